@@ -1,0 +1,45 @@
+SHELL := /bin/bash
+NODE := node_modules/.bin/node
+INSTALLED := node_modules/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit e2e bench soak build docs format clean
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(INSTALLED): package.json package-lock.json
+	npm ci --no-fund --no-audit --loglevel=error
+	@touch $@
+
+demo: $(INSTALLED) ## Back up a real Kafka on this machine and show what happened
+	@$(NODE) demo/main.ts
+
+test: lint types unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end
+
+lint: $(INSTALLED) ## Lint and check the formatting
+	@npm run --silent lint
+
+types: $(INSTALLED) ## Check the types
+	@npm run --silent types
+
+unit: $(INSTALLED) ## Run the tests that need no server
+	@$(NODE) --test --test-reporter=./test/reporter.ts $$(find test -name '*.test.ts' -not -path 'test/e2e/*' -not -path 'test/servers/*' | sort)
+
+e2e: $(INSTALLED) build ## Run the tests against real servers
+	@$(NODE) --test --test-concurrency=1 --test-reporter=./test/reporter.ts $$(find test/servers test/e2e -name '*.test.ts' | sort)
+
+bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
+	@$(NODE) bench/main.ts
+
+build: $(INSTALLED) ## Compile to dist/
+	@npm run --silent build
+
+docs: $(INSTALLED) ## Write the generated tables into docs/
+	@$(NODE) docs/generate.ts
+
+format: $(INSTALLED) ## Format and fix what the linter can
+	@npm run --silent format
+
+clean: ## Remove what was built here (not the per-user cache of servers)
+	rm -rf dist node_modules bench/data *.tgz

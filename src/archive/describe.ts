@@ -1,0 +1,98 @@
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
+import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
+import { earlier, later } from './segment-writer.ts'
+import { type Totals, totalsOf } from './summary.ts'
+
+export type BackupSummary = { backup_id: string } & (
+  | { error: string }
+  | ({ generation: number; complete: boolean; created_at: string; cluster_id: string | null } & Totals)
+)
+
+export interface Description {
+  backup_id: string
+  location: string
+  generation: number
+  generations: number[]
+  complete: boolean
+  started_at: string
+  created_at: string
+  tool_version: string
+  format_version: number
+  cluster: Manifest['cluster']
+  selection: Manifest['selection']
+  totals: Totals
+  warnings: string[]
+  topics: DescribedTopic[]
+  schema_registry: { enabled: boolean; subjects_count: number; schemas_count: number; subjects: never[] }
+}
+
+export interface DescribedTopic extends Omit<ManifestTopic, 'partitions'> {
+  partition_count: number
+  records: number
+  aborted_records: number
+  bytes: number
+  stored_bytes: number
+  first_timestamp: bigint | null
+  last_timestamp: bigint | null
+  gaps: (Gap & { partition: number })[]
+  partitions: Omit<ManifestPartition, 'indexes'>[]
+}
+
+const CONCURRENCY = 8
+
+/** One row a backup. One that cannot be read is a row that says so: it must not hide the others, nor itself. */
+export async function listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]> {
+  return runPool(await listBackupIds(storage, signal), CONCURRENCY, async backup_id => {
+    try {
+      const manifest = await openBackup(storage, backup_id, signal)
+      const { generation, complete, created_at, cluster } = manifest
+      return { backup_id, generation, complete, created_at, cluster_id: cluster.id, ...totalsOf(manifest.topics) }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError)) throw error
+      return { backup_id, error: toKafkaBackupError(error).message }
+    }
+  })
+}
+
+export async function describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description> {
+  const manifest = await openBackup(storage, backupId, signal)
+  const { backup_id, generation, complete, started_at, created_at, tool_version, format_version } = manifest
+  return {
+    backup_id,
+    location: storage.location,
+    generation,
+    generations: await listGenerations(storage, backupId, signal),
+    complete,
+    started_at,
+    created_at,
+    tool_version,
+    format_version,
+    cluster: manifest.cluster,
+    selection: manifest.selection,
+    totals: totalsOf(manifest.topics),
+    warnings: manifest.warnings,
+    topics: manifest.topics.map(describeTopic),
+    schema_registry: { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] },
+  }
+}
+
+function describeTopic(topic: ManifestTopic): DescribedTopic {
+  const { records, aborted_records, bytes, stored_bytes } = totalsOf([topic])
+  const { partitions, ...settings } = topic
+  return {
+    ...settings,
+    partition_count: partitions.length,
+    records,
+    aborted_records,
+    bytes,
+    stored_bytes,
+    first_timestamp: partitions.reduce<bigint | null>((time, p) => earlier(time, p.first_timestamp), null),
+    last_timestamp: partitions.reduce<bigint | null>((time, p) => later(time, p.last_timestamp), null),
+    gaps: partitions.flatMap(p => p.gaps.map(gap => ({ partition: p.partition, ...gap }))),
+    partitions: partitions.map(({ indexes: _, ...partition }) => partition),
+  }
+}

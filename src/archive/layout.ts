@@ -1,0 +1,45 @@
+/** The keys of a backup, relative to the storage's root. docs/format.md is the prose of this file. */
+export const MANIFEST_COPY = 'manifest.json'
+
+export function backupPrefix(backupId: string): string {
+  return `${backupId}/`
+}
+
+export function manifestCopyKey(backupId: string): string {
+  return `${backupId}/${MANIFEST_COPY}`
+}
+
+export function manifestsPrefix(backupId: string): string {
+  return `${backupId}/manifests/`
+}
+
+export function manifestKey(backupId: string, generation: number): string {
+  return `${manifestsPrefix(backupId)}${String(generation).padStart(8, '0')}.json`
+}
+
+/** The generation a key of `manifests/` stands for; undefined where it is something else. */
+export function parseGeneration(key: string): number | undefined {
+  const match = /\/manifests\/(\d+)\.json$/.exec(key)
+  return match ? Number(match[1]) : undefined
+}
+
+export interface PartitionPlace {
+  backupId: string
+  topic: string
+  partition: number
+}
+
+/** Kafka allows only letters, digits, `.`, `_` and `-` in a topic's name, so that it is a safe segment of a key as it is. */
+function partitionPrefix({ backupId, topic, partition }: PartitionPlace): string {
+  return `${backupId}/kafka/${topic}/${partition}/`
+}
+
+/** Kafka names its own segments by their base offset in 20 digits; `run` keeps the files of two runs apart. */
+export function segmentKey(place: PartitionPlace, baseOffset: bigint, run: string, compressed: boolean): string {
+  const digits = baseOffset.toString().padStart(20, '0')
+  return `${partitionPrefix(place)}${digits}.${run}.log${compressed ? '.zst' : ''}`
+}
+
+export function indexKey(place: PartitionPlace, generation: number, run: string): string {
+  return `${partitionPrefix(place)}index-${generation}.${run}.json`
+}

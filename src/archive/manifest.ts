@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import { KafkaBackupError } from '../errors.ts'
+import { parseJson } from '../lib/json.ts'
+
+/** The newest format this program writes, and reads. */
+export const FORMAT_VERSION = 1
+
+const int64 = z.union([z.int(), z.bigint()]).transform(BigInt)
+const count = z.int().nonnegative()
+const hash = z.string().regex(/^[0-9a-f]{64}$/)
+
+const gap = z.strictObject({
+  from: int64,
+  /** The first offset that is there again; null where nobody can know. */
+  to: int64.nullable(),
+  reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'unreadable']),
+  found_at: z.string(),
+})
+
+/** A transaction that was rolled back: no reader of committed data sees its records. */
+const abortedTransaction = z.strictObject({
+  producer_id: int64,
+  first_offset: int64,
+  /** Where its marker stands; null while that lies beyond the end of the backup. */
+  last_offset: int64.nullable(),
+})
+
+const indexRef = z.strictObject({ key: z.string(), size: count, blake3: hash, segments: count })
+
+const partition = z.strictObject({
+  partition: count,
+  start_offset: int64,
+  end_offset: int64,
+  /** At the time of the last look: how far the log went, and how far transactions let a reader go. */
+  high_watermark: int64,
+  last_stable_offset: int64,
+  last_epoch: z.int(),
+  records: count,
+  aborted_records: count,
+  batches: count,
+  bytes: count,
+  stored_bytes: count,
+  segments: count,
+  first_timestamp: int64.nullable(),
+  last_timestamp: int64.nullable(),
+  gaps: z.array(gap),
+  /** Rolled back, with a marker that lies beyond the end of this backup. */
+  open_aborted: z.array(abortedTransaction),
+  indexes: z.array(indexRef),
+})
+
+const topic = z.strictObject({
+  name: z.string(),
+  id: z.string(),
+  /** `replaced`: deleted, and a topic of the same name has another id. `absent`: not part of the newest run. */
+  state: z.enum(['current', 'replaced', 'absent']),
+  internal: z.boolean(),
+  replication_factor: count,
+  configs: z.record(z.string(), z.string()),
+  partitions: z.array(partition),
+})
+
+const manifest = z.strictObject({
+  format: z.literal('kafka-backup'),
+  format_version: z.literal(FORMAT_VERSION),
+  tool_version: z.string(),
+  backup_id: z.string(),
+  generation: z.int().positive(),
+  run: z.string(),
+  /** Every partition reached the end that its run had fixed. */
+  complete: z.boolean(),
+  created_at: z.string(),
+  started_at: z.string(),
+  cluster: z.strictObject({ id: z.string().nullable(), brokers: count }),
+  selection: z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) }),
+  topics: z.array(topic),
+  warnings: z.array(z.string()),
+})
+
+const segment = z.strictObject({
+  key: z.string(),
+  size: count,
+  blake3: hash,
+  compression: z.enum(['none', 'zstd']),
+  plain_size: count,
+  /** Stored size and plain size of each zstd frame, in order; absent where nothing is compressed. */
+  frames: z.array(z.tuple([count, count])).optional(),
+  /** The first offset that counts. The first batch may start below it, where DeleteRecords cut the log inside a batch. */
+  start_offset: int64,
+  end_offset: int64,
+  batches: count,
+  records: count,
+  aborted_records: count,
+  first_timestamp: int64.nullable(),
+  last_timestamp: int64.nullable(),
+  /** Rolled-back transactions whose marker is in this segment. */
+  aborted: z.array(abortedTransaction).optional(),
+})
+
+const partitionIndex = z.strictObject({
+  format: z.literal('kafka-backup-index'),
+  format_version: z.literal(FORMAT_VERSION),
+  topic: z.string(),
+  topic_id: z.string(),
+  partition: count,
+  segments: z.array(segment),
+})
+
+export type Manifest = z.output<typeof manifest>
+export type ManifestTopic = z.output<typeof topic>
+export type ManifestPartition = z.output<typeof partition>
+export type Gap = z.output<typeof gap>
+export type AbortedTransaction = z.output<typeof abortedTransaction>
+export type IndexRef = z.output<typeof indexRef>
+export type PartitionIndex = z.output<typeof partitionIndex>
+export type Segment = z.output<typeof segment>
+
+export function parseManifest(text: string, key: string): Manifest {
+  return parseAs(manifest, text, key)
+}
+
+export function parsePartitionIndex(text: string, key: string): PartitionIndex {
+  return parseAs(partitionIndex, text, key)
+}
+
+function parseAs<T>(schema: z.ZodType<T>, text: string, key: string): T {
+  let data: unknown
+  try {
+    data = parseJson(text)
+  } catch (cause) {
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
+  }
+  const version = versionOf(data)
+  if (version !== undefined && version > FORMAT_VERSION) {
+    const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
+    throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
+  }
+  const result = schema.safeParse(data)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+function versionOf(data: unknown): number | undefined {
+  if (typeof data !== 'object' || data === null || !('format_version' in data)) return undefined
+  return typeof data.format_version === 'number' ? data.format_version : undefined
+}

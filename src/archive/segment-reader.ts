@@ -1,0 +1,98 @@
+import { promisify } from 'node:util'
+import { zstdDecompress } from 'node:zlib'
+import { batchSizeAt } from '../batch/header.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
+import { openHasher } from './hash.ts'
+import type { Segment } from './manifest.ts'
+
+const decompress = promisify(zstdDecompress)
+const READ_BYTES = 4 << 20
+
+/**
+ * The segment's batches in pieces that hold whole batches only. Every stored byte is hashed on the way; when the last
+ * piece has been taken and the hash is not the recorded one, this throws. A caller that must not act on damaged bytes
+ * checks each batch's own checksum, too.
+ */
+export async function* readSegment(storage: Storage, segment: Segment, signal: AbortSignal): AsyncGenerator<Buffer> {
+  const hasher = openHasher()
+  let rest: Buffer = Buffer.alloc(0)
+  let plainSize = 0
+  for await (const { stored, plain } of readPieces(storage, segment, signal)) {
+    hasher.update(stored)
+    plainSize += plain.length
+    const joined = rest.length === 0 ? plain : Buffer.concat([rest, plain])
+    const wholeBytes = endOfWholeBatches(joined, segment.key)
+    if (wholeBytes > 0) yield joined.subarray(0, wholeBytes)
+    rest = joined.subarray(wholeBytes)
+  }
+  if (plainSize !== segment.plain_size) {
+    throw damaged(segment, `it holds ${plainSize} plain bytes instead of ${segment.plain_size}`)
+  }
+  if (rest.length > 0) throw damaged(segment, 'it ends inside a record batch')
+  if (hasher.finish() !== segment.blake3) throw damaged(segment, 'its BLAKE3 hash is not the recorded one')
+}
+
+interface Piece {
+  stored: Buffer
+  plain: Buffer
+}
+
+async function* readPieces(storage: Storage, segment: Segment, signal: AbortSignal): AsyncGenerator<Piece> {
+  let position = 0
+  for (const [storedBytes, plainBytes] of segment.frames ?? chunksOf(segment.size)) {
+    const stored = await readExactly(storage, segment, position, storedBytes, signal)
+    position += storedBytes
+    yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
+  }
+  if (position !== segment.size) throw damaged(segment, `its frames end at ${position} of ${segment.size} bytes`)
+}
+
+function* chunksOf(size: number): Generator<[number, number]> {
+  for (let position = 0; position < size; position += READ_BYTES) {
+    const bytes = Math.min(READ_BYTES, size - position)
+    yield [bytes, bytes]
+  }
+}
+
+async function readExactly(
+  storage: Storage,
+  segment: Segment,
+  start: number,
+  length: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  try {
+    return await storage.readRange(segment.key, start, length, signal)
+  } catch (error) {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) throw damaged(segment, 'it is missing', error)
+    if (hasCode(error, 'STORAGE_SHORT')) throw damaged(segment, 'it is shorter than recorded', error)
+    throw error
+  }
+}
+
+/** Node's decoder stops silently after the first of several frames; the recorded size says what must come out. */
+async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): Promise<Buffer> {
+  let plain: Buffer
+  try {
+    plain = await decompress(stored, { maxOutputLength: Math.max(1, plainBytes) })
+  } catch (error) {
+    throw damaged(segment, 'a zstd frame cannot be decoded', error)
+  }
+  if (plain.length !== plainBytes) throw damaged(segment, 'a zstd frame has another size than recorded')
+  return plain
+}
+
+function endOfWholeBatches(bytes: Buffer, key: string): number {
+  let position = 0
+  for (;;) {
+    const size = batchSizeAt(bytes, position, bytes.length)
+    if (size === undefined || position + size > bytes.length) return position
+    if (size <= 0) throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: a record batch has no valid length`)
+    position += size
+  }
+}
+
+function damaged(segment: Segment, why: string, cause?: unknown): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${segment.key}: ${why}`, cause === undefined ? {} : { cause })
+}

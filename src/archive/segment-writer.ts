@@ -1,0 +1,116 @@
+import { constants, zstdCompress } from 'node:zlib'
+import { promisify } from 'node:util'
+import type { ObjectWriter, Storage } from '../storage/storage.ts'
+import { type Hasher, openHasher } from './hash.ts'
+import type { AbortedTransaction, Segment } from './manifest.ts'
+
+const compress = promisify(zstdCompress)
+const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+
+/** What a run of batches holds, told by whoever has walked them. */
+export interface ChunkFacts {
+  startOffset: bigint
+  endOffset: bigint
+  batches: number
+  records: number
+  abortedRecords: number
+  firstTimestamp: bigint | null
+  lastTimestamp: bigint | null
+  aborted: AbortedTransaction[]
+}
+
+/** One segment on its way into the store: whole batches in, its entry for the index out. */
+export class SegmentWriter {
+  readonly #key: string
+  readonly #compressed: boolean
+  readonly #writer: ObjectWriter
+  readonly #hasher: Hasher = openHasher()
+  readonly #frames: [number, number][] = []
+  #facts: ChunkFacts | undefined
+  #size = 0
+  #plainSize = 0
+
+  private constructor(key: string, compressed: boolean, writer: ObjectWriter) {
+    this.#key = key
+    this.#compressed = compressed
+    this.#writer = writer
+  }
+
+  static async open(storage: Storage, key: string, compressed: boolean, signal: AbortSignal): Promise<SegmentWriter> {
+    return new SegmentWriter(key, compressed, await storage.openWriter(key, signal))
+  }
+
+  get plainSize(): number {
+    return this.#plainSize
+  }
+
+  /** Appends batches, given as pieces that each end at a batch's end. Their memory is free again when this resolves. */
+  async append(pieces: readonly Buffer[], facts: ChunkFacts, signal: AbortSignal): Promise<void> {
+    const stored = this.#compressed ? await this.#compressAll(pieces) : pieces
+    // Written while it is hashed: the store's threads take the bytes, this one sums them up.
+    const writing = this.#writer.write(stored, signal)
+    for (const piece of stored) {
+      this.#hasher.update(piece)
+      this.#size += piece.length
+    }
+    for (const piece of pieces) this.#plainSize += piece.length
+    this.#facts = this.#facts ? joinFacts(this.#facts, facts) : facts
+    await writing
+  }
+
+  async finish(signal: AbortSignal): Promise<Segment> {
+    const facts = this.#facts
+    if (!facts) throw new Error('a segment without batches is never opened')
+    await this.#writer.commit(signal)
+    return {
+      key: this.#key,
+      size: this.#size,
+      blake3: this.#hasher.finish(),
+      compression: this.#compressed ? 'zstd' : 'none',
+      plain_size: this.#plainSize,
+      ...(this.#compressed && { frames: this.#frames }),
+      start_offset: facts.startOffset,
+      end_offset: facts.endOffset,
+      batches: facts.batches,
+      records: facts.records,
+      aborted_records: facts.abortedRecords,
+      first_timestamp: facts.firstTimestamp,
+      last_timestamp: facts.lastTimestamp,
+      ...(facts.aborted.length > 0 && { aborted: facts.aborted }),
+    }
+  }
+
+  abort(): Promise<void> {
+    return this.#writer.abort()
+  }
+
+  /** Each piece becomes a zstd frame of its own, so that a reader can start at any of them. */
+  async #compressAll(pieces: readonly Buffer[]): Promise<Buffer[]> {
+    const frames = await Promise.all(pieces.map(piece => compress(piece, ZSTD_OPTIONS)))
+    frames.forEach((frame, i) => {
+      this.#frames.push([frame.length, pieces[i]?.length ?? 0])
+    })
+    return frames
+  }
+}
+
+export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
+  return {
+    startOffset: first.startOffset,
+    endOffset: second.endOffset,
+    batches: first.batches + second.batches,
+    records: first.records + second.records,
+    abortedRecords: first.abortedRecords + second.abortedRecords,
+    firstTimestamp: earlier(first.firstTimestamp, second.firstTimestamp),
+    lastTimestamp: later(first.lastTimestamp, second.lastTimestamp),
+    aborted: [...first.aborted, ...second.aborted],
+  }
+}
+
+export function earlier(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null ? b : b === null || a < b ? a : b
+}
+
+export function later(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null ? b : b === null || a > b ? a : b
+}

@@ -1,0 +1,80 @@
+import type { AbortedTransaction, Gap, ManifestPartition, Segment } from './manifest.ts'
+import { earlier, later } from './segment-writer.ts'
+
+export function emptyPartition(partition: number, startOffset: bigint): ManifestPartition {
+  return {
+    partition,
+    start_offset: startOffset,
+    end_offset: startOffset,
+    high_watermark: startOffset,
+    last_stable_offset: startOffset,
+    last_epoch: -1,
+    records: 0,
+    aborted_records: 0,
+    batches: 0,
+    bytes: 0,
+    stored_bytes: 0,
+    segments: 0,
+    first_timestamp: null,
+    last_timestamp: null,
+    gaps: [],
+    open_aborted: [],
+    indexes: [],
+  }
+}
+
+/** The partition with one more durable segment at its end. */
+export function withSegment(
+  partition: ManifestPartition,
+  segment: Segment,
+  lastEpoch: number,
+  openAborted: AbortedTransaction[],
+): ManifestPartition {
+  return {
+    ...partition,
+    end_offset: segment.end_offset,
+    last_epoch: lastEpoch,
+    records: partition.records + segment.records,
+    aborted_records: partition.aborted_records + segment.aborted_records,
+    batches: partition.batches + segment.batches,
+    bytes: partition.bytes + segment.plain_size,
+    stored_bytes: partition.stored_bytes + segment.size,
+    segments: partition.segments + 1,
+    first_timestamp: earlier(partition.first_timestamp, segment.first_timestamp),
+    last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
+    open_aborted: openAborted,
+  }
+}
+
+/** The partition with records that the source lost before they could be read; reading goes on behind them. */
+export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartition {
+  return { ...partition, end_offset: gap.to ?? partition.end_offset, gaps: [...partition.gaps, gap] }
+}
+
+export interface Totals {
+  topics: number
+  partitions: number
+  records: number
+  aborted_records: number
+  batches: number
+  bytes: number
+  stored_bytes: number
+  segments: number
+  gaps: number
+}
+
+export function totalsOf(topics: readonly { partitions: readonly ManifestPartition[] }[]): Totals {
+  const partitions = topics.flatMap(topic => topic.partitions)
+  const sum = (pick: (partition: ManifestPartition) => number) => partitions.reduce((total, p) => total + pick(p), 0)
+  return {
+    topics: topics.length,
+    partitions: partitions.length,
+    records: sum(p => p.records),
+    aborted_records: sum(p => p.aborted_records),
+    batches: sum(p => p.batches),
+    bytes: sum(p => p.bytes),
+    stored_bytes: sum(p => p.stored_bytes),
+    segments: sum(p => p.segments),
+    gaps: sum(p => p.gaps.length),
+  }
+}

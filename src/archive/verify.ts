@@ -1,0 +1,154 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
+import { openBackup, readIndex } from './catalog.ts'
+import { backupPrefix, manifestCopyKey, manifestKey } from './layout.ts'
+import type { Gap, Manifest, ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import { totalsOf } from './summary.ts'
+import { checkPartition } from './verify-partition.ts'
+import { checkSegment } from './verify-segment.ts'
+
+export interface VerifyOptions {
+  /** Reads every byte: hashes, batch checksums, offsets and counts. Otherwise objects, sizes and continuity. */
+  deep: boolean
+  onProgress: OnProgress
+}
+
+export interface VerifyReport {
+  ok: boolean
+  backup_id: string
+  generation: number
+  complete: boolean
+  deep: boolean
+  objects: number
+  bytes: number
+  partitions: number
+  records: number
+  problems: Problem[]
+  gaps: (Gap & { topic: string; partition: number })[]
+  warnings: string[]
+}
+
+export interface Problem {
+  key: string
+  problem: string
+}
+
+const CONCURRENCY = 4
+
+/** Finds everything that is wrong with the newest generation, not only the first thing. */
+export async function verifyBackup(
+  storage: Storage,
+  backupId: string,
+  { deep, onProgress }: VerifyOptions,
+  signal: AbortSignal,
+): Promise<VerifyReport> {
+  const manifest = await openBackup(storage, backupId, signal)
+  const sizes = await sizesOf(storage, backupId, signal)
+  const problems: Problem[] = []
+  const segments: Segment[] = []
+  const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
+  await runPool(partitions, CONCURRENCY, async ({ topic, one }) => {
+    segments.push(...(await gatherSegments(storage, topic, one, problems, signal)))
+  })
+  const present = segments.filter(segment => isWhole(segment, sizes, problems))
+  if (deep) await checkBytes(storage, present, problems, onProgress, signal)
+  const { generation, complete, topics } = manifest
+  return {
+    ok: problems.length === 0,
+    backup_id: backupId,
+    generation,
+    complete,
+    deep,
+    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, 0),
+    partitions: partitions.length,
+    records: totalsOf(topics).records,
+    problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),
+    gaps: partitions.flatMap(({ topic, one }) =>
+      one.gaps.map(gap => ({ topic: topic.name, partition: one.partition, ...gap })),
+    ),
+    warnings: await judgeManifest(storage, manifest, signal),
+  }
+}
+
+async function sizesOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>()
+  for await (const { key, size } of storage.list(backupPrefix(backupId), signal)) sizes.set(key, size)
+  return sizes
+}
+
+async function gatherSegments(
+  storage: Storage,
+  topic: ManifestTopic,
+  partition: ManifestPartition,
+  problems: Problem[],
+  signal: AbortSignal,
+): Promise<Segment[]> {
+  const segments: Segment[] = []
+  let isComplete = true
+  for (const ref of partition.indexes) {
+    try {
+      const index = await readIndex(storage, ref, signal)
+      const belongs = index.topic_id === topic.id && index.partition === partition.partition
+      if (!belongs) problems.push({ key: ref.key, problem: `it belongs to ${index.topic}/${index.partition}` })
+      segments.push(...index.segments)
+    } catch (error) {
+      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+      problems.push({ key: ref.key, problem: error.message })
+      isComplete = false
+    }
+  }
+  if (isComplete) problems.push(...checkPartition(topic, partition, segments))
+  return segments
+}
+
+function isWhole(segment: Segment, sizes: Map<string, number>, problems: Problem[]): boolean {
+  const size = sizes.get(segment.key)
+  if (size === segment.size) return true
+  const problem = size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${segment.size}`
+  problems.push({ key: segment.key, problem })
+  return false
+}
+
+async function checkBytes(
+  storage: Storage,
+  segments: readonly Segment[],
+  problems: Problem[],
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  const totalBytes = segments.reduce((sum, segment) => sum + segment.size, 0)
+  let objects = 0
+  let bytes = 0
+  await runPool(segments, CONCURRENCY, async segment => {
+    try {
+      const found = await checkSegment(storage, segment, signal)
+      problems.push(...found.map(problem => ({ key: segment.key, problem })))
+    } catch (error) {
+      if (!(error instanceof KafkaBackupError) || error.exitCode !== 3) throw error
+      problems.push({ key: segment.key, problem: error.message })
+    }
+    objects++
+    bytes += segment.size
+    onProgress({ type: 'checked', objects, bytes, totalObjects: segments.length, totalBytes })
+  })
+}
+
+/** What does not put the data in doubt, and yet should be known. */
+async function judgeManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<string[]> {
+  const warnings: string[] = []
+  if (!manifest.complete) {
+    warnings.push(`generation ${manifest.generation} is incomplete: its run was interrupted or is going on; run it again`)
+  }
+  const newest = await storage.read(manifestKey(manifest.backup_id, manifest.generation), signal)
+  const copy = await storage.read(manifestCopyKey(manifest.backup_id), signal).catch(error => {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    throw error
+  })
+  if (!copy?.equals(newest)) {
+    warnings.push(`${manifestCopyKey(manifest.backup_id)} is not a copy of the newest generation; the next run renews it`)
+  }
+  return warnings
+}

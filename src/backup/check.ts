@@ -1,0 +1,112 @@
+import { latestManifest } from '../archive/catalog.ts'
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
+import { isPattern } from '../lib/glob.ts'
+import type { BackupOptions } from './options.ts'
+import { planBackup } from './plan.ts'
+import { observeSource } from './observe-source.ts'
+import type { BackupParts } from './run-backup.ts'
+import { selectTopics } from './select-topics.ts'
+
+export interface CheckReport {
+  ok: boolean
+  clusterId: string | null
+  brokers: number
+  checks: Check[]
+  warnings: string[]
+}
+
+export interface Check {
+  subject: string
+  action: string
+  allowed: boolean
+  detail: string
+}
+
+export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
+  storageChecks: Check[]
+}
+
+const NEEDED: TopicOperation[] = ['Describe', 'Read', 'DescribeConfigs']
+
+/** Everything a backup would need, tried out or asked for, without writing anything. All findings at once. */
+export async function checkBackup(options: BackupOptions, parts: CheckParts, signal: AbortSignal): Promise<CheckReport> {
+  const all = await parts.cluster.metadata({ topics: null }, signal)
+  const brokers = await Promise.all(all.brokers.map(({ id }) => checkBroker(id, parts, signal)))
+  const topics = await checkTopics(options, all.topics, parts, signal)
+  const checks = [...brokers, ...topics, ...parts.storageChecks]
+  const rest = checks.every(check => check.allowed)
+    ? await checkPlan(options, parts, signal)
+    : { checks: [], warnings: [] }
+  const findings = [...checks, ...rest.checks]
+  return {
+    ok: findings.every(check => check.allowed),
+    clusterId: all.clusterId,
+    brokers: all.brokers.length,
+    checks: findings,
+    warnings: rest.warnings,
+  }
+}
+
+async function checkBroker(id: number, { cluster }: CheckParts, signal: AbortSignal): Promise<Check> {
+  const subject = `broker ${id}`
+  return attempt(subject, 'connect', signal, async () => `${await probeBroker(cluster, id, signal)} answers`)
+}
+
+async function checkTopics(
+  options: BackupOptions,
+  topics: readonly { name: string; isInternal: boolean }[],
+  { cluster }: CheckParts,
+  signal: AbortSignal,
+): Promise<Check[]> {
+  const named = topics.map(({ name, isInternal }) => ({ name, internal: isInternal }))
+  const literals = options.topics.include.filter(entry => !isPattern(entry))
+  const wanted = [...new Set([...selectTopics(options.topics, named).names, ...literals])]
+  if (wanted.length === 0) return []
+  const { topics: known } = await cluster.metadata({ topics: wanted }, signal)
+  const permissions = await fetchTopicPermissions(cluster, wanted, signal)
+  return known.flatMap(({ name, errorCode }) => {
+    const subject = `topic ${name}`
+    if (errorCode === 3) {
+      const allowed = options.missingTopics === 'warn'
+      return [{ subject, action: 'exists', allowed, detail: 'no such topic (backup.missing_topics decides)' }]
+    }
+    const granted = permissions.get(name)
+    return NEEDED.map(action => {
+      const allowed = granted?.has(action) ?? false
+      return { subject, action, allowed, detail: allowed ? '' : `grant ${action} on topic ${name}` }
+    })
+  })
+}
+
+/** Whether a run could go on from what is stored: the same cluster, nothing truncated, the manifest readable. */
+async function checkPlan(
+  options: BackupOptions,
+  { cluster, storage, clock }: CheckParts,
+  signal: AbortSignal,
+): Promise<{ checks: Check[]; warnings: string[] }> {
+  let warnings: string[] = []
+  const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
+    const previous = await latestManifest(storage, options.backupId, signal)
+    const plan = planBackup(await observeSource(options, cluster, signal), previous, String(clock.now()))
+    warnings = plan.warnings
+    return previous ? `goes on from generation ${previous.generation}` : 'will be new'
+  })
+  return { checks: [check], warnings }
+}
+
+async function attempt(
+  subject: string,
+  action: string,
+  signal: AbortSignal,
+  call: () => Promise<string>,
+): Promise<Check> {
+  try {
+    return { subject, action, allowed: true, detail: await call() }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KafkaBackupError)) throw error
+    const { message, help } = toKafkaBackupError(error)
+    return { subject, action, allowed: false, detail: `${message}. ${help}` }
+  }
+}

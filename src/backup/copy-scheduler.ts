@@ -1,0 +1,181 @@
+import type { Gap } from '../archive/manifest.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { BufferPool } from '../kafka/buffer-pool.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { Fetcher } from '../kafka/fetcher.ts'
+import { fetchBounds } from '../kafka/offsets.ts'
+import { formatUtc } from '../lib/clock.ts'
+import { backoffMs } from '../lib/retry.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { copyLane, type Leaver } from './copy-lane.ts'
+import type { PartitionCopy } from './partition-copy.ts'
+import type { LanePlan } from './plan-lanes.ts'
+
+export interface SchedulerParts {
+  cluster: Cluster
+  lanes: LanePlan
+  onProgress: OnProgress
+}
+
+/** Longer than any election or rolling restart should leave a partition without a leader. */
+const MAX_STALL_MS = 120_000
+const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }
+
+/**
+ * Brings every partition to its end. Partitions are dealt out to lanes at their leaders; what leaves a lane (the leader
+ * moved, the broker died, retention was faster) is dealt out anew while the other lanes go on.
+ */
+export class CopyScheduler {
+  readonly #parts: SchedulerParts
+  readonly #buffers: BufferPool
+  readonly #progressAt = new Map<PartitionCopy, { position: bigint; at: number; failures: number }>()
+
+  constructor(parts: SchedulerParts) {
+    this.#parts = parts
+    this.#buffers = new BufferPool(parts.lanes.buffers, parts.lanes.bufferBytes)
+  }
+
+  async run(copies: readonly PartitionCopy[], signal: AbortSignal): Promise<void> {
+    const open = copies.filter(copy => !copy.isDone)
+    if (open.length === 0) return
+    const stop = new AbortController()
+    const scoped = AbortSignal.any([signal, stop.signal])
+    try {
+      await this.#deal(open, scoped, stop)
+    } catch (error) {
+      // The first failure stopped the other lanes; it, and not their "stopped", is what went wrong.
+      throw stop.signal.aborted && !signal.aborted ? stop.signal.reason : error
+    }
+  }
+
+  async #deal(copies: readonly PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
+    const { leaders, leavers } = await this.#findLeaders(copies, signal)
+    const lanes = [...leaders].flatMap(([brokerId, led]) =>
+      dealOut(led, this.#parts.lanes.lanesPerBroker).map(share => ({ brokerId, share })),
+    )
+    const results = await Promise.allSettled([
+      ...lanes.map(({ brokerId, share }) => this.#guard(() => this.#runLane(brokerId, share, signal, stop), stop)),
+      this.#guard(() => this.#returnToDeal(leavers, signal, stop), stop),
+    ])
+    const failed = results.find(result => result.status === 'rejected')
+    if (failed) throw failed.reason
+  }
+
+  /** One failure stops all: what is durable is committed, and a partial success is never called one. */
+  async #guard(work: () => Promise<void>, stop: AbortController): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      stop.abort(error)
+      throw error
+    }
+  }
+
+  async #runLane(brokerId: number, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
+    const { cluster, lanes, onProgress } = this.#parts
+    let leavers: Leaver[]
+    try {
+      const options = { brokerId, buffers: this.#buffers, maxWaitMs: 0, rack: '' }
+      const fetcher = await Fetcher.open(cluster, options, signal)
+      try {
+        const parts = { fetcher, maxActive: lanes.maxActive, clock: cluster.clock, onProgress }
+        leavers = await copyLane(share, parts, signal)
+      } finally {
+        fetcher.close()
+      }
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isSourceTrouble(error)) throw error
+      leavers = share.filter(copy => !copy.isDone).map(copy => ({ copy, error }))
+    }
+    await this.#returnToDeal(leavers, signal, stop)
+  }
+
+  async #returnToDeal(leavers: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {
+    if (leavers.length === 0) return
+    const waits = leavers.map(leaver => this.#judge(leaver))
+    const outOfRange = leavers.filter(({ error }) => error.code === 'OFFSET_OUT_OF_RANGE').map(({ copy }) => copy)
+    if (outOfRange.length > 0) await this.#passOverLost(outOfRange, signal)
+    const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone)
+    const delayMs = Math.max(...waits)
+    const first = leavers[0]
+    if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
+    await this.#parts.cluster.clock.sleep(delayMs, signal)
+    await this.#deal(rest, signal, stop)
+  }
+
+  /** How long to wait before this partition is tried again; throws when there is no point in trying. */
+  #judge({ copy, error }: Leaver): number {
+    if (error.code === 'SOURCE_UNREADABLE') {
+      this.#recordGap(copy, null, 'unreadable')
+      return 0
+    }
+    if (error.code !== 'OFFSET_OUT_OF_RANGE' && !isSourceTrouble(error)) throw error
+    const now = this.#parts.cluster.clock.monotonic()
+    const seen = this.#progressAt.get(copy)
+    const record = seen?.position === copy.position ? seen : { position: copy.position, at: now, failures: 0 }
+    record.failures++
+    this.#progressAt.set(copy, record)
+    if (now - record.at > MAX_STALL_MS) throw error
+    return backoffMs(record.failures, BACKOFF, 0.5)
+  }
+
+  async #findLeaders(
+    copies: readonly PartitionCopy[],
+    signal: AbortSignal,
+  ): Promise<{ leaders: Map<number, PartitionCopy[]>; leavers: Leaver[] }> {
+    const names = [...new Set(copies.map(copy => copy.topic))]
+    const { topics } = await this.#parts.cluster.metadata({ topics: names }, signal)
+    const byName = new Map(topics.map(topic => [topic.name, topic]))
+    const leaders = new Map<number, PartitionCopy[]>()
+    const leavers: Leaver[] = []
+    for (const copy of copies) {
+      const topic = byName.get(copy.topic)
+      if (topic?.errorCode === 3 || (topic?.errorCode === 0 && topic.id !== copy.topicId)) {
+        this.#recordGap(copy, null, topic.errorCode === 3 ? 'topic_deleted' : 'topic_recreated')
+        continue
+      }
+      const leader = topic?.partitions.find(({ partition }) => partition === copy.partition)?.leader ?? -1
+      if (leader < 0) leavers.push({ copy, error: noLeader(copy) })
+      else leaders.set(leader, [...(leaders.get(leader) ?? []), copy])
+    }
+    return { leaders, leavers }
+  }
+
+  /** The log start moved past the position (or seems to have): what is gone is a gap, what is left is copied. */
+  async #passOverLost(copies: readonly PartitionCopy[], signal: AbortSignal): Promise<void> {
+    const bounds = await fetchBounds(this.#parts.cluster, copies, signal)
+    for (const copy of copies) {
+      const bound = bounds.get(copy.name)
+      if (!bound) continue
+      if (bound.highWatermark < copy.position) throw truncated(copy, bound.highWatermark)
+      if (bound.logStart > copy.position) this.#recordGap(copy, bound.logStart, 'retention')
+      // The position is there, so it was the epoch that the broker no longer knows.
+      else copy.lastEpoch = -1
+    }
+  }
+
+  #recordGap(copy: PartitionCopy, to: bigint | null, reason: Gap['reason']): void {
+    const from = copy.position
+    copy.recordGap({ from, to, reason, found_at: formatUtc(this.#parts.cluster.clock.now()) })
+    this.#parts.onProgress({ type: 'gap', topic: copy.topic, partition: copy.partition, from, to, reason })
+  }
+}
+
+function isSourceTrouble(error: unknown): error is KafkaBackupError {
+  return error instanceof KafkaBackupError && error.retryable && !error.code.startsWith('STORAGE_')
+}
+
+function noLeader(copy: PartitionCopy): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_NOT_READY', `partition ${copy.name} has no leader at the moment`)
+}
+
+function truncated(copy: PartitionCopy, highWatermark: bigint): KafkaBackupError {
+  const message = `${copy.name} ends at ${highWatermark}, but it was already read up to ${copy.position}`
+  return new KafkaBackupError('SOURCE_TRUNCATED', message)
+}
+
+/** Round robin, so that each lane gets a fair share of a topic; no empty hands. */
+function dealOut<T>(items: readonly T[], hands: number): T[][] {
+  return Array.from({ length: Math.min(hands, items.length) }, (_, hand) => items.filter((_, i) => i % hands === hand))
+}

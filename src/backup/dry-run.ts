@@ -1,0 +1,76 @@
+import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
+import type { Gap } from '../archive/manifest.ts'
+import type { BackupOptions } from './options.ts'
+import type { PlannedPartition } from './plan.ts'
+import { type BackupParts, prepareBackup } from './run-backup.ts'
+
+export interface DryRun {
+  backupId: string
+  clusterId: string | null
+  location: string
+  /** The generation that a run would go on from; null for a first run. */
+  resumesFrom: number | null
+  topics: DryRunTopic[]
+  totals: { topics: number; partitions: number; offsets: bigint; bytes: number | null }
+  gaps: (Omit<Gap, 'found_at'> & { topic: string; partition: number })[]
+  warnings: string[]
+}
+
+export interface DryRunTopic {
+  name: string
+  partitions: number
+  offsets: bigint
+  /** Estimated from the sizes on the brokers' disks; null where they do not tell. */
+  bytes: number | null
+  isNew: boolean
+}
+
+/** What a run would copy, without writing anything. */
+export async function dryRunBackup(
+  options: BackupOptions,
+  parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock'>,
+  signal: AbortSignal,
+): Promise<DryRun> {
+  const { observed, plan, previous } = await prepareBackup(options, parts, signal)
+  const current = plan.topics.filter(topic => topic.state === 'current')
+  const sizes = await fetchPartitionSizes(parts.cluster, current.map(topic => topic.name), signal)
+  const known = new Set(previous?.topics.map(topic => topic.id))
+  const topics = current.map(({ name, id, partitions }) => ({
+    name,
+    partitions: partitions.length,
+    offsets: partitions.reduce((sum, one) => sum + offsetsOf(one), 0n),
+    bytes: sizes ? partitions.reduce((sum, one) => sum + estimateBytes(one, sizes.get(`${name}/${one.durable.partition}`)), 0) : null,
+    isNew: !known.has(id),
+  }))
+  return {
+    backupId: options.backupId,
+    clusterId: observed.clusterId,
+    location: parts.storage.location,
+    resumesFrom: previous?.generation ?? null,
+    topics,
+    totals: {
+      topics: topics.length,
+      partitions: topics.reduce((sum, topic) => sum + topic.partitions, 0),
+      offsets: topics.reduce((sum, topic) => sum + topic.offsets, 0n),
+      bytes: sizes ? topics.reduce((sum, topic) => sum + (topic.bytes ?? 0), 0) : null,
+    },
+    gaps: plan.topics.flatMap(topic =>
+      topic.partitions.flatMap(({ durable, newGaps }) =>
+        newGaps.map(({ from, to, reason }) => ({ topic: topic.name, partition: durable.partition, from, to, reason })),
+      ),
+    ),
+    warnings: plan.warnings,
+  }
+}
+
+function offsetsOf({ durable, end }: PlannedPartition): bigint {
+  return end > durable.end_offset ? end - durable.end_offset : 0n
+}
+
+/** The partition's size, in proportion to the share of its offsets that would be copied. */
+function estimateBytes(planned: PlannedPartition, sizeBytes: number | undefined): number {
+  const wanted = Number(offsetsOf(planned))
+  const { high_watermark } = planned.durable
+  const held = Number(high_watermark - planned.logStart)
+  return sizeBytes === undefined || held <= 0 ? 0 : Math.round(sizeBytes * Math.min(1, wanted / held))
+}

@@ -1,0 +1,98 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
+import { brokerError } from '../kafka/broker-errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import type { BackupOptions } from './options.ts'
+import { type Selected, selectTopics } from './select-topics.ts'
+
+export interface ObservedSource {
+  clusterId: string | null
+  brokers: number
+  topics: ObservedTopic[]
+  warnings: string[]
+}
+
+export interface ObservedTopic {
+  name: string
+  id: string
+  internal: boolean
+  replicationFactor: number
+  configs: Record<string, string>
+  partitions: { partition: number; bounds: PartitionBounds }[]
+}
+
+type ObserveOptions = Pick<BackupOptions, 'topics' | 'missingTopics'>
+
+/** Looks at the cluster without changing anything: which topics are selected, how they are set up, where they end. */
+export async function observeSource(
+  options: ObserveOptions,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<ObservedSource> {
+  const all = await cluster.metadata({ topics: null }, signal)
+  const named = all.topics.map(({ name, isInternal }) => ({ name, internal: isInternal }))
+  const selected = selectTopics(options.topics, named)
+  const warnings = await judgeSelection(options, selected, cluster, signal)
+  const topics = all.topics.filter(topic => selected.names.includes(topic.name))
+  for (const topic of topics) {
+    if (topic.errorCode !== 0) throw brokerError(topic.errorCode, `looking at topic ${topic.name}`)
+  }
+  return {
+    clusterId: all.clusterId,
+    brokers: all.brokers.length,
+    topics: await describeTopics(cluster, topics, signal),
+    warnings,
+  }
+}
+
+/** Nothing to do is a mistake somewhere, not a success: it fails unless the job says that it only warns. */
+async function judgeSelection(
+  { missingTopics, topics }: ObserveOptions,
+  { names, missing, idlePatterns }: Selected,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (missing.length > 0) await refuseDenied(cluster, missing, signal)
+  const problems = missing.map(name => `topic ${name} does not exist`)
+  if (names.length === 0) problems.push(`no topic matches source.topics.include (${topics.include.join(', ')})`)
+  if (problems.length > 0 && missingTopics === 'fail') throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '))
+  const idle = idlePatterns.map(pattern => `pattern ${pattern} of source.topics.include matches no topic`)
+  return [...problems, ...(names.length === 0 ? [] : idle)]
+}
+
+/** A topic that we may not see is left out of the list of all topics; asked by name, the broker says why. */
+async function refuseDenied(cluster: Cluster, names: readonly string[], signal: AbortSignal): Promise<void> {
+  const { topics } = await cluster.metadata({ topics: [...names] }, signal)
+  const denied = topics.filter(topic => topic.errorCode === 29).map(topic => topic.name)
+  if (denied.length === 0) return
+  throw new KafkaBackupError('KAFKA_DENIED', `not allowed to see ${denied.join(', ')}: Describe on the topic is missing`)
+}
+
+async function describeTopics(
+  cluster: Cluster,
+  topics: readonly MetadataTopic[],
+  signal: AbortSignal,
+): Promise<ObservedTopic[]> {
+  const wanted = topics.flatMap(({ name, partitions }) => partitions.map(({ partition }) => ({ topic: name, partition })))
+  const configs = await cluster.topicConfigs(topics.map(topic => topic.name), signal)
+  const bounds = await fetchBounds(cluster, wanted, signal)
+  return topics
+    .map(topic => ({
+      name: topic.name,
+      id: topic.id,
+      internal: topic.isInternal,
+      replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
+      configs: configs.get(topic.name) ?? {},
+      partitions: topic.partitions
+        .map(({ partition }) => ({ partition, bounds: boundsOf(bounds, topic.name, partition) }))
+        .sort((a, b) => a.partition - b.partition),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+function boundsOf(bounds: Map<string, PartitionBounds>, topic: string, partition: number): PartitionBounds {
+  const found = bounds.get(partitionKey({ topic, partition }))
+  if (!found) throw new KafkaBackupError('KAFKA_PROTOCOL', `no broker told the offsets of ${topic}/${partition}`)
+  return found
+}

@@ -1,0 +1,193 @@
+import { type PartitionPlace, segmentKey } from '../archive/layout.ts'
+import type { AbortedTransaction, Gap, ManifestPartition, Segment } from '../archive/manifest.ts'
+import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
+import { withGap, withSegment } from '../archive/summary.ts'
+import type { BatchHeader } from '../batch/header.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Chunk, examineChunk } from './chunk.ts'
+import type { BackupOptions } from './options.ts'
+import type { PlannedPartition } from './plan.ts'
+
+export interface CopyParts {
+  storage: Storage
+  run: string
+  /** Stops the store's work. Not the signal of the copying: a segment that is whole is made durable after a Ctrl-C, too. */
+  storeSignal: AbortSignal
+  options: Pick<BackupOptions, 'compression' | 'segmentBytes'>
+}
+
+/** Pieces of about this size become zstd frames: large enough to compress well, small enough to seek and to spread. */
+const FRAME_BYTES = 1 << 20
+
+/** One partition on its way from the source to the store: how far it was asked for, stored, and made durable. */
+export class PartitionCopy {
+  readonly topic: string
+  readonly topicId: string
+  readonly partition: number
+  readonly end: bigint
+  /** Stored up to here, though perhaps in a segment that is still open. */
+  position: bigint
+  lastEpoch: number
+  readonly #parts: CopyParts
+  readonly #place: PartitionPlace
+  #durable: ManifestPartition
+  #fresh: Segment[] = []
+  #segment: SegmentWriter | undefined
+  #openAborted: AbortedTransaction[] = []
+  #finishing: Promise<void> = Promise.resolve()
+  #backlog = 0
+  #failure: unknown
+
+  constructor(topic: { name: string; id: string }, planned: PlannedPartition, backupId: string, parts: CopyParts) {
+    this.topic = topic.name
+    this.topicId = topic.id
+    this.partition = planned.durable.partition
+    this.end = planned.end
+    this.position = planned.durable.end_offset
+    this.lastEpoch = planned.durable.last_epoch
+    this.#durable = planned.durable
+    this.#place = { backupId, topic: topic.name, partition: this.partition }
+    this.#parts = parts
+  }
+
+  get name(): string {
+    return `${this.topic}/${this.partition}`
+  }
+
+  get isDone(): boolean {
+    return this.position >= this.end
+  }
+
+  /** What is durable now. */
+  get durable(): ManifestPartition {
+    return this.#durable
+  }
+
+  /** Segments that are durable but in no index yet. */
+  get fresh(): readonly Segment[] {
+    return this.#fresh
+  }
+
+  /** After a commit that named the first `count` of the fresh segments in indexes. */
+  committed(count: number, indexes: ManifestPartition['indexes']): void {
+    this.#fresh = this.#fresh.slice(count)
+    this.#durable = { ...this.#durable, indexes }
+  }
+
+  /** Checks and stores a chunk; its memory is free when this resolves. Returns what was in it. */
+  async store(
+    bytes: Buffer,
+    chunk: Chunk,
+    aborted: readonly { producerId: bigint; firstOffset: bigint }[],
+  ): Promise<{ records: number; bytes: number }> {
+    // One segment may become durable in the background while the next one fills, not more.
+    if (this.#backlog > 1) await this.#finishing
+    if (this.#failure) throw this.#failure
+    const { facts, openAborted } = examineChunk(bytes, chunk, aborted, this.name)
+    const pieces = cutPieces(bytes, chunk.headers, FRAME_BYTES)
+    const plainSize = await this.#append(chunk, pieces, facts)
+    this.position = chunk.nextOffset
+    this.lastEpoch = chunk.lastEpoch
+    this.#openAborted = openAborted
+    if (plainSize >= this.#parts.options.segmentBytes || this.isDone) this.#finishSegment()
+    return { records: facts.records, bytes: pieces.reduce((sum, piece) => sum + piece.length, 0) }
+  }
+
+  /** Nothing is left between the position and the end: compaction or dropped markers can leave such a hole. */
+  skipToEnd(): void {
+    this.#finishSegment()
+    this.#queue(async () => {
+      this.#durable = { ...this.#durable, end_offset: this.end }
+    })
+    this.position = this.end
+  }
+
+  /** The source lost what lies between the position and `gap.to`; with no `to`, everything from here on. */
+  recordGap(gap: Gap): void {
+    this.#finishSegment()
+    this.#queue(async () => {
+      this.#durable = withGap(this.#durable, gap)
+    })
+    this.position = gap.to ?? this.end
+  }
+
+  /** Makes everything stored so far durable, an unfinished segment included. */
+  async settle(): Promise<void> {
+    if (!this.#failure) this.#finishSegment()
+    await this.#finishing
+    if (this.#failure) throw this.#failure
+  }
+
+  async abort(): Promise<void> {
+    await this.#segment?.abort()
+    this.#segment = undefined
+    await this.#finishing
+  }
+
+  /** Waits for what was finished to be durable; an open segment stays open. */
+  async settled(): Promise<void> {
+    await this.#finishing
+    if (this.#failure) throw this.#failure
+  }
+
+  /** A segment that a write has failed on is never finished: nobody knows what it holds. */
+  async #append(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
+    try {
+      this.#segment ??= await this.#openSegment(chunk)
+      await this.#segment.append(pieces, facts, this.#parts.storeSignal)
+      return this.#segment.plainSize
+    } catch (error) {
+      this.#failure ??= error
+      throw error
+    }
+  }
+
+  #openSegment(chunk: Chunk): Promise<SegmentWriter> {
+    const { storage, run, options, storeSignal } = this.#parts
+    const compressed = options.compression === 'zstd' || (options.compression === 'auto' && chunk.mostlyPlain)
+    const baseOffset = chunk.headers[0]?.baseOffset ?? chunk.startOffset
+    return SegmentWriter.open(storage, segmentKey(this.#place, baseOffset, run, compressed), compressed, storeSignal)
+  }
+
+  #finishSegment(): void {
+    const segment = this.#segment
+    if (!segment) return
+    this.#segment = undefined
+    const { lastEpoch } = this
+    const openAborted = this.#openAborted
+    this.#queue(async () => {
+      const entry = await segment.finish(this.#parts.storeSignal)
+      this.#fresh.push(entry)
+      this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted)
+    })
+  }
+
+  /** Steps that end in the durable state happen one after the other, in the order of their offsets. */
+  #queue(step: () => Promise<void>): void {
+    this.#backlog++
+    this.#finishing = this.#finishing.then(async () => {
+      try {
+        if (!this.#failure) await step()
+      } catch (error) {
+        this.#failure = error
+      } finally {
+        this.#backlog--
+      }
+    })
+  }
+}
+
+/** The chunk's bytes, cut at batch ends into pieces of about `pieceBytes`. */
+export function cutPieces(bytes: Buffer, headers: readonly BatchHeader[], pieceBytes: number): Buffer[] {
+  const pieces: Buffer[] = []
+  let start = headers[0]?.position ?? 0
+  let end = start
+  for (const header of headers) {
+    end = header.position + header.sizeBytes
+    if (end - start < pieceBytes) continue
+    pieces.push(bytes.subarray(start, end))
+    start = end
+  }
+  if (end > start) pieces.push(bytes.subarray(start, end))
+  return pieces
+}

@@ -1,0 +1,31 @@
+/** How the memory for fetched data is shared out. */
+export interface LanePlan {
+  lanesPerBroker: number
+  buffers: number
+  bufferBytes: number
+  maxActive: number
+}
+
+const MIN_BUFFER_BYTES = 1 << 20
+const MAX_BUFFER_BYTES = 8 << 20
+/** A request names at most this many partitions: enough that small ones are copied many at a time. */
+const MAX_ACTIVE = 128
+
+/**
+ * Pure. Each lane has two answers in memory, one arriving and one being stored, and each open segment may hold what its
+ * store's writer holds. When the budget is too small for all lanes at the smallest buffer, lanes take turns at the pool.
+ */
+export function planLanes(
+  brokers: number,
+  limits: { memoryBudgetBytes: number; connectionsPerBroker: number; writerBytes: number },
+): LanePlan {
+  const lanesPerBroker = limits.connectionsPerBroker
+  const lanes = Math.max(1, brokers * lanesPerBroker)
+  // Half of the budget for writers where the store needs memory of its own.
+  const forAnswers = limits.writerBytes > 0 ? limits.memoryBudgetBytes / 2 : limits.memoryBudgetBytes
+  const share = Math.floor(forAnswers / (2 * lanes))
+  const bufferBytes = Math.min(MAX_BUFFER_BYTES, Math.max(MIN_BUFFER_BYTES, share))
+  const buffers = Math.max(2, Math.min(2 * lanes, Math.floor(forAnswers / bufferBytes)))
+  const writers = limits.writerBytes > 0 ? limits.memoryBudgetBytes / 2 / limits.writerBytes / lanes : MAX_ACTIVE
+  return { lanesPerBroker, buffers, bufferBytes, maxActive: Math.max(1, Math.min(MAX_ACTIVE, Math.floor(writers))) }
+}

@@ -1,0 +1,111 @@
+import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+import { emptyPartition, withGap } from '../archive/summary.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { PartitionBounds } from '../kafka/offsets.ts'
+import type { ObservedSource, ObservedTopic } from './observe-source.ts'
+
+export interface BackupPlan {
+  /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
+  topics: PlannedTopic[]
+  warnings: string[]
+}
+
+export interface PlannedTopic extends Omit<ManifestTopic, 'partitions'> {
+  partitions: PlannedPartition[]
+}
+
+export interface PlannedPartition {
+  /** What is durable, with the gaps that are known already. */
+  durable: ManifestPartition
+  /** Copied up to here; at or below `durable.end_offset` there is nothing to do. */
+  end: bigint
+  /** Where the source's log starts now. */
+  logStart: bigint
+  newGaps: Gap[]
+}
+
+/**
+ * Pure: what to copy, given the source as it is and the newest committed state. Only what is decided is copied: an open
+ * transaction ends the backup of its partition at its first record.
+ */
+export function planBackup(observed: ObservedSource, previous: Manifest | undefined, now: string): BackupPlan {
+  refuseOtherCluster(observed, previous)
+  const warnings = [...observed.warnings]
+  const earlier = new Map(previous?.topics.filter(t => t.state !== 'replaced').map(topic => [topic.name, topic]))
+  const topics = observed.topics.map(topic => {
+    const before = earlier.get(topic.name)
+    return planTopic(topic, before?.id === topic.id ? before : undefined, now, warnings)
+  })
+  const kept = (previous?.topics ?? []).filter(topic => !observed.topics.some(({ id }) => id === topic.id))
+  return { topics: [...kept.map(topic => keepTopic(topic, observed, now, warnings)), ...topics], warnings }
+}
+
+function refuseOtherCluster(observed: ObservedSource, previous: Manifest | undefined): void {
+  const id = previous?.cluster.id
+  if (!id || !observed.clusterId || id === observed.clusterId) return
+  throw new KafkaBackupError(
+    'CONFIG_INVALID',
+    `backup \`${previous.backup_id}\` holds cluster ${id}, but source.bootstrap_servers lead to ${observed.clusterId}`,
+    { help: 'Use another backup_id for another cluster.' },
+  )
+}
+
+function planTopic(
+  topic: ObservedTopic,
+  before: ManifestTopic | undefined,
+  now: string,
+  warnings: string[],
+): PlannedTopic {
+  const partitions = topic.partitions.map(({ partition, bounds }) => {
+    const name = `${topic.name}/${partition}`
+    warnOfOpenTransaction(name, bounds, warnings)
+    return planPartition(name, partition, bounds, before?.partitions.find(p => p.partition === partition), now)
+  })
+  const { name, id, internal, configs, replicationFactor } = topic
+  return { name, id, state: 'current', internal, replication_factor: replicationFactor, configs, partitions }
+}
+
+function planPartition(
+  name: string,
+  partition: number,
+  bounds: PartitionBounds,
+  before: ManifestPartition | undefined,
+  now: string,
+): PlannedPartition {
+  const seen = { high_watermark: bounds.highWatermark, last_stable_offset: bounds.lastStable }
+  const bound = { end: bounds.lastStable, logStart: bounds.logStart }
+  if (!before) return { durable: { ...emptyPartition(partition, bounds.logStart), ...seen }, ...bound, newGaps: [] }
+  if (bounds.highWatermark < before.end_offset) {
+    throw new KafkaBackupError(
+      'SOURCE_TRUNCATED',
+      `${name} ends at ${bounds.highWatermark}, but this backup holds it up to ${before.end_offset}`,
+    )
+  }
+  const durable = { ...before, ...seen }
+  if (bounds.logStart <= before.end_offset) return { durable, ...bound, newGaps: [] }
+  const gap: Gap = { from: before.end_offset, to: bounds.logStart, reason: 'retention', found_at: now }
+  return { durable: withGap(durable, gap), ...bound, newGaps: [gap] }
+}
+
+/** A topic of an earlier run that is not, or no longer, part of this one. What is stored of it stays. */
+function keepTopic(topic: ManifestTopic, observed: ObservedSource, now: string, warnings: string[]): PlannedTopic {
+  const replaced = topic.state !== 'replaced' && observed.topics.some(({ name }) => name === topic.name)
+  if (replaced) warnings.push(`topic ${topic.name} was deleted and created anew; both are kept, told apart by their ids`)
+  return {
+    ...topic,
+    state: replaced || topic.state === 'replaced' ? 'replaced' : 'absent',
+    partitions: topic.partitions.map(durable => {
+      const gap: Gap = { from: durable.end_offset, to: null, reason: 'topic_recreated', found_at: now }
+      const newGaps = replaced ? [gap] : []
+      const { end_offset: end, start_offset: logStart } = durable
+      return { durable: replaced ? withGap(durable, gap) : durable, end, logStart, newGaps }
+    }),
+  }
+}
+
+function warnOfOpenTransaction(name: string, bounds: PartitionBounds, warnings: string[]): void {
+  const behind = bounds.highWatermark - bounds.lastStable
+  if (behind <= 0n) return
+  const offsets = `${bounds.lastStable} to ${bounds.highWatermark}`
+  warnings.push(`${name}: an open transaction keeps the newest ${behind} offsets (${offsets}) out of this backup`)
+}

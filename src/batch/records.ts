@@ -1,0 +1,70 @@
+import { KafkaBackupError } from '../errors.ts'
+import { decompress } from './compression.ts'
+import { type BatchHeader, codecOf, HEADER_BYTES, isLogAppendTime } from './header.ts'
+import { type Cursor, readVarint, readVarlong } from './varint.ts'
+
+export interface KafkaRecord {
+  offset: bigint
+  timestamp: bigint
+  key: Buffer | null
+  value: Buffer | null
+  /** In order, with repeated names and null values, as the producer wrote them. */
+  headers: [string, Buffer | null][]
+}
+
+/**
+ * The records of one batch:
+ *
+ *   length VARINT, attributes INT8, timestampDelta VARLONG, offsetDelta VARINT, key, value, headers
+ *   key and value: length VARINT (-1 is null), bytes; headers: count VARINT, each a name and a value likewise
+ */
+export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[] {
+  const codec = codecOf(header.attributes)
+  const where = `the batch at offset ${header.baseOffset}`
+  if (codec === undefined) throw new KafkaBackupError('BATCH_INVALID', `${where} has an unknown compression`)
+  try {
+    const body = buffer.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
+    const cursor: Cursor = { buffer: decompress(codec, body), position: 0 }
+    const records = Array.from({ length: header.recordCount }, () => decodeRecord(cursor, header))
+    if (cursor.position !== cursor.buffer.length) throw new RangeError('bytes are left over after the last record')
+    return records
+  } catch (cause) {
+    throw new KafkaBackupError('BATCH_INVALID', `${where} (${codec}) cannot be decoded: ${String(cause)}`, { cause })
+  }
+}
+
+/** Of a batch that DeleteRecords cut, only the records from the log start on count; only then is it opened. */
+export function countRecordsFrom(buffer: Buffer, header: BatchHeader, startOffset: bigint): number {
+  if (header.baseOffset >= startOffset) return header.recordCount
+  return decodeRecords(buffer, header).filter(record => record.offset >= startOffset).length
+}
+
+function decodeRecord(cursor: Cursor, header: BatchHeader): KafkaRecord {
+  const length = readVarint(cursor)
+  const end = cursor.position + length
+  cursor.position += 1
+  const timestamp = header.baseTimestamp + readVarlong(cursor)
+  const record: KafkaRecord = {
+    offset: header.baseOffset + readVarlong(cursor),
+    timestamp: isLogAppendTime(header.attributes) ? header.maxTimestamp : timestamp,
+    key: readBytes(cursor),
+    value: readBytes(cursor),
+    headers: Array.from({ length: readVarint(cursor) }, () => {
+      const name = readBytes(cursor)
+      if (name === null) throw new RangeError('a header has no name')
+      return [name.toString('utf8'), readBytes(cursor)] satisfies [string, Buffer | null]
+    }),
+  }
+  if (cursor.position !== end) throw new RangeError(`the record at offset ${record.offset} has a wrong length`)
+  return record
+}
+
+function readBytes(cursor: Cursor): Buffer | null {
+  const length = readVarint(cursor)
+  if (length < 0) return null
+  const end = cursor.position + length
+  if (end > cursor.buffer.length) throw new RangeError('a record ends beyond its batch')
+  const bytes = cursor.buffer.subarray(cursor.position, end)
+  cursor.position = end
+  return bytes
+}

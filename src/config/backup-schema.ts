@@ -1,0 +1,40 @@
+import { camelKeys } from './camel-keys.ts'
+import { fields } from './leaf.ts'
+import { choice, duration, integer, size } from './scalar-leaves.ts'
+
+const MiB = 2 ** 20
+
+export const backupSchema = fields({
+  compression: choice(['auto', 'none', 'zstd'], {
+    description:
+      'How segments are stored. `auto` keeps batches that a producer compressed as they are and compresses the rest; ' +
+      '`zstd` compresses every segment; `none` stores the bytes the broker sent.',
+  }).prefault('auto'),
+  segment_bytes: size({
+    description: 'The size at which a segment is closed and the next one begun.',
+    minBytes: MiB,
+    maxBytes: 4096 * MiB,
+  }).prefault('128MiB'),
+  missing_topics: choice(['fail', 'warn'], {
+    description: 'What happens when a name of `source.topics.include` without wildcards is no topic of the cluster.',
+  }).prefault('fail'),
+  on_gap: choice(['warn', 'fail'], {
+    description:
+      'What happens when records expired at the source before they were read. The manifest lists the gap either way; ' +
+      '`fail` ends the run with exit code 4.',
+  }).prefault('warn'),
+  commit_interval: duration({
+    description: 'How often a long run commits what it has, so that a crash loses no more than that.',
+    min: '1s',
+    max: '7d',
+  }).prefault('60s'),
+  memory_budget: size({ description: 'Memory for the buffers of fetched data.', minBytes: 32 * MiB }).prefault('96MiB'),
+  connections_per_broker: integer({
+    description: 'Connections that fetch from one broker at the same time.',
+    min: 1,
+    max: 16,
+  }).prefault(2),
+})
+  .transform(backup => camelKeys(backup, { commit_interval: 'commitIntervalMs', memory_budget: 'memoryBudgetBytes' }))
+  .meta({ description: 'How the backup is made.' })
+  .prefault({})

@@ -1,0 +1,120 @@
+import type { z } from 'zod'
+import { KafkaBackupError } from '../errors.ts'
+import { nearMatch } from './near-match.ts'
+import { type FieldPath, formatPath, isMap, type Problem, startsWith, valueAt } from './problem.ts'
+import type { YamlFault } from './yaml-source.ts'
+
+/** Where the fields of a job were written, for the reader of a message. */
+export interface Origin {
+  source: string
+  /** The job before `${VAR}`s were replaced: what a message may show, since a variable may hold a secret. */
+  written: unknown
+  lineOf(path: FieldPath): number | undefined
+  overridden: readonly FieldPath[]
+}
+
+/** All problems as one error, from the top of the file to its end; of several with one field the first counts. */
+export function reportProblems(problems: readonly Problem[], origin: Origin): KafkaBackupError {
+  const first = new Map<string, Problem>()
+  for (const problem of problems) {
+    const path = JSON.stringify(problem.path.map(String))
+    if (!first.has(path)) first.set(path, problem)
+  }
+  const placed = [...first.values()].map(problem => ({ problem, line: lineOf(problem.path, origin) }))
+  placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0))
+  const lines = placed.map(
+    ({ problem, line }) => `${formatProblem(problem, origin.written)}${formatPlace(problem, line, origin)}`,
+  )
+  return invalid(origin.source, lines)
+}
+
+export function reportYamlFaults(faults: readonly YamlFault[], source: string): KafkaBackupError {
+  return invalid(
+    source,
+    faults.map(({ line, column, wrong }) => `line ${line}:${column}: ${wrong}`),
+  )
+}
+
+/** What zod found, in our words. `tree` is the job that was checked. */
+export function toProblems(issues: readonly z.core.$ZodIssue[], tree: unknown): Problem[] {
+  return issues.flatMap(issue => toProblem(issue, tree))
+}
+
+function toProblem(issue: z.core.$ZodIssue, tree: unknown): Problem[] {
+  const path = issue.path.map(segment => (typeof segment === 'symbol' ? String(segment) : segment))
+  switch (issue.code) {
+    case 'custom':
+      return [{ ...(issue.params?.problem as Problem), path }]
+    case 'unrecognized_keys':
+      return issue.keys.map(key => unknownKey([...path, key], issue.message.split(', ')))
+    case 'invalid_union':
+      return unknownVariant(issue, path, tree)
+    case 'too_small':
+      return [{ path, about: 'field', wrong: 'is an empty list', allowed: 'a list of at least one' }]
+    case 'invalid_type':
+      return [wrongKind(path, issue, valueAt(tree, path))]
+    default:
+      return [{ path, about: 'field', wrong: issue.message }]
+  }
+}
+
+function unknownKey(path: FieldPath, known: readonly string[]): Problem {
+  const near = nearMatch(String(path.at(-1)), known)
+  return { path, about: 'field', wrong: 'is not a known key', allowed: known.join(', '), near }
+}
+
+/** The field that says which kind a map is has another value, or is not there, perhaps for a slip in its name. */
+function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tree: unknown): Problem[] {
+  const kinds = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : []
+  const allowed = kinds.join(', ')
+  const value = valueAt(tree, path)
+  if (typeof value === 'string')
+    return [{ path, about: 'value', wrong: issue.message, allowed, near: nearMatch(value, kinds) }]
+  if (value !== undefined) return [{ path, about: 'value', wrong: 'is not a text', allowed }]
+  const parent = valueAt(tree, path.slice(0, -1))
+  const name = String(path.at(-1))
+  const slip = Object.keys(isMap(parent) ? parent : {}).find(key => nearMatch(key, [name]) !== undefined)
+  const missing: Problem = { path, about: 'field', wrong: 'is required', allowed }
+  return slip === undefined ? [missing] : [missing, unknownKey([...path.slice(0, -1), slip], [name])]
+}
+
+/** A map or list is asked for. What stands there instead is not shown: a secret may have slipped a level up. */
+function wrongKind(path: FieldPath, issue: z.core.$ZodIssueInvalidType, value: unknown): Problem {
+  const allowed = issue.expected === 'array' ? 'a list' : `a map of ${issue.message}`
+  if (path.length === 0 && value == null) return { path, about: 'field', wrong: 'is empty', allowed }
+  if (value === undefined) return { path, about: 'field', wrong: 'is required', allowed }
+  if (value === null) return { path, about: 'field', wrong: 'has no value; fill it or remove the line', allowed }
+  const found = Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'a map' : 'a single value'
+  return { path, about: 'field', wrong: `is ${found}`, allowed }
+}
+
+function formatProblem({ path, about, wrong, allowed, near }: Problem, written: unknown): string {
+  const subject = about === 'field' ? '' : about === 'hidden' ? 'the value ' : `${formatValue(valueAt(written, path))} `
+  const name = path.length === 0 ? 'the job file' : formatPath(path)
+  const choice = allowed === undefined ? '' : `; allowed: ${allowed}`
+  return `${name}: ${subject}${wrong}${choice}${near === undefined ? '' : ` (did you mean \`${near}\`?)`}`
+}
+
+function formatValue(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 57)}...` : value)
+  if (Array.isArray(value)) return 'a list'
+  return isMap(value) ? 'a map' : String(value)
+}
+
+function lineOf(path: FieldPath, origin: Origin): number | undefined {
+  return isOverridden(path, origin) ? undefined : origin.lineOf(path)
+}
+
+function formatPlace({ path }: Problem, line: number | undefined, origin: Origin): string {
+  if (isOverridden(path, origin)) return ' [--set]'
+  return line === undefined ? '' : ` [line ${line}]`
+}
+
+function isOverridden(path: FieldPath, origin: Origin): boolean {
+  return origin.overridden.some(start => startsWith(path, start))
+}
+
+function invalid(source: string, lines: readonly string[]): KafkaBackupError {
+  const count = lines.length === 1 ? '1 error' : `${lines.length} errors`
+  return new KafkaBackupError('CONFIG_INVALID', [`${source}: ${count}`, ...lines.map(line => `  ${line}`)].join('\n'))
+}

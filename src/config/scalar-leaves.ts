@@ -1,0 +1,112 @@
+import { formatBytes, parseBytes, parseDurationMs } from '../lib/units.ts'
+import { leaf, reference } from './leaf.ts'
+import { nearMatch } from './near-match.ts'
+
+const sizePattern = '^\\s*\\d+(\\.\\d+)?\\s*(([KkMmGgTt][Ii]?)?[Bb])?\\s*$'
+const durationPattern = '^\\s*\\d+(\\.\\d+)?\\s*([Mm][Ss]|[SsMmHhDd])\\s*$'
+
+export function choice<const V extends string>(
+  values: readonly V[],
+  options: { description: string; refusal?: string },
+) {
+  const allowed = values.join(', ')
+  return leaf<V>({
+    description: options.description,
+    type: 'text',
+    allowed,
+    json: { anyOf: [{ enum: [...values] }, reference] },
+    read: (value, complain) => {
+      const found = values.find(candidate => candidate === value)
+      if (found !== undefined) return found
+      complain({ wrong: options.refusal ?? 'is not known', near: nearMatch(String(value), values) })
+      return undefined
+    },
+  })
+}
+
+/** `refusal`: why `true` is not accepted, for a switch of something that this version does not have. */
+export function flag(options: { description: string; refusal?: string }) {
+  const { description, refusal } = options
+  const given = refusal === undefined ? ['true', 'false'] : ['false']
+  return leaf<boolean>({
+    description,
+    type: 'boolean',
+    allowed: given.join(', '),
+    json: { anyOf: [{ enum: given.flatMap(text => [text === 'true', text]) }, reference] },
+    read: (value, complain) => {
+      const flagged =
+        value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
+      if (flagged === undefined) complain({ wrong: 'is neither true nor false' })
+      if (!flagged || refusal === undefined) return flagged
+      complain({ about: 'field', wrong: refusal, allowed: undefined })
+      return undefined
+    },
+  })
+}
+
+export function integer(options: { description: string; min: number; max: number }) {
+  const { description, min, max } = options
+  return leaf<number>({
+    description,
+    type: 'integer',
+    allowed: `${min} to ${max}`,
+    json: {
+      anyOf: [{ type: 'integer', minimum: min, maximum: max }, { type: 'string', pattern: '^\\d+$' }, reference],
+    },
+    read: (value, complain) => {
+      const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+      if (typeof count !== 'number' || !Number.isSafeInteger(count)) complain({ wrong: 'is not a whole number' })
+      else if (count < min) complain({ wrong: 'is too small' })
+      else if (count > max) complain({ wrong: 'is too large' })
+      else return count
+      return undefined
+    },
+  })
+}
+
+/** A number of bytes: an integer, or a text with a unit. */
+export function size(options: { description: string; minBytes: number; maxBytes?: number }) {
+  const { description, minBytes, maxBytes = Number.MAX_SAFE_INTEGER } = options
+  const upTo = options.maxBytes === undefined ? ' or more' : ` to ${formatSize(maxBytes)}`
+  const bounds = { minimum: minBytes, ...(options.maxBytes === undefined ? {} : { maximum: maxBytes }) }
+  return leaf<number>({
+    description,
+    type: 'size',
+    allowed: `${formatSize(minBytes)}${upTo}, as 64MiB, 64MB or a number of bytes`,
+    json: { anyOf: [{ type: 'integer', ...bounds }, { type: 'string', pattern: sizePattern }, reference] },
+    read: (value, complain) => {
+      const bytes = typeof value === 'string' ? parseBytes(value) : value
+      if (typeof bytes !== 'number' || !Number.isSafeInteger(bytes)) complain({ wrong: 'is not a size' })
+      else if (bytes < minBytes) complain({ wrong: 'is too small' })
+      else if (bytes > maxBytes) complain({ wrong: 'is too large' })
+      else return bytes
+      return undefined
+    },
+  })
+}
+
+/** A time span, always with its unit: nobody has to guess whether 30 means seconds. Read as milliseconds. */
+export function duration(options: { description: string; min: string; max: string }) {
+  const { description, min, max } = options
+  const [minMs, maxMs] = [parseDurationMs(min) ?? 0, parseDurationMs(max) ?? 0]
+  return leaf<number>({
+    description,
+    type: 'duration',
+    allowed: `${min} to ${max}, as 500ms, 30s, 5m, 2h or 1d`,
+    json: { anyOf: [{ type: 'string', pattern: durationPattern }, reference] },
+    read: (value, complain) => {
+      const ms = typeof value === 'string' ? parseDurationMs(value) : undefined
+      if (/^\s*\d+(\.\d+)?\s*$/.test(String(value))) complain({ wrong: 'has no unit' })
+      else if (ms === undefined) complain({ wrong: 'is not a duration' })
+      else if (ms < minMs) complain({ wrong: 'is too short' })
+      else if (ms > maxMs) complain({ wrong: 'is too long' })
+      else return ms
+      return undefined
+    },
+  })
+}
+
+/** `formatBytes` as a job file would have it: `128MiB`. */
+function formatSize(bytes: number): string {
+  return formatBytes(bytes).replace('.0 ', '').replace(' ', '')
+}

@@ -1,0 +1,38 @@
+import { camelKeys } from './camel-keys.ts'
+import { fields } from './leaf.ts'
+import { duration } from './scalar-leaves.ts'
+import { text, textList } from './text-leaves.ts'
+import { clientId, hostAndPort, topicPattern } from './text-rules.ts'
+
+const topicsSchema = fields({
+  include: textList(topicPattern, {
+    description: 'Topics to back up. A topic that matches any of the patterns is taken; `*` alone takes all.',
+    allowed: 'at least one topic name or pattern with * and ?',
+    min: 1,
+  }),
+  exclude: textList(topicPattern, {
+    description: 'Topics to leave out, even where `include` matches them.',
+    allowed: 'topic names or patterns with * and ?',
+    min: 0,
+  }).prefault([]),
+}).meta({ description: 'Which topics are backed up.' })
+
+export const sourceSchema = fields({
+  bootstrap_servers: textList(hostAndPort, {
+    description: 'Brokers to ask for the rest of the cluster. A text is split at its commas.',
+    allowed: 'at least one host:port, such as kafka-1:9092 or [::1]:9092',
+    min: 1,
+    shorthand: 'commas',
+  }),
+  client_id: text(clientId, { description: 'The name under which the brokers log and meter this client.' }).prefault(
+    'kafka-backup',
+  ),
+  request_timeout: duration({
+    description: 'How long a broker may take to answer a request.',
+    min: '1s',
+    max: '1h',
+  }).prefault('30s'),
+  topics: topicsSchema,
+})
+  .transform(source => camelKeys(source, { request_timeout: 'requestTimeoutMs' }))
+  .meta({ description: 'The cluster that is backed up.' })

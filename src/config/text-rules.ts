@@ -1,0 +1,101 @@
+import { isIPv6 } from 'node:net'
+
+/** What a text must be. `pattern` is for editors and may let pass what `wrong` refuses, never the other way round. */
+export interface TextRule {
+  type: string
+  allowed: string
+  pattern: string
+  /** What is wrong with the text; undefined where nothing is. */
+  wrong(text: string): string | undefined
+}
+
+export const anyText: TextRule = {
+  type: 'text',
+  allowed: 'a text that is not empty',
+  pattern: '[\\s\\S]',
+  wrong: text => (text === '' ? 'is empty' : undefined),
+}
+
+export const backupId: TextRule = {
+  type: 'text',
+  allowed: '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot',
+  pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$',
+  wrong: text => {
+    if (text === '') return 'is empty'
+    if (text.length > 200) return `has ${text.length} characters`
+    if (text.startsWith('.')) return 'begins with a dot'
+    return /^[A-Za-z0-9._-]+$/.test(text) ? undefined : 'has a character that is not allowed'
+  },
+}
+
+export const clientId: TextRule = {
+  type: 'text',
+  allowed: '1 to 200 of A-Z a-z 0-9 . _ -',
+  pattern: '^[A-Za-z0-9._-]{1,200}$',
+  wrong: text => (/^[A-Za-z0-9._-]{1,200}$/.test(text) ? undefined : 'is not a client id'),
+}
+
+export const hostAndPort: TextRule = {
+  type: 'text',
+  allowed: 'host:port, such as kafka-1:9092 or [::1]:9092',
+  pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+):[0-9]{1,5}$',
+  wrong: text => {
+    if (text === '') return 'is empty'
+    if (text.includes('://')) return 'has a scheme'
+    const [, ip, host, port] = /^(?:\[(.*)\]|([^:[\]]*))(?::(\d*))?$/.exec(text) ?? []
+    if (ip === undefined && host === undefined)
+      return text.includes('[') ? 'is not host:port' : 'needs [ ] around its IPv6 address'
+    if (ip === undefined ? !/^[A-Za-z0-9._-]+$/.test(host ?? '') : !isIPv6(ip)) return 'has no valid host'
+    if (port === undefined || port === '') return 'has no port'
+    return Number(port) >= 1 && Number(port) <= 65535 ? undefined : 'has a port outside 1 to 65535'
+  },
+}
+
+export const topicPattern: TextRule = {
+  type: 'text',
+  allowed: 'a topic name of A-Z a-z 0-9 . _ - in which * stands for any characters and ? for one',
+  pattern: '^[A-Za-z0-9._*?-]{1,249}$',
+  wrong: text => (/^[A-Za-z0-9._*?-]{1,249}$/.test(text) ? undefined : 'is not a topic name or pattern'),
+}
+
+export const folder: TextRule = {
+  type: 'file path',
+  allowed: 'the path of a folder, such as /backups or ./backups',
+  pattern: '^[^~]',
+  wrong: text => {
+    if (text === '') return 'is empty'
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+    if (/[\u0000-\u001f]/.test(text)) return 'has a control character'
+    if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return 'is a URL'
+    return text.startsWith('~') ? `begins with ~, which only a shell expands (write \${HOME} instead)` : undefined
+  },
+}
+
+export const keyPrefix: TextRule = {
+  type: 'text',
+  allowed: 'names of A-Z a-z 0-9 . _ - joined by /, such as prod/eu, none of them beginning with a dot',
+  pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$',
+  wrong: text => {
+    if (text === '') return 'is empty'
+    if (text.startsWith('/')) return 'begins with a slash'
+    if (text.endsWith('/')) return 'ends with a slash'
+    const names = text.split('/')
+    if (names.some(name => name.startsWith('.'))) return 'has a name that begins with a dot'
+    if (text.length > 500 || names.some(name => name.length > 200)) return 'is too long'
+    return names.every(name => /^[A-Za-z0-9._-]+$/.test(name)) ? undefined : 'is not a key prefix'
+  },
+}
+
+export const httpUrl: TextRule = {
+  type: 'URL',
+  allowed: 'an http or https URL, such as https://registry:8081',
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://.',
+  wrong: text => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text))
+      return 'is not a URL of http or https'
+    return url.username === '' && url.password === '' ? undefined : 'has credentials in it (give them under auth)'
+  },
+}
+
+export const file: TextRule = { ...folder, allowed: 'the path of a file' }

@@ -1,0 +1,118 @@
+/**
+ * Every failure a user can meet is a row of this table. An error is given its code once, at the edge where it is first
+ * understood (a socket, a file, a broker's answer, a line of YAML); nothing further in looks at message texts.
+ *
+ * `retryable` says that the same call may succeed when it is made again. `exitCode` is what the process ends with:
+ * 1 failed, 2 bad command line or configuration, 3 damage found, 4 partly done and resumable, 5 another writer holds it.
+ */
+export const errorTable = {
+  USAGE: { retryable: false, exitCode: 2, help: 'See `kafka-backup <command> --help`.' },
+  CONFIG_UNREADABLE: { retryable: false, exitCode: 2, help: 'Check the path and the permissions of the job file.' },
+  CONFIG_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    help: 'Correct the fields named in the message; docs/configuration.md lists them all.',
+  },
+  LOCATION_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`).',
+  },
+
+  STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location; the object or folder is not there.' },
+  STORAGE_EXISTS: { retryable: false, exitCode: 1, help: 'Objects are write-once; this key is already taken.' },
+  STORAGE_DENIED: { retryable: false, exitCode: 1, help: 'Grant the process access to the location.' },
+  STORAGE_FULL: { retryable: false, exitCode: 1, help: 'Free space at the location, then run the same command again.' },
+  STORAGE_SHORT: { retryable: false, exitCode: 3, help: 'The object is shorter than recorded; run `verify --deep`.' },
+  STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
+
+  BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
+  ARCHIVE_DAMAGED: {
+    retryable: false,
+    exitCode: 3,
+    help: 'Run `kafka-backup verify --deep` for the whole extent; earlier generations may be intact.',
+  },
+  ARCHIVE_TOO_NEW: { retryable: false, exitCode: 1, help: 'Use the version of kafka-backup that wrote it, or a newer one.' },
+  WRITER_CONFLICT: {
+    retryable: false,
+    exitCode: 5,
+    help: 'Another process committed to this backup_id meanwhile. Let it finish, then run again.',
+  },
+
+  KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
+  KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
+  KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },
+  KAFKA_NOT_READY: { retryable: true, exitCode: 1, help: 'The cluster was electing or loading; run the command again.' },
+  KAFKA_DENIED: { retryable: false, exitCode: 1, help: '`kafka-backup check` lists every permission that is missing.' },
+  KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
+  KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },
+  KAFKA_PROTOCOL: { retryable: false, exitCode: 1, help: 'The answer is not Kafka protocol; is this a broker?' },
+  TOPIC_NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Correct `source.topics.include`, or set `backup.missing_topics: warn`.',
+  },
+  OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
+  SOURCE_REPLACED: { retryable: true, exitCode: 1, help: 'The topic was deleted or re-created; run the command again.' },
+  SOURCE_TRUNCATED: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The source lost records that this backup holds. Keep it and start a new `backup_id`.',
+  },
+  SOURCE_CORRUPT: {
+    retryable: true,
+    exitCode: 1,
+    help: 'The broker sent a batch whose checksum is wrong; check its disk and the network.',
+  },
+  SOURCE_UNREADABLE: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The broker holds these offsets but returns no batch for them; see its log, and its remote storage.',
+  },
+  BATCH_OLD_FORMAT: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Message formats v0 and v1 are not supported; let the cluster rewrite the topic as v2, or exclude it.',
+  },
+  BATCH_INVALID: { retryable: false, exitCode: 3, help: 'The bytes are not a valid record batch.' },
+
+  GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
+  BACKUP_PARTIAL: { retryable: false, exitCode: 4, help: 'What is committed is kept; run the same command to go on.' },
+  INTERRUPTED: { retryable: false, exitCode: 130, help: 'What was durable is committed; run the same command to go on.' },
+  TERMINATED: { retryable: false, exitCode: 143, help: 'What was durable is committed; run the same command to go on.' },
+  INTERNAL: { retryable: false, exitCode: 1, help: 'This is a bug in kafka-backup; please report it with `-v` output.' },
+} as const satisfies Record<string, { retryable: boolean; exitCode: number; help: string }>
+
+export type ErrorCode = keyof typeof errorTable
+
+export class KafkaBackupError extends Error {
+  readonly code: ErrorCode
+  /** What to do in this very case; the table's text where it is not given. */
+  readonly help: string
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; help?: string } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'KafkaBackupError'
+    this.code = code
+    this.help = options.help ?? errorTable[code].help
+  }
+
+  get retryable(): boolean {
+    return errorTable[this.code].retryable
+  }
+
+  get exitCode(): number {
+    return errorTable[this.code].exitCode
+  }
+}
+
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is KafkaBackupError {
+  return error instanceof KafkaBackupError && codes.includes(error.code)
+}
+
+/** Any thrown value as an error of the table; what nobody classified is a bug and says so. */
+export function toKafkaBackupError(error: unknown): KafkaBackupError {
+  if (error instanceof KafkaBackupError) return error
+  const message = error instanceof Error ? error.message : String(error)
+  return new KafkaBackupError('INTERNAL', message, { cause: error })
+}

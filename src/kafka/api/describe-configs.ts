@@ -1,0 +1,62 @@
+import type { Api } from '../wire/api.ts'
+import type { Reader } from '../wire/reader.ts'
+
+export interface DescribedTopicConfigs {
+  topic: string
+  errorCode: number
+  errorMessage: string | null
+  /** All settings in force, each with where it comes from. */
+  configs: { name: string; value: string | null; source: number; isSensitive: boolean }[]
+}
+
+/** The source of a setting that somebody put on the topic itself. */
+export const SOURCE_TOPIC = 1
+const RESOURCE_TOPIC = 2
+
+/**
+ * DescribeConfigs v4
+ *   request  => [resource_type resource_name [configuration_keys] TAGS] include_synonyms include_documentation TAGS
+ *   response => throttle_time_ms [error_code error_message resource_type resource_name [config] TAGS] TAGS
+ *   config   => name value read_only config_source is_sensitive [name value source TAGS] config_type documentation TAGS
+ */
+export const describeConfigs: Api<{ topics: string[] }, DescribedTopicConfigs[]> = {
+  name: 'DescribeConfigs',
+  key: 32,
+  version: 4,
+  encode: (writer, request) =>
+    writer
+      .array(request.topics, name => writer.int8(RESOURCE_TOPIC).string(name).array(null, () => undefined).noTags())
+      .boolean(false)
+      .boolean(false)
+      .noTags(),
+  decode: reader => {
+    reader.int32()
+    return reader.array(() => {
+      const errorCode = reader.int16()
+      const errorMessage = reader.nullableString()
+      reader.int8()
+      const topic = reader.string()
+      const configs = reader.array(() => decodeConfig(reader))
+      reader.tags()
+      return { topic, errorCode, errorMessage, configs }
+    })
+  },
+}
+
+function decodeConfig(reader: Reader): DescribedTopicConfigs['configs'][number] {
+  const name = reader.string()
+  const value = reader.nullableString()
+  reader.boolean()
+  const source = reader.int8()
+  const isSensitive = reader.boolean()
+  reader.array(() => {
+    reader.string()
+    reader.nullableString()
+    reader.int8()
+    reader.tags()
+  })
+  reader.int8()
+  reader.nullableString()
+  reader.tags()
+  return { name, value, source, isSensitive }
+}

@@ -1,0 +1,143 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { type RetryPolicy, retry } from '../lib/retry.ts'
+import { describeConfigs, SOURCE_TOPIC } from './api/describe-configs.ts'
+import { type MetadataRequest, type MetadataResponse, metadata } from './api/metadata.ts'
+import { brokerError } from './broker-errors.ts'
+import { BrokerLink } from './broker-link.ts'
+import { parseEndpoint } from './endpoint.ts'
+import type { Endpoint } from './wire/connection.ts'
+
+export interface ClusterOptions {
+  /** `host:port` each; any of them will do. */
+  bootstrapServers: readonly string[]
+  clientId: string
+  softwareVersion: string
+  requestTimeoutMs: number
+  clock: Clock
+  onRequest?: (name: string) => void
+  onRetry?: (error: unknown, delayMs: number) => void
+}
+
+/** Longer than a KRaft broker's session (9 s) and an election after it. */
+const SETTLING: RetryPolicy = { attempts: 10, baseDelayMs: 200, maxDelayMs: 5000 }
+const FIRST_CONTACT: RetryPolicy = { attempts: 3, baseDelayMs: 200, maxDelayMs: 1000 }
+const TOPICS_PER_REQUEST = 500
+
+/** The cluster as its answers show it. One connection a broker for small requests; data has connections of its own. */
+export class Cluster {
+  readonly #options: ClusterOptions
+  readonly #links = new Map<string, Promise<BrokerLink>>()
+  #brokers = new Map<number, Endpoint>()
+
+  private constructor(options: ClusterOptions) {
+    this.#options = options
+  }
+
+  /** Fails soon when no bootstrap server answers: at the start that is most likely a wrong address. */
+  static async open(options: ClusterOptions, signal: AbortSignal): Promise<Cluster> {
+    const cluster = new Cluster(options)
+    try {
+      await cluster.#retrying(FIRST_CONTACT, () => cluster.#askAny({ topics: [] }, signal), signal)
+    } catch (error) {
+      cluster.close()
+      throw error
+    }
+    return cluster
+  }
+
+  get clock(): Clock {
+    return this.#options.clock
+  }
+
+  metadata(request: MetadataRequest, signal: AbortSignal): Promise<MetadataResponse> {
+    return this.settling(() => this.#askAny(request, signal), signal)
+  }
+
+  /** The settings that somebody put on the topics themselves, by topic. */
+  async topicConfigs(topics: readonly string[], signal: AbortSignal): Promise<Map<string, Record<string, string>>> {
+    const configs = new Map<string, Record<string, string>>()
+    for (let start = 0; start < topics.length; start += TOPICS_PER_REQUEST) {
+      const request = { topics: topics.slice(start, start + TOPICS_PER_REQUEST) }
+      const described = await this.settling(() => this.#any(link => link.call(describeConfigs, request, signal), signal), signal)
+      for (const one of described) {
+        if (one.errorCode !== 0) throw brokerError(one.errorCode, `reading the configuration of topic ${one.topic}`)
+        const own = one.configs.filter(config => config.source === SOURCE_TOPIC && config.value !== null)
+        configs.set(one.topic, Object.fromEntries(own.map(config => [config.name, config.value ?? ''])))
+      }
+    }
+    return configs
+  }
+
+  /** The shared connection for small requests to this broker. */
+  link(brokerId: number, signal: AbortSignal): Promise<BrokerLink> {
+    return this.#linkTo(this.#endpointOf(brokerId), signal)
+  }
+
+  /** A connection of the caller's own, which it closes. */
+  openLink(brokerId: number, signal: AbortSignal): Promise<BrokerLink> {
+    return BrokerLink.open(this.#endpointOf(brokerId), this.#linkOptions, signal)
+  }
+
+  /** Calls until the cluster has settled: elections, restarts and lost connections pass. */
+  settling<T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#retrying(SETTLING, call, signal)
+  }
+
+  close(): void {
+    for (const link of this.#links.values()) {
+      link.then(
+        open => open.close(),
+        () => undefined,
+      )
+    }
+    this.#links.clear()
+  }
+
+  #retrying<T>(policy: RetryPolicy, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock, onRetry } = this.#options
+    const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
+    return retry(call, policy, { isRetryable, clock, onRetry: (error, _n, delayMs) => onRetry?.(error, delayMs) }, signal)
+  }
+
+  async #askAny(request: MetadataRequest, signal: AbortSignal): Promise<MetadataResponse> {
+    const answer = await this.#any(link => link.call(metadata, request, signal), signal)
+    this.#brokers = new Map(answer.brokers.map(({ id, host, port }) => [id, { host, port }]))
+    return answer
+  }
+
+  /** Asks the brokers known so far, then the bootstrap servers, until one answers. */
+  async #any<T>(ask: (link: BrokerLink) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const endpoints = [...this.#brokers.values(), ...this.#options.bootstrapServers.map(parseEndpoint)]
+    let failure: unknown
+    for (const endpoint of endpoints) {
+      try {
+        return await ask(await this.#linkTo(endpoint, signal))
+      } catch (error) {
+        if (!hasCode(error, 'KAFKA_UNREACHABLE', 'KAFKA_DISCONNECTED', 'KAFKA_TIMEOUT')) throw error
+        failure ??= error
+      }
+    }
+    throw failure
+  }
+
+  async #linkTo(endpoint: Endpoint, signal: AbortSignal): Promise<BrokerLink> {
+    const name = `${endpoint.host}:${endpoint.port}`
+    const existing = await this.#links.get(name)?.catch(() => undefined)
+    if (existing?.isOpen) return existing
+    const opening = BrokerLink.open(endpoint, this.#linkOptions, signal)
+    this.#links.set(name, opening)
+    return opening
+  }
+
+  get #linkOptions() {
+    const { clientId, softwareVersion, requestTimeoutMs, clock, onRequest } = this.#options
+    return { clientId, softwareVersion, timeoutMs: requestTimeoutMs, clock, ...(onRequest && { onRequest }) }
+  }
+
+  #endpointOf(brokerId: number): Endpoint {
+    const endpoint = this.#brokers.get(brokerId)
+    if (endpoint) return endpoint
+    throw new KafkaBackupError('KAFKA_NOT_READY', `broker ${brokerId} is not among the brokers of the cluster`)
+  }
+}

@@ -1,0 +1,87 @@
+import { type FetchedPartition, type FetchPosition, type FetchRequest, fetchApi } from './api/fetch.ts'
+import { brokerError } from './broker-errors.ts'
+import type { BrokerLink } from './broker-link.ts'
+import type { BufferPool } from './buffer-pool.ts'
+import type { Cluster } from './cluster.ts'
+
+export interface FetcherOptions {
+  brokerId: number
+  buffers: BufferPool
+  maxWaitMs: number
+  rack: string
+}
+
+export interface FetchTarget extends FetchPosition {
+  topicId: string
+}
+
+/** An answer with the memory it lies in. The batches are valid until `release`. */
+export interface Fetched {
+  bytes: Buffer
+  partitions: (FetchedPartition & { topicId: string })[]
+  release(): void
+}
+
+/** What an answer holds besides the batches; a partition's own part of it is far below 200 bytes, aborted lists aside. */
+const ENVELOPE_BYTES = 256 * 1024
+
+/** Raw batches of many partitions from one broker over a connection of its own. */
+export class Fetcher {
+  readonly #link: BrokerLink
+  readonly #options: FetcherOptions
+  readonly #cluster: Cluster
+  #throttledUntil = 0
+
+  private constructor(link: BrokerLink, options: FetcherOptions, cluster: Cluster) {
+    this.#link = link
+    this.#options = options
+    this.#cluster = cluster
+  }
+
+  static async open(cluster: Cluster, options: FetcherOptions, signal: AbortSignal): Promise<Fetcher> {
+    return new Fetcher(await cluster.openLink(options.brokerId, signal), options, cluster)
+  }
+
+  /**
+   * The broker fills the answer in the order of the targets. The first that has anything at or after its offset gets at
+   * least one batch, however large; the ones behind it may get nothing for want of room.
+   */
+  async fetch(targets: readonly FetchTarget[], signal: AbortSignal): Promise<Fetched> {
+    const { buffers, maxWaitMs } = this.#options
+    const target = await buffers.acquire()
+    try {
+      await this.#waitOutThrottle(signal)
+      const answer = await this.#link.call(fetchApi, this.#request(targets), signal, { target, waitMs: maxWaitMs })
+      this.#throttledUntil = answer.throttleMs > 0 ? this.#cluster.clock.monotonic() + answer.throttleMs : 0
+      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading from ${this.#link.name}`)
+      return {
+        bytes: target.bytes.subarray(4),
+        partitions: answer.topics.flatMap(({ id, partitions }) => partitions.map(one => ({ ...one, topicId: id }))),
+        release: () => buffers.release(target),
+      }
+    } catch (error) {
+      buffers.release(target)
+      throw error
+    }
+  }
+
+  close(): void {
+    this.#link.close()
+  }
+
+  #request(targets: readonly FetchTarget[]): FetchRequest {
+    const { buffers, maxWaitMs, rack } = this.#options
+    const maxBytes = buffers.bufferBytes - ENVELOPE_BYTES
+    return { maxWaitMs, maxBytes, partitionMaxBytes: maxBytes, rack, topics: groupAdjacent(targets) }
+  }
+
+  async #waitOutThrottle(signal: AbortSignal): Promise<void> {
+    const waitMs = this.#throttledUntil - this.#cluster.clock.monotonic()
+    if (waitMs > 0) await this.#cluster.clock.sleep(waitMs, signal)
+  }
+}
+
+/** One entry a topic, in the order in which the topics first appear. */
+function groupAdjacent(targets: readonly FetchTarget[]): FetchRequest['topics'] {
+  return [...Map.groupBy(targets, target => target.topicId)].map(([id, partitions]) => ({ id, partitions }))
+}

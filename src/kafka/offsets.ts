@@ -1,0 +1,126 @@
+import { KafkaBackupError } from '../errors.ts'
+import { EARLIEST, type Isolation, LATEST, type ListOffsetsRequest, listOffsets } from './api/list-offsets.ts'
+import type { MetadataResponse } from './api/metadata.ts'
+import { brokerError } from './broker-errors.ts'
+import type { Cluster } from './cluster.ts'
+
+export interface TopicPartition {
+  topic: string
+  partition: number
+}
+
+/** The bounds of a partition at one moment. */
+export interface PartitionBounds {
+  logStart: bigint
+  /** Below this every transaction is decided; a reader of committed data gets this far. */
+  lastStable: bigint
+  highWatermark: bigint
+}
+
+export function partitionKey({ topic, partition }: TopicPartition): string {
+  return `${topic}/${partition}`
+}
+
+export async function fetchBounds(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<Map<string, PartitionBounds>> {
+  // The log start last: whatever retention removes meanwhile is then not promised.
+  const lastStable = await listAll(cluster, partitions, LATEST, 'read_committed', signal)
+  const highWatermark = await listAll(cluster, partitions, LATEST, 'read_uncommitted', signal)
+  const logStart = await listAll(cluster, partitions, EARLIEST, 'read_uncommitted', signal)
+  const at = (offsets: Map<string, bigint>, key: string) => offsets.get(key) ?? 0n
+  return new Map(
+    partitions.map(partitionKey).map(key => {
+      const start = at(logStart, key)
+      const bounds = { logStart: start, lastStable: at(lastStable, key), highWatermark: at(highWatermark, key) }
+      return [key, { ...bounds, lastStable: bounds.lastStable < start ? start : bounds.lastStable }]
+    }),
+  )
+}
+
+/** One request a leader; partitions whose leader has moved are asked for again at their new one. */
+async function listAll(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  timestamp: bigint,
+  isolation: Isolation,
+  signal: AbortSignal,
+): Promise<Map<string, bigint>> {
+  const found = new Map<string, bigint>()
+  let rest = [...partitions]
+  await cluster.settling(async () => {
+    const failures: KafkaBackupError[] = []
+    for (const [leader, led] of await groupByLeader(cluster, rest, signal)) {
+      try {
+        await listFromLeader(cluster, leader, led, { timestamp, isolation }, found, failures, signal)
+      } catch (error) {
+        if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
+        failures.push(error)
+      }
+    }
+    rest = rest.filter(each => !found.has(partitionKey(each)))
+    const final = failures.find(error => !error.retryable) ?? failures[0]
+    if (final) throw final
+  }, signal)
+  return found
+}
+
+async function listFromLeader(
+  cluster: Cluster,
+  leader: number,
+  led: readonly TopicPartition[],
+  what: { timestamp: bigint; isolation: Isolation },
+  found: Map<string, bigint>,
+  failures: KafkaBackupError[],
+  signal: AbortSignal,
+): Promise<void> {
+  const link = await cluster.link(leader, signal)
+  const answer = await link.call(listOffsets, listOffsetsRequest(led, what), signal)
+  for (const { name, partitions } of answer.topics) {
+    for (const { partition, errorCode, offset } of partitions) {
+      const key = partitionKey({ topic: name, partition })
+      if (errorCode === 0) found.set(key, offset)
+      else failures.push(brokerError(errorCode, `asking for the offsets of ${key}`))
+    }
+  }
+}
+
+function listOffsetsRequest(
+  led: readonly TopicPartition[],
+  { timestamp, isolation }: { timestamp: bigint; isolation: Isolation },
+): ListOffsetsRequest {
+  const topics = Map.groupBy(led, each => each.topic)
+  return {
+    isolation,
+    topics: [...topics].map(([name, each]) => ({
+      name,
+      partitions: each.map(({ partition }) => ({ partition, leaderEpoch: -1, timestamp })),
+    })),
+  }
+}
+
+async function groupByLeader(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<Map<number, TopicPartition[]>> {
+  const names = [...new Set(partitions.map(each => each.topic))]
+  const leaders = leadersOf(await cluster.metadata({ topics: names }, signal))
+  return Map.groupBy(partitions, each => {
+    const leader = leaders.get(partitionKey(each))
+    if (leader === undefined || leader < 0) {
+      throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${partitionKey(each)} has no leader at the moment`)
+    }
+    return leader
+  })
+}
+
+function leadersOf({ topics }: MetadataResponse): Map<string, number> {
+  return new Map(
+    topics.flatMap(({ name, partitions }) =>
+      partitions.map(({ partition, leader }) => [partitionKey({ topic: name, partition }), leader] as const),
+    ),
+  )
+}

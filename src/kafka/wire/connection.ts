@@ -1,0 +1,189 @@
+import { connect, type Socket } from 'node:net'
+import { KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { ResponseBuffer } from './response-buffer.ts'
+import { classifySocketError } from './socket-error.ts'
+
+export interface Endpoint {
+  host: string
+  port: number
+}
+
+export interface ConnectionOptions {
+  endpoint: Endpoint
+  timeoutMs: number
+  clock: Clock
+}
+
+interface Pending {
+  target: ResponseBuffer
+  filled: number
+  /** Bytes of the whole frame, or 4 until its length has arrived. */
+  needed: number
+  resolve(frame: Buffer): void
+  reject(error: Error): void
+}
+
+/** No broker sends a frame larger than its own `socket.request.max.bytes` ballpark; text of another protocol reads as more. */
+const MAX_FRAME_BYTES = 1 << 30
+const SCRATCH_BYTES = 64 * 1024
+const CONTROL_RESPONSE_BYTES = 16 * 1024
+
+/**
+ * One connection, one request at a time: frames of INT32 length and content in both directions.
+ *
+ * The socket reads straight into the answer's memory. Only its first bytes go through a scratch buffer, because the
+ * socket asks for its next buffer before the next request is known. With one request in flight an answer is never
+ * followed by bytes of another.
+ */
+export class Connection {
+  readonly endpoint: Endpoint
+  readonly #socket: Socket
+  readonly #scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES)
+  readonly #options: ConnectionOptions
+  #pending: Pending | undefined
+  #failure: KafkaBackupError | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+
+  private constructor(options: ConnectionOptions) {
+    this.endpoint = options.endpoint
+    this.#options = options
+    this.#socket = connect({
+      ...options.endpoint,
+      noDelay: true,
+      keepAlive: true,
+      onread: {
+        buffer: () => this.#nextReadBuffer(),
+        callback: (length, buffer) => this.#onRead(length, buffer as Buffer),
+      },
+    })
+    this.#socket.on('error', error => this.#fail(classifySocketError(error, options.endpoint)))
+    this.#socket.on('close', () => this.#fail(this.#closedByBroker()))
+  }
+
+  static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted()
+    const connection = new Connection(options)
+    await connection.#withDeadline(
+      options.timeoutMs,
+      () =>
+        new Promise<void>((resolve, reject) => {
+          connection.#socket.once('connect', resolve)
+          connection.#socket.once('close', () => reject(connection.#failure))
+        }),
+      'accept a connection',
+      signal,
+    )
+    return connection
+  }
+
+  get isOpen(): boolean {
+    return this.#failure === undefined
+  }
+
+  /** Sends a frame and resolves with the answer's content; it stays valid until the target is used again. */
+  send(content: Buffer, signal: AbortSignal, target?: ResponseBuffer, waitMs = 0): Promise<Buffer> {
+    const run = this.#queue.then(() => this.#exchange(content, signal, target, waitMs))
+    this.#queue = run.catch(() => undefined)
+    return run
+  }
+
+  close(): void {
+    this.#fail(new KafkaBackupError('KAFKA_DISCONNECTED', `the connection to ${this.#name} is closed`))
+  }
+
+  get #name(): string {
+    return `${this.endpoint.host}:${this.endpoint.port}`
+  }
+
+  #exchange(content: Buffer, signal: AbortSignal, target: ResponseBuffer | undefined, waitMs: number): Promise<Buffer> {
+    return this.#withDeadline(
+      this.#options.timeoutMs + waitMs,
+      () =>
+        new Promise((resolve, reject) => {
+          if (this.#failure) return reject(this.#failure)
+          const into = target ?? new ResponseBuffer(CONTROL_RESPONSE_BYTES)
+          into.reset()
+          this.#pending = { target: into, filled: 0, needed: 4, resolve, reject }
+          const length = Buffer.allocUnsafe(4)
+          length.writeInt32BE(content.length)
+          this.#socket.cork()
+          this.#socket.write(length)
+          this.#socket.write(content)
+          this.#socket.uncork()
+        }),
+      'answer',
+      signal,
+    )
+  }
+
+  async #withDeadline<T>(ms: number, call: () => Promise<T>, verb: string, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted()
+    const onAbort = () => this.#fail(abortError(signal))
+    const cancel = this.#options.clock.after(ms, () =>
+      this.#fail(new KafkaBackupError('KAFKA_TIMEOUT', `${this.#name} did not ${verb} within ${ms} ms`)),
+    )
+    signal.addEventListener('abort', onAbort, { once: true })
+    try {
+      return await call()
+    } catch (error) {
+      signal.throwIfAborted()
+      throw error
+    } finally {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+    }
+  }
+
+  #nextReadBuffer(): Buffer {
+    const pending = this.#pending
+    if (!pending || pending.filled < 4) return this.#scratch
+    return pending.target.bytes.subarray(pending.filled, pending.needed)
+  }
+
+  #onRead(length: number, buffer: Buffer): boolean {
+    const pending = this.#pending
+    if (!pending || pending.filled + length > MAX_FRAME_BYTES) return this.#refuse('it sent bytes nobody asked for')
+    if (buffer.buffer === this.#scratch.buffer) {
+      // At least the length prefix, and at most one scratch buffer of the answer.
+      if (pending.filled + length > pending.target.bytes.length) {
+        pending.target.reserve(pending.filled + length, pending.filled)
+      }
+      buffer.copy(pending.target.bytes, pending.filled, 0, length)
+    }
+    pending.filled += length
+    if (pending.needed === 4 && pending.filled >= 4) {
+      const content = pending.target.bytes.readInt32BE(0)
+      if (content < 4 || content > MAX_FRAME_BYTES) return this.#refuse('its answer is not a Kafka frame')
+      pending.needed = 4 + content
+      pending.target.reserve(pending.needed, pending.filled)
+    }
+    if (pending.needed > 4 && pending.filled > pending.needed) return this.#refuse('it sent more than its answer')
+    if (pending.needed > 4 && pending.filled === pending.needed) {
+      this.#pending = undefined
+      pending.resolve(pending.target.bytes.subarray(4, pending.needed))
+    }
+    return true
+  }
+
+  #refuse(why: string): boolean {
+    this.#fail(new KafkaBackupError('KAFKA_PROTOCOL', `${this.#name} does not speak Kafka's protocol: ${why}`))
+    return false
+  }
+
+  #fail(error: KafkaBackupError): void {
+    if (this.#failure) return
+    this.#failure = error
+    this.#socket.destroy()
+    this.#pending?.reject(error)
+    this.#pending = undefined
+  }
+
+  #closedByBroker(): KafkaBackupError {
+    return new KafkaBackupError('KAFKA_DISCONNECTED', `${this.#name} closed the connection`)
+  }
+}
+
+function abortError(signal: AbortSignal): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_DISCONNECTED', 'the request was abandoned', { cause: signal.reason })
+}

@@ -1,0 +1,98 @@
+import { KafkaBackupError } from '../../errors.ts'
+
+/** Reads an answer in the protocol's flexible encoding. Running past its end is a protocol error, never a crash. */
+export class Reader {
+  readonly buffer: Buffer
+  position: number
+
+  constructor(buffer: Buffer, position = 0) {
+    this.buffer = buffer
+    this.position = position
+  }
+
+  int8(): number {
+    return this.buffer.readInt8(this.#take(1))
+  }
+
+  int16(): number {
+    return this.buffer.readInt16BE(this.#take(2))
+  }
+
+  int32(): number {
+    return this.buffer.readInt32BE(this.#take(4))
+  }
+
+  int64(): bigint {
+    return this.buffer.readBigInt64BE(this.#take(8))
+  }
+
+  boolean(): boolean {
+    return this.int8() !== 0
+  }
+
+  uvarint(): number {
+    let value = 0
+    for (let shift = 0; shift < 35; shift += 7) {
+      const byte = this.buffer.readUInt8(this.#take(1))
+      value += (byte & 0x7f) * 2 ** shift
+      if (byte < 0x80) return value
+    }
+    throw malformed('a variable-length integer has more than five bytes')
+  }
+
+  uuid(): string {
+    const start = this.#take(16)
+    return this.buffer.toString('hex', start, start + 16)
+  }
+
+  nullableString(): string | null {
+    const length = this.uvarint() - 1
+    if (length < 0) return null
+    const start = this.#take(length)
+    return this.buffer.toString('utf8', start, start + length)
+  }
+
+  string(): string {
+    const text = this.nullableString()
+    if (text === null) throw malformed('a string is null')
+    return text
+  }
+
+  /** Where a run of bytes stands, without copying it; an absent one has no length. */
+  bytesRange(): { start: number; end: number } {
+    const length = Math.max(0, this.uvarint() - 1)
+    const start = this.#take(length)
+    return { start, end: start + length }
+  }
+
+  array<T>(read: () => T): T[] {
+    const length = this.uvarint() - 1
+    if (length > this.buffer.length) throw malformed('an array is longer than the answer')
+    const items: T[] = []
+    for (let i = 0; i < length; i++) items.push(read())
+    return items
+  }
+
+  /** Tagged fields: those the caller knows by their tag are handed to it, the others are passed over. */
+  tags(known?: (tag: number) => void): void {
+    for (let count = this.uvarint(); count > 0; count--) {
+      const tag = this.uvarint()
+      const length = this.uvarint()
+      const end = this.#take(length) + length
+      this.position = end - length
+      known?.(tag)
+      this.position = end
+    }
+  }
+
+  #take(bytes: number): number {
+    const start = this.position
+    if (bytes < 0 || start + bytes > this.buffer.length) throw malformed('it ends in the middle of a field')
+    this.position = start + bytes
+    return start
+  }
+}
+
+function malformed(what: string): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer cannot be read: ${what}`)
+}

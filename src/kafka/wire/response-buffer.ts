@@ -1,0 +1,30 @@
+/**
+ * Memory that one answer is read into. It keeps its size from answer to answer, so that a copy of terabytes allocates
+ * nothing; an answer that does not fit (a single huge batch) gets memory of its own that is let go afterwards.
+ */
+export class ResponseBuffer {
+  #home: Buffer
+  #bytes: Buffer
+
+  constructor(sizeBytes: number) {
+    // Outside the pool of small buffers, and zeroed lazily by the kernel instead of up front.
+    this.#home = Buffer.allocUnsafeSlow(sizeBytes)
+    this.#bytes = this.#home
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
+  /** Makes room for `sizeBytes`, keeping the first `keepBytes`. */
+  reserve(sizeBytes: number, keepBytes: number): void {
+    if (sizeBytes <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(sizeBytes)
+    this.#bytes.copy(larger, 0, 0, keepBytes)
+    this.#bytes = larger
+  }
+
+  reset(): void {
+    this.#bytes = this.#home
+  }
+}

@@ -1,0 +1,37 @@
+/** The only place that reads the time or waits. Everything else is handed a Clock, so tests decide how time passes. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Milliseconds of a clock that never jumps. */
+  monotonic(): number
+  /** Resolves after the time has passed; rejects with the signal's reason when it is aborted first. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Calls back once after the time has passed; the function returned cancels it. */
+  after(ms: number, callback: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason)
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort)
+        resolve()
+      }, ms)
+      const onAbort = () => {
+        clearTimeout(timer)
+        reject(signal?.reason)
+      }
+      signal?.addEventListener('abort', onAbort, { once: true })
+    }),
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms)
+    return () => clearTimeout(timer)
+  },
+}
+
+export function formatUtc(ms: number): string {
+  return new Date(ms).toISOString()
+}

@@ -1,0 +1,22 @@
+declare global {
+  interface JSON {
+    /** ES2026; known to the engine, not yet to the type library. */
+    rawJSON(text: string): unknown
+  }
+}
+
+/**
+ * JSON with whole numbers of any size: offsets and timestamps are 64-bit integers, and a timestamp in nanoseconds does not
+ * fit a double. A bigint is written as plain digits; an integer too large for a double is read back as a bigint.
+ */
+export function formatJson(value: unknown, indent?: number): string {
+  return JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item), indent)
+}
+
+export function parseJson(text: string): unknown {
+  return JSON.parse(text, (_key, item: unknown, context?: { source?: string }) =>
+    typeof item === 'number' && !Number.isSafeInteger(item) && context?.source && /^-?\d+$/.test(context.source)
+      ? BigInt(context.source)
+      : item,
+  )
+}

@@ -1,0 +1,14 @@
+/** What a long operation tells while it runs. Whoever listens turns it into a bar, log lines or metrics. */
+export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unreadable'
+
+export type ProgressEvent =
+  | { type: 'planned'; topics: number; partitions: number; offsets: bigint }
+  /** Progress is counted in offsets, the one measure whose total is known beforehand. */
+  | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
+  | { type: 'committed'; generation: number; complete: boolean }
+  | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
+  | { type: 'retry'; what: string; delayMs: number }
+  | { type: 'warning'; message: string }
+  | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+
+export type OnProgress = (event: ProgressEvent) => void

@@ -1,0 +1,72 @@
+import type { Dirent } from 'node:fs'
+import { join } from 'node:path'
+import { hasErrno } from './errno.ts'
+import type { FileCalls } from './file-calls.ts'
+import { isKey, unfinishedPrefix } from './key.ts'
+import type { StoredObject } from './storage.ts'
+
+/** Files whose sizes are asked for at once: enough to hide the latency of a file server, little to hold. */
+const batchSize = 64
+
+/**
+ * The objects below a folder, read as they are asked for. Left out: unfinished files, symbolic links, devices and names
+ * that are no keys. What vanishes during the walk is left out too.
+ */
+export async function* walkObjects(
+  path: string,
+  folder: string,
+  files: FileCalls,
+  signal: AbortSignal,
+): AsyncGenerator<StoredObject> {
+  let batch: string[] = []
+  for await (const entry of readFolder(path, files, signal)) {
+    const key = folder === '' ? entry.name : `${folder}/${entry.name}`
+    if (!isKey(key)) continue
+    if (entry.isDirectory()) yield* walkObjects(join(path, entry.name), key, files, signal)
+    else if (entry.isFile()) batch.push(entry.name)
+    if (batch.length === batchSize) {
+      yield* await statBatch(path, folder, batch, files)
+      signal.throwIfAborted()
+      batch = []
+    }
+  }
+  yield* await statBatch(path, folder, batch, files)
+}
+
+/** The names of the folders directly in a folder. */
+export async function* walkFolders(path: string, files: FileCalls, signal: AbortSignal): AsyncGenerator<string> {
+  for await (const entry of readFolder(path, files, signal)) {
+    if (entry.isDirectory() && isKey(entry.name)) yield entry.name
+  }
+}
+
+async function* readFolder(path: string, files: FileCalls, signal: AbortSignal): AsyncGenerator<Dirent> {
+  try {
+    for await (const entry of await files.opendir(path, { bufferSize: 256 })) {
+      signal.throwIfAborted()
+      if (!entry.name.startsWith(unfinishedPrefix)) yield entry
+    }
+  } catch (error) {
+    if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) throw error
+  }
+}
+
+async function statBatch(
+  path: string,
+  folder: string,
+  names: readonly string[],
+  files: FileCalls,
+): Promise<StoredObject[]> {
+  const objects: StoredObject[] = []
+  await Promise.all(
+    names.map(async name => {
+      try {
+        const { size } = await files.lstat(join(path, name))
+        objects.push({ key: folder === '' ? name : `${folder}/${name}`, size })
+      } catch (error) {
+        if (!hasErrno(error, 'ENOENT')) throw error
+      }
+    }),
+  )
+  return objects
+}

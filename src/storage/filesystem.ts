@@ -1,0 +1,188 @@
+import { join, resolve } from 'node:path'
+import { KafkaBackupError } from '../errors.ts'
+import { hasErrno, mapErrno } from './errno.ts'
+import { type FileCalls, nodeFileCalls } from './file-calls.ts'
+import { readBytes, readFile } from './file-read.ts'
+import { walkFolders, walkObjects } from './file-walk.ts'
+import { FileWriter } from './file-writer.ts'
+import { baseOf, createFolders, type Folders, parentOf } from './folders.ts'
+import { assertKey, parsePrefix } from './key.ts'
+import type { ObjectWriter, Storage, StoredObject } from './storage.ts'
+import { openTempFile } from './temp-file.ts'
+
+export interface FilesystemOptions {
+  path: string
+  /** A folder below the path that all keys are relative to. */
+  prefix?: string
+}
+
+/** Objects as files below a folder, which is made by the first write. docs/storage.md has what the file system must offer. */
+export function openFilesystemStorage(options: FilesystemOptions, files: FileCalls = nodeFileCalls): Storage {
+  return new FilesystemStorage(join(resolve(options.path), parsePrefix(options.prefix ?? '')), files)
+}
+
+class FilesystemStorage implements Storage {
+  readonly location: string
+  readonly writerBytes = 0
+  readonly #files: FileCalls
+  readonly #folders: Folders
+  readonly #writers = new Set<ObjectWriter>()
+
+  constructor(root: string, files: FileCalls) {
+    this.location = root
+    this.#files = files
+    this.#folders = createFolders(root, files)
+  }
+
+  async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#attempt('create', key, signal, async () => {
+      const writer = new FileWriter(await openTempFile(key, this.#folders, this.#files), () => {})
+      try {
+        await writer.write([body], signal)
+        await writer.commit(signal)
+      } finally {
+        await writer.abort()
+      }
+    })
+  }
+
+  async replace(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
+    await this.#attempt('replace', key, signal, async () => {
+      const file = await openTempFile(key, this.#folders, this.#files)
+      try {
+        await file.write([body], signal)
+        await file.seal()
+        signal.throwIfAborted()
+        await file.rename()
+      } catch (error) {
+        await file.discard()
+        throw error
+      }
+      await file.syncName()
+    })
+  }
+
+  async openWriter(key: string, signal: AbortSignal): Promise<ObjectWriter> {
+    return this.#attempt('create', key, signal, async () => {
+      const file = await openTempFile(key, this.#folders, this.#files)
+      const inner = new FileWriter(file, () => this.#writers.delete(writer))
+      const writer: ObjectWriter = {
+        write: (chunks, signal) => this.#attempt('write', key, signal, () => inner.write(chunks, signal)),
+        commit: signal => this.#attempt('commit', key, signal, () => inner.commit(signal)),
+        abort: () => inner.abort(),
+      }
+      this.#writers.add(writer)
+      return writer
+    })
+  }
+
+  async read(key: string, signal: AbortSignal): Promise<Buffer> {
+    return this.#read(key, signal, size => ({ start: 0, length: size }))
+  }
+
+  async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || start < 0 || length < 0) {
+      throw new KafkaBackupError('INTERNAL', `no range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
+    }
+    return this.#read(key, signal, () => ({ start, length }))
+  }
+
+  async stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined> {
+    return this.#attempt('stat', key, signal, async () => {
+      try {
+        const stats = await this.#files.lstat(await this.#find(key))
+        return stats.isFile() ? { key, size: stats.size } : undefined
+      } catch (error) {
+        if (isAbsence(error)) return undefined
+        throw error
+      }
+    })
+  }
+
+  list(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject> {
+    return this.#walk(prefix, signal, (path, folder) => walkObjects(path, folder, this.#files, signal))
+  }
+
+  listFolders(prefix: string, signal: AbortSignal): AsyncIterable<string> {
+    return this.#walk(prefix, signal, path => walkFolders(path, this.#files, signal))
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    await this.#attempt('remove', key, signal, async () => {
+      try {
+        await this.#files.unlink(await this.#find(key))
+      } catch (error) {
+        if (!isAbsence(error) && !hasErrno(error, 'EISDIR')) throw error
+      }
+      await this.#folders.removeEmpty(parentOf(key))
+    })
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#writers].map(writer => writer.abort()))
+  }
+
+  async #read(
+    key: string,
+    signal: AbortSignal,
+    rangeOf: (size: number) => { start: number; length: number },
+  ): Promise<Buffer> {
+    return this.#attempt('read', key, signal, async () => {
+      try {
+        const body = await readFile(await this.#find(key), this.#files, async (handle, size) => {
+          const { start, length } = rangeOf(size)
+          if (start + length > size) throw this.#short(key, start + length, size)
+          const bytes = await readBytes(handle, start, length, signal)
+          if (bytes.length < length) throw this.#short(key, start + length, start + bytes.length)
+          return bytes
+        })
+        if (body !== undefined) return body
+      } catch (error) {
+        if (!isAbsence(error)) throw error
+      }
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} is not in ${this.location}`)
+    })
+  }
+
+  async *#walk<T>(
+    prefix: string,
+    signal: AbortSignal,
+    walk: (path: string, folder: string) => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const folder = parsePrefix(prefix)
+    signal.throwIfAborted()
+    try {
+      yield* walk(await this.#folders.find(folder), folder)
+    } catch (error) {
+      if (!isAbsence(error)) throw this.#map(error, 'list', prefix)
+    }
+  }
+
+  async #find(key: string): Promise<string> {
+    return join(await this.#folders.find(parentOf(key)), baseOf(key))
+  }
+
+  async #attempt<T>(action: string, key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    assertKey(key)
+    signal.throwIfAborted()
+    try {
+      return await work()
+    } catch (error) {
+      throw this.#map(error, action, key)
+    }
+  }
+
+  #map(error: unknown, action: string, key: string): unknown {
+    return mapErrno(error, { action, key, location: this.location })
+  }
+
+  #short(key: string, wanted: number, size: number): KafkaBackupError {
+    const name = `${JSON.stringify(key)} in ${this.location}`
+    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`)
+  }
+}
+
+/** Below a root that is a folder (`Folders` sees to that), a file in the place of a folder means there is no object. */
+function isAbsence(error: unknown): boolean {
+  return hasErrno(error, 'ENOENT', 'ENOTDIR')
+}

@@ -1,0 +1,51 @@
+import { KafkaBackupError } from '../errors.ts'
+
+/** Names that backends give to unfinished objects; no key may look like one, or it would never be listed. */
+export const unfinishedPrefix = '.tmp-'
+
+const maxKeyBytes = 1024
+const maxSegmentBytes = 255
+
+/** Refuses what some backend could not hold, could confuse with another key, or could lead outside the location. */
+export function assertKey(key: string): void {
+  const fault = findKeyFault(key)
+  if (fault !== undefined) {
+    throw new KafkaBackupError('LOCATION_INVALID', `the object key ${JSON.stringify(key)} is invalid: ${fault}`, {
+      help: 'Choose names of printable characters without `.`, `..` or empty parts between slashes.',
+    })
+  }
+}
+
+export function isKey(key: string): boolean {
+  return findKeyFault(key) === undefined
+}
+
+/** The folder that a prefix names, without its trailing slash; '' is the root. */
+export function parsePrefix(prefix: string): string {
+  if (prefix === '') return ''
+  const folder = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
+  assertKey(folder)
+  return folder
+}
+
+function findKeyFault(key: string): string | undefined {
+  if (key === '') return 'it is empty'
+  if (!key.isWellFormed()) return 'it is not valid Unicode'
+  if (/[\p{Cc}\u2028\u2029]/u.test(key)) return 'it holds a control character'
+  if (key.includes('\\')) return 'it holds a backslash'
+  if (Buffer.byteLength(key) > maxKeyBytes) return `it is longer than ${maxKeyBytes} bytes`
+  for (const segment of key.split('/')) {
+    const fault = findSegmentFault(segment)
+    if (fault !== undefined) return fault
+  }
+  return undefined
+}
+
+function findSegmentFault(segment: string): string | undefined {
+  if (segment === '') return 'a part between slashes is empty'
+  if (segment === '.' || segment === '..') return `a part is ${JSON.stringify(segment)}`
+  if (segment.startsWith(unfinishedPrefix))
+    return `a part starts with ${unfinishedPrefix}, which marks unfinished objects`
+  if (Buffer.byteLength(segment) > maxSegmentBytes) return `a part is longer than ${maxSegmentBytes} bytes`
+  return undefined
+}

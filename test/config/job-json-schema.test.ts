@@ -1,0 +1,120 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: `${VAR}` is what job files contain
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { describe, test } from 'node:test'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { parse as parseYaml } from 'yaml'
+import { configTable } from '../../src/config/config-table.ts'
+import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
+import { errorsOf, minimalJob, parse } from './job-texts.ts'
+
+const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
+const env = { X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
+const registry = (text: string) => `${minimalJob}enterprise: {schema_registry: {enabled: false, ${text}}}`
+const backup = (text: string) => `${minimalJob}backup: {${text}}`
+
+const valid: Record<string, string> = {
+  'the shortest job': minimalJob,
+  'brokers as one text': minimalJob.replace('[kafka-1:9092]', 'a:1, b:2'),
+  'an IPv6 broker': minimalJob.replace('kafka-1:9092', '"[::1]:9092"'),
+  'a broker from a variable': minimalJob.replace('kafka-1:9092', '"${X}:9092"'),
+  'a backup id from a variable': minimalJob.replace('nightly', 'nightly-${X}'),
+  'a storage kind from a variable': minimalJob.replace('filesystem', '${FS:-filesystem}'),
+  'a mode from a variable': minimalJob.replace('mode: backup', 'mode: ${MODE:-backup}'),
+  'a size in bytes': backup('segment_bytes: 1048576'),
+  'a size with a unit': backup('segment_bytes: 1.5 gib'),
+  'a size from a variable': backup("segment_bytes: '${SIZE}'"),
+  'a number as text': backup("connections_per_broker: '3'"),
+  'a number from a variable': backup("connections_per_broker: '${X}'"),
+  'a duration': backup('commit_interval: 1.5m'),
+  'a choice from a variable': backup("on_gap: '${GAP:-fail}'"),
+  'a boolean from a variable': `${minimalJob}enterprise: {schema_registry: {enabled: '\${ON}'}}`,
+  'an empty map of enterprise': `${minimalJob}enterprise: {}`,
+  'subjects as one text': registry("backup: {subjects: '*'}"),
+  'a kind of auth from a variable': registry("auth: {type: '${KIND}', username: u, password: p}"),
+  'a mapping of subjects': registry('restore: {subject_mapping: {a: b}}'),
+}
+
+const invalid: Record<string, string> = {
+  'a list': '[]',
+  'nothing below the top': 'mode: backup',
+  'a mode of another version': minimalJob.replace('mode: backup', 'mode: restore'),
+  'an unknown key': `${minimalJob}bakcup: {}`,
+  'a map without a value': `${minimalJob}backup:`,
+  'a number as backup id': minimalJob.replace('nightly', '2024'),
+  'a backup id with a slash': minimalJob.replace('nightly', 'a/b'),
+  'a broker without a port': minimalJob.replace('kafka-1:9092', 'kafka-1'),
+  'no brokers': minimalJob.replace('[kafka-1:9092]', '[]'),
+  'topics as one text': minimalJob.replace("['*']", "'*'"),
+  'no topics': minimalJob.replace("['*']", '[]'),
+  'another backend': minimalJob.replace('filesystem', 's3'),
+  'storage as a text': minimalJob.replace(/storage:[\s\S]*/, 'storage: /backups'),
+  'a prefix that leads out': `${minimalJob}  prefix: ../x`,
+  'a size below its minimum': backup('segment_bytes: 1000'),
+  'a size that is none': backup('segment_bytes: big'),
+  'a duration without a unit': backup('commit_interval: 60'),
+  'a number above its maximum': backup('connections_per_broker: 17'),
+  'an unknown choice': backup('compression: zst'),
+  'a registry that is enabled': `${minimalJob}enterprise: {schema_registry: {enabled: true}}`,
+  'a registry that does not say whether it is enabled': `${minimalJob}enterprise: {schema_registry: {}}`,
+  'basic without a password': registry('auth: {type: basic, username: u}'),
+  'an unknown type of auth': registry('auth: {type: digest}'),
+  'a field of another type of auth': registry('auth: {type: mtls, username: u}'),
+  'a url of another scheme': registry('url: ftp://x'),
+  'an unknown schema type': registry('schema_types: [XML]'),
+}
+
+describe('the JSON Schema and the validator both', () => {
+  for (const [name, text] of Object.entries(valid)) {
+    test(`accept ${name}`, () => {
+      parse(text, { env })
+      assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
+    })
+  }
+  for (const [name, text] of Object.entries(invalid)) {
+    test(`refuse ${name}`, () => {
+      assert.notDeepEqual(errorsOf(text, { env }), [])
+      assert.equal(editorAccepts(parseYaml(text)), false)
+    })
+  }
+})
+
+describe('docs/', () => {
+  const read = (name: string) => readFile(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+
+  test('job.schema.json is what the code says (make docs writes it)', async () => {
+    assert.deepEqual(JSON.parse(await read('job.schema.json')), jobJsonSchema())
+  })
+
+  test('configuration.md has the table of the code (make docs writes it)', async () => {
+    const [, table] =
+      /<!-- config-table:start -->\n([\s\S]*)\n<!-- config-table:end -->/.exec(await read('configuration.md')) ?? []
+    assert.equal(table, configTable())
+  })
+
+  test('every job of configuration.md is valid', async () => {
+    const blocks = [...(await read('configuration.md')).matchAll(/```yaml\n(mode: [\s\S]*?)```/g)].map(
+      ([, text = '']) => text,
+    )
+    assert.equal(blocks.length, 2)
+    for (const block of blocks) parse(block, { env: { BACKUP_DIR: '/backups' } })
+  })
+
+  test('the table marks the secrets', () => {
+    const rows = configTable().split('\n')
+    const secrets = rows.filter(row => row.includes('A secret:')).map(row => row.split('`')[1])
+    const auth = 'enterprise.schema_registry.auth'
+    assert.deepEqual(secrets, [`${auth}.password`, `${auth}.client_secret`])
+  })
+
+  test('the table has one row for each field, those of some kinds only included', () => {
+    const paths = configTable()
+      .split('\n')
+      .slice(2)
+      .map(row => row.split('`')[1] ?? '')
+    const auth = paths.filter(path => path.startsWith('enterprise.schema_registry.auth.')).map(path => path.slice(32))
+    const tls = ['tls.ca_cert', 'tls.client_cert', 'tls.client_key']
+    assert.deepEqual(auth, ['type', 'username', 'password', ...tls, 'token_url', 'client_id', 'client_secret', 'scope'])
+    assert.equal(new Set(paths).size, paths.length)
+  })
+})

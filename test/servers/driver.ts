@@ -1,0 +1,161 @@
+import { openDriverProcess } from './driver-process.ts'
+import {
+  type ConsumedRecord,
+  decodeConsumed,
+  decodePlaces,
+  encodeSeed,
+  type RecordPlace,
+  type SeedRecord,
+} from './driver-records.ts'
+
+export type { ConsumedRecord, RecordPlace, SeedRecord } from './driver-records.ts'
+
+export type Compression = 'none' | 'gzip' | 'snappy' | 'lz4' | 'zstd'
+export type Isolation = 'read_committed' | 'read_uncommitted'
+
+export interface ProduceOptions {
+  compression?: Compression
+  batchSize?: number
+  lingerMs?: number
+  /** Sends what is buffered after every so many records, which ends the batches there. */
+  flushEvery?: number
+  /** Other settings of the producer. */
+  config?: Record<string, string>
+  /** Calls with the same key share a producer, with the options of the first; otherwise each call has its own. */
+  producerKey?: string
+}
+
+export interface TransactionOptions extends Omit<ProduceOptions, 'producerKey'> {
+  transactionalId: string
+  /** `open` leaves the transaction hanging; another call with the same id goes on with it. */
+  outcome: 'commit' | 'abort' | 'open'
+}
+
+export interface BulkOptions extends Omit<ProduceOptions, 'producerKey' | 'flushEvery'> {
+  count: number
+  /** Record `i` goes to partition `i % partitions`. */
+  partitions: number
+  valueBytes: number
+  seed?: number
+  /** Keys come from so many different ones; without it every record has its own. */
+  keySpace?: number
+  /** Of the first record, each next one is a millisecond later. */
+  startTimestamp?: number
+}
+
+export interface PartitionDigest {
+  count: number
+  /** Offsets of the first and last record; -1 where there is none. */
+  first: bigint
+  last: bigint
+  /** `hashChain` of the records. */
+  sha256: string
+}
+
+export interface TopicDescription {
+  topicId: string
+  partitions: { leader: number; replicas: number[]; inSync: number[] }[]
+}
+
+/** Names as Kafka's own tools take them: `READ`, `TOPIC`, `PREFIXED`. */
+export interface Acl {
+  principal: string
+  operation: string
+  permission?: 'ALLOW' | 'DENY'
+  resourceType: string
+  resourceName: string
+  patternType?: 'LITERAL' | 'PREFIXED'
+  host?: string
+}
+
+export interface DriverTarget {
+  bootstrapServers: string[]
+  libs: string
+  version: string
+}
+
+/** The official Java client. Admin calls return when clients can see their effect. */
+export interface KafkaDriver {
+  createTopic(
+    name: string,
+    options?: { partitions?: number; replicationFactor?: number; configs?: Record<string, string> },
+  ): Promise<void>
+  deleteTopic(name: string): Promise<void>
+  describeTopic(name: string): Promise<TopicDescription>
+  /** null removes a setting. */
+  alterTopicConfig(name: string, configs: Record<string, string | null>): Promise<void>
+  createPartitions(name: string, total: number): Promise<void>
+  deleteRecords(topic: string, partition: number, beforeOffset: bigint): Promise<void>
+  startOffsets(topic: string): Promise<bigint[]>
+  /** High watermarks, or last stable offsets with `read_committed`. */
+  endOffsets(topic: string, isolation?: Isolation): Promise<bigint[]>
+  /** To a node that already holds a replica. */
+  moveLeader(topic: string, partition: number, nodeId: number): Promise<void>
+  createAcls(acls: Acl[]): Promise<void>
+  createScramUser(user: string, password: string, mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512'): Promise<void>
+  produce(topic: string, records: readonly SeedRecord[], options?: ProduceOptions): Promise<RecordPlace[]>
+  transaction(topic: string, records: readonly SeedRecord[], options: TransactionOptions): Promise<RecordPlace[]>
+  finishTransaction(transactionalId: string, outcome: 'commit' | 'abort'): Promise<void>
+  seedBulk(topic: string, options: BulkOptions): Promise<{ records: number; bytes: number }>
+  /** All records by partition, up to the end at the time of the call; with `read_committed` the last stable offset. */
+  consume(topic: string, options: { isolation: Isolation }): Promise<ConsumedRecord[][]>
+  digest(topic: string, options: { isolation: Isolation }): Promise<PartitionDigest[]>
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** `config` holds settings of every client that the driver opens, such as those for security. */
+export async function openDriver(target: DriverTarget, config: Record<string, string> = {}): Promise<KafkaDriver> {
+  const settings = { 'bootstrap.servers': target.bootstrapServers.join(), ...config }
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+  const { call, close } = await openDriverProcess(target.libs, target.version, lines)
+  const ask = async (op: string, request: Record<string, unknown>) => (await call(op, request)).result
+  const act = async (op: string, request: Record<string, unknown>) => void (await call(op, request))
+  const send = async (op: string, request: Record<string, unknown>, records: readonly SeedRecord[]) =>
+    decodePlaces((await call(op, request, records.flatMap(encodeSeed))).payloads)
+  const offsets = async (request: Record<string, unknown>) =>
+    ((await ask('listOffsets', request)) as string[]).map(BigInt)
+  return {
+    createTopic: (topic, options = {}) => act('createTopic', { topic, ...options }),
+    deleteTopic: topic => act('deleteTopic', { topic }),
+    describeTopic: async topic => (await ask('describeTopic', { topic })) as TopicDescription,
+    alterTopicConfig: (topic, configs) => act('alterTopicConfig', { topic, configs }),
+    createPartitions: (topic, total) => act('createPartitions', { topic, total }),
+    deleteRecords: (topic, partition, before) =>
+      act('deleteRecords', { topic, partition, beforeOffset: before.toString() }),
+    startOffsets: topic => offsets({ topic, at: 'start' }),
+    endOffsets: (topic, isolation = 'read_uncommitted') => offsets({ topic, at: 'end', isolation }),
+    moveLeader: (topic, partition, nodeId) => act('moveLeader', { topic, partition, nodeId }),
+    createAcls: acls => act('createAcls', { acls }),
+    createScramUser: (user, password, mechanism) => act('createScramUser', { user, password, mechanism }),
+    produce: (topic, records, options = {}) => send('produce', { topic, ...options }, records),
+    transaction: (topic, records, options) => send('transaction', { topic, ...options }, records),
+    finishTransaction: (transactionalId, outcome) => act('finishTransaction', { transactionalId, outcome }),
+    seedBulk: async (topic, options) =>
+      (await ask('seedBulk', { topic, startTimestamp: 1_700_000_000_000, ...options })) as {
+        records: number
+        bytes: number
+      },
+    consume: async (topic, options) => {
+      const { result, payloads } = await call('consume', { topic, ...options })
+      return groupByPartition(payloads, (result as { partitions: number }).partitions)
+    },
+    digest: async (topic, options) => ((await ask('digest', { topic, ...options })) as JsonDigest[]).map(parseDigest),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+type JsonDigest = Record<'first' | 'last' | 'sha256', string> & { count: number }
+
+function parseDigest({ count, first, last, sha256 }: JsonDigest): PartitionDigest {
+  return { count, first: BigInt(first), last: BigInt(last), sha256 }
+}
+
+function groupByPartition(payloads: readonly Buffer[], partitions: number): ConsumedRecord[][] {
+  const grouped: ConsumedRecord[][] = Array.from({ length: partitions }, () => [])
+  for (const payload of payloads) {
+    for (const record of decodeConsumed(payload)) grouped[record.partition]?.push(record)
+  }
+  return grouped
+}

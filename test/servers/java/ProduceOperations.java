@@ -1,0 +1,126 @@
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.DataOutputStream;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import org.apache.kafka.clients.producer.KafkaProducer;
+import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.serialization.ByteArraySerializer;
+
+/** Writing records, plain or in transactions. A payload is a row of records as RecordCodec.decode takes them. */
+final class ProduceOperations {
+    private final Properties clients;
+    private final Map<String, KafkaProducer<byte[], byte[]>> kept = new ConcurrentHashMap<>();
+    /** By transactional id. */
+    private final Map<String, KafkaProducer<byte[], byte[]>> transactional = new ConcurrentHashMap<>();
+    private final Set<String> open = ConcurrentHashMap.newKeySet();
+
+    ProduceOperations(Properties clients) {
+        this.clients = clients;
+    }
+
+    void register(Map<String, KafkaDriver.Operation> operations) {
+        operations.put("produce", this::produce);
+        operations.put("transaction", this::transaction);
+        operations.put("finishTransaction", this::finishTransaction);
+        operations.put("seedBulk", this::seedBulk);
+    }
+
+    private void produce(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
+        if (request.hasNonNull("producerKey")) {
+            String key = request.get("producerKey").asText();
+            reply.result(null, send(kept.computeIfAbsent(key, unused -> open(request)), request, payload));
+        } else {
+            try (KafkaProducer<byte[], byte[]> producer = open(request)) {
+                reply.result(null, send(producer, request, payload));
+            }
+        }
+    }
+
+    /** Goes on with the transaction that an earlier call with the same id left open. */
+    private void transaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
+        String id = request.get("transactionalId").asText();
+        KafkaProducer<byte[], byte[]> producer = transactional.computeIfAbsent(id, unused -> openTransactional(request, id));
+        if (open.add(id)) producer.beginTransaction();
+        byte[] places = send(producer, request, payload);
+        finish(id, request.get("outcome").asText());
+        reply.result(null, places);
+    }
+
+    private void finishTransaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) {
+        String id = request.get("transactionalId").asText();
+        if (!open.contains(id)) throw new IllegalStateException("no open transaction " + id);
+        finish(id, request.get("outcome").asText());
+        reply.done();
+    }
+
+    /** The producer ends with its transaction, so that the next one can have other settings. */
+    private void finish(String id, String outcome) {
+        if (outcome.equals("open")) return;
+        open.remove(id);
+        try (KafkaProducer<byte[], byte[]> producer = transactional.remove(id)) {
+            if (outcome.equals("commit")) producer.commitTransaction();
+            else producer.abortTransaction();
+        }
+    }
+
+    private void seedBulk(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
+        try (KafkaProducer<byte[], byte[]> producer = open(request)) {
+            reply.result(new BulkSeeder(request).run(producer));
+        }
+    }
+
+    /** Returns partition INT32 and offset INT64 of each record. */
+    private static byte[] send(KafkaProducer<byte[], byte[]> producer, JsonNode request, byte[] payload) throws Exception {
+        String topic = request.get("topic").asText();
+        int flushEvery = request.path("flushEvery").asInt(0);
+        DataInputStream in = new DataInputStream(new ByteArrayInputStream(payload));
+        List<Future<RecordMetadata>> futures = new ArrayList<>();
+        while (in.available() > 0) {
+            futures.add(producer.send(RecordCodec.decode(topic, in)));
+            if (flushEvery > 0 && futures.size() % flushEvery == 0) producer.flush();
+        }
+        producer.flush();
+        ByteArrayOutputStream places = new ByteArrayOutputStream();
+        DataOutputStream out = new DataOutputStream(places);
+        for (Future<RecordMetadata> future : futures) {
+            RecordMetadata place = future.get();
+            out.writeInt(place.partition());
+            out.writeLong(place.offset());
+        }
+        return places.toByteArray();
+    }
+
+    private KafkaProducer<byte[], byte[]> openTransactional(JsonNode request, String id) {
+        Properties properties = new Properties();
+        properties.put("transactional.id", id);
+        // A transaction left open hangs until a test ends it; the broker would abort it after a minute.
+        properties.put("transaction.timeout.ms", "900000");
+        KafkaProducer<byte[], byte[]> producer = open(request, properties);
+        producer.initTransactions();
+        return producer;
+    }
+
+    private KafkaProducer<byte[], byte[]> open(JsonNode request) {
+        return open(request, new Properties());
+    }
+
+    private KafkaProducer<byte[], byte[]> open(JsonNode request, Properties properties) {
+        properties.put("acks", "all");
+        properties.put("max.request.size", Integer.toString(64 << 20));
+        properties.put("buffer.memory", Integer.toString(96 << 20));
+        properties.put("compression.type", request.path("compression").asText("none"));
+        if (request.hasNonNull("batchSize")) properties.put("batch.size", request.get("batchSize").asText());
+        if (request.hasNonNull("lingerMs")) properties.put("linger.ms", request.get("lingerMs").asText());
+        properties.putAll(clients);
+        request.path("config").fields().forEachRemaining(entry -> properties.put(entry.getKey(), entry.getValue().asText()));
+        return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
+    }
+}

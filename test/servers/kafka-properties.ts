@@ -1,0 +1,81 @@
+export interface BrokerPlan {
+  /** Also the index of the broker plus one. */
+  nodeId: number
+  clientPort: number
+  controllerPort: number
+  securePort: number
+  dataDir: string
+}
+
+export type SecureProtocol = 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+
+/**
+ * The settings of one broker of a test cluster in combined KRaft mode. They favour a quick start, quick failover, quick
+ * log maintenance and little memory; `overrides` win over all of them.
+ */
+export function planBrokerProperties(
+  broker: BrokerPlan,
+  cluster: readonly BrokerPlan[],
+  secureListener: SecureProtocol | undefined,
+  overrides: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const copies = String(cluster.length)
+  const minCopies = cluster.length > 1 ? '2' : '1'
+  return {
+    ...planListeners(broker, cluster, secureListener),
+    'node.id': String(broker.nodeId),
+    'log.dirs': broker.dataDir,
+    'default.replication.factor': copies,
+    'min.insync.replicas': minCopies,
+    'offsets.topic.replication.factor': copies,
+    'transaction.state.log.replication.factor': copies,
+    'transaction.state.log.min.isr': minCopies,
+    ...smallSettings,
+    ...overrides,
+  }
+}
+
+export function formatProperties(properties: Readonly<Record<string, string>>): string {
+  return Object.entries(properties)
+    .map(([name, value]) => `${name}=${value.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n`)
+    .join('')
+}
+
+function planListeners(
+  broker: BrokerPlan,
+  cluster: readonly BrokerPlan[],
+  secure: SecureProtocol | undefined,
+): Record<string, string> {
+  const client = `PLAINTEXT://127.0.0.1:${broker.clientPort}${secure ? `,SECURE://127.0.0.1:${broker.securePort}` : ''}`
+  return {
+    'process.roles': 'broker,controller',
+    'controller.quorum.voters': cluster
+      .map(({ nodeId, controllerPort }) => `${nodeId}@127.0.0.1:${controllerPort}`)
+      .join(),
+    'controller.listener.names': 'CONTROLLER',
+    'inter.broker.listener.name': 'PLAINTEXT',
+    listeners: `${client},CONTROLLER://127.0.0.1:${broker.controllerPort}`,
+    'advertised.listeners': client,
+    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${secure ? `,SECURE:${secure}` : ''}`,
+  }
+}
+
+const largestMessageBytes = String(40 * 2 ** 20)
+
+const smallSettings = {
+  'auto.create.topics.enable': 'false',
+  'message.max.bytes': largestMessageBytes,
+  'replica.fetch.max.bytes': largestMessageBytes,
+  'offsets.topic.num.partitions': '3',
+  'transaction.state.log.num.partitions': '3',
+  'group.initial.rebalance.delay.ms': '0',
+  'broker.heartbeat.interval.ms': '1000',
+  'broker.session.timeout.ms': '5000',
+  'log.cleaner.backoff.ms': '200',
+  'log.cleaner.dedupe.buffer.size': String(8 * 2 ** 20),
+  // Tests write old timestamps; a topic that wants retention says so.
+  'log.retention.ms': '-1',
+  'log.retention.check.interval.ms': '500',
+  'log.initial.task.delay.ms': '500',
+  'log.segment.delete.delay.ms': '1000',
+}

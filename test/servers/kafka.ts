@@ -1,0 +1,156 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
+import { defaultKafkaVersion, kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
+import { countBrokers } from './kafka-probe.ts'
+import { type BrokerPlan, formatProperties, planBrokerProperties, type SecureProtocol } from './kafka-properties.ts'
+import { findFreePorts } from './ports.ts'
+import { mustRun } from './run-command.ts'
+
+export interface KafkaOptions {
+  version?: string
+  brokers?: 1 | 3
+  /** Broker settings that win over the ones for tests. */
+  properties?: Record<string, string>
+  /** A second client listener of this kind beside the plain one; its settings (keys, mechanisms) go to `properties`. */
+  secureListener?: SecureProtocol
+  heapMb?: number
+  /** `quick` starts fast with simple compilation and collection; `steady` is what one runs a measurement on. */
+  jvm?: 'quick' | 'steady'
+}
+
+export interface KafkaServer {
+  bootstrapServers: string[]
+  /** Of the secure listener; empty where there is none. */
+  secureBootstrapServers: string[]
+  version: string
+  clusterId: string
+  /** The folder of jars. */
+  libs: string
+  /** The log folder of each broker. Broker `index` has the node id `index + 1`. */
+  dataDirs: string[]
+  /** What each broker printed. */
+  logFiles: string[]
+  /** The process id of a running broker. */
+  brokerPid(index: number): number | undefined
+  /** SIGKILL; the cluster notices when the broker's session times out. */
+  killBroker(index: number): Promise<void>
+  /** SIGTERM, waits for the controlled shutdown. */
+  stopBroker(index: number): Promise<void>
+  /** Starts a stopped or killed broker on its old ports and data, and waits until it takes clients. */
+  startBroker(index: number): Promise<void>
+  /** Kills all brokers and removes their data. */
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const startTimeoutMs = 60_000
+
+/** Starts a Kafka cluster on free ports of 127.0.0.1 and returns when all its brokers take clients. */
+export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
+  const version = options.version ?? defaultKafkaVersion
+  const libs = await kafkaLibs(version)
+  const folder = await makeGuardedFolder('kafka')
+  const plans = await planBrokers(folder.path, options.brokers ?? 1)
+  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
+  const processes: (GuardedProcess | undefined)[] = []
+
+  const running = () => processes.filter(broker => broker && !broker.hasExited()).length
+  const end = async (index: number, signal: NodeJS.Signals) => processes[index]?.end(signal)
+  const launch = (plan: BrokerPlan) => {
+    processes[plan.nodeId - 1] = spawnBroker(plan, libs, options)
+  }
+  const ready = (plan: BrokerPlan) => waitUntilReady(plan, processes[plan.nodeId - 1], running())
+  const stop = async () => {
+    await Promise.all(plans.map((_, index) => end(index, 'SIGKILL')))
+    await folder.remove()
+  }
+
+  try {
+    await Promise.all(plans.map(plan => formatStorage(plan, plans, libs, clusterId, options)))
+    plans.forEach(launch)
+    await Promise.all(plans.map(ready))
+  } catch (error) {
+    await stop()
+    throw error
+  }
+  return {
+    bootstrapServers: plans.map(({ clientPort }) => `127.0.0.1:${clientPort}`),
+    secureBootstrapServers: options.secureListener ? plans.map(({ securePort }) => `127.0.0.1:${securePort}`) : [],
+    version,
+    clusterId,
+    libs,
+    dataDirs: plans.map(({ dataDir }) => dataDir),
+    logFiles: plans.map(logFile),
+    brokerPid: index => (processes[index]?.hasExited() === false ? processes[index].pid : undefined),
+    killBroker: index => end(index, 'SIGKILL'),
+    stopBroker: index => end(index, 'SIGTERM'),
+    startBroker: async index => {
+      const plan = plans[index]
+      if (plan === undefined || processes[index]?.hasExited() === false) throw new Error(`broker ${index} cannot start`)
+      launch(plan)
+      await ready(plan)
+    },
+    stop,
+    [Symbol.asyncDispose]: stop,
+  }
+}
+
+async function planBrokers(folder: string, count: number): Promise<BrokerPlan[]> {
+  const ports = await findFreePorts(count * 3)
+  const port = (at: number) => ports[at] as number
+  return Array.from({ length: count }, (_, index) => ({
+    nodeId: index + 1,
+    clientPort: port(index * 3),
+    controllerPort: port(index * 3 + 1),
+    securePort: port(index * 3 + 2),
+    dataDir: join(folder, `broker-${index + 1}`, 'data'),
+  }))
+}
+
+async function formatStorage(
+  plan: BrokerPlan,
+  cluster: readonly BrokerPlan[],
+  libs: string,
+  clusterId: string,
+  options: KafkaOptions,
+): Promise<void> {
+  await mkdir(besideData(plan, 'tmp'), { recursive: true })
+  const properties = planBrokerProperties(plan, cluster, options.secureListener, options.properties ?? {})
+  await writeFile(besideData(plan, 'server.properties'), formatProperties(properties))
+  const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', besideData(plan, 'server.properties')]
+  await mustRun('java', [...quickStartFlags, ...logFlags, '-cp', join(libs, '*'), ...tool])
+}
+
+function spawnBroker(plan: BrokerPlan, libs: string, options: KafkaOptions): GuardedProcess {
+  const jvm = (options.jvm ?? 'quick') === 'quick' ? quickStartFlags : steadyFlags
+  const heap = `-Xmx${options.heapMb ?? 512}m`
+  // Native libraries are unpacked into the temporary folder; there they go away with the data.
+  const temporary = `-Djava.io.tmpdir=${besideData(plan, 'tmp')}`
+  const main = ['-cp', join(libs, '*'), 'kafka.Kafka', besideData(plan, 'server.properties')]
+  return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...main], { logFile: logFile(plan) })
+}
+
+async function waitUntilReady(plan: BrokerPlan, broker: GuardedProcess | undefined, brokers: number): Promise<void> {
+  const deadline = performance.now() + startTimeoutMs
+  for (;;) {
+    if (((await countBrokers(plan.clientPort)) ?? 0) >= brokers) return
+    const problem =
+      broker?.hasExited() !== false ? 'has exited' : performance.now() > deadline ? 'is not ready' : undefined
+    if (problem !== undefined) {
+      const log = await readFile(logFile(plan), 'utf8')
+      throw new Error(`Kafka broker ${plan.nodeId} ${problem}:\n${log.slice(-4000)}`)
+    }
+    await sleep(50)
+  }
+}
+
+function logFile(plan: BrokerPlan): string {
+  return besideData(plan, 'broker.log')
+}
+
+function besideData(plan: BrokerPlan, name: string): string {
+  return join(plan.dataDir, '..', name)
+}
