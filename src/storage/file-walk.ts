@@ -20,13 +20,12 @@ export async function* walkObjects(
 ): AsyncGenerator<StoredObject> {
   let batch: string[] = []
   for await (const entry of readFolder(path, files, signal)) {
-    const key = folder === '' ? entry.name : `${folder}/${entry.name}`
+    const key = keyIn(folder, entry.name)
     if (!isKey(key)) continue
     if (entry.isDirectory()) yield* walkObjects(join(path, entry.name), key, files, signal)
     else if (entry.isFile()) batch.push(entry.name)
     if (batch.length === batchSize) {
       yield* await statBatch(path, folder, batch, files)
-      signal.throwIfAborted()
       batch = []
     }
   }
@@ -34,9 +33,14 @@ export async function* walkObjects(
 }
 
 /** The names of the folders directly in a folder. */
-export async function* walkFolders(path: string, files: FileCalls, signal: AbortSignal): AsyncGenerator<string> {
+export async function* walkFolders(
+  path: string,
+  folder: string,
+  files: FileCalls,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
   for await (const entry of readFolder(path, files, signal)) {
-    if (entry.isDirectory() && isKey(entry.name)) yield entry.name
+    if (entry.isDirectory() && isKey(keyIn(folder, entry.name))) yield entry.name
   }
 }
 
@@ -62,11 +66,15 @@ async function statBatch(
     names.map(async name => {
       try {
         const { size } = await files.lstat(join(path, name))
-        objects.push({ key: folder === '' ? name : `${folder}/${name}`, size })
+        objects.push({ key: keyIn(folder, name), size })
       } catch (error) {
         if (!hasErrno(error, 'ENOENT')) throw error
       }
     }),
   )
   return objects
+}
+
+function keyIn(folder: string, name: string): string {
+  return folder === '' ? name : `${folder}/${name}`
 }

@@ -67,8 +67,8 @@ class FilesystemStorage implements Storage {
       const file = await openTempFile(key, this.#folders, this.#files)
       const inner = new FileWriter(file, () => this.#writers.delete(writer))
       const writer: ObjectWriter = {
-        write: (chunks, signal) => this.#attempt('write', key, signal, () => inner.write(chunks, signal)),
-        commit: signal => this.#attempt('commit', key, signal, () => inner.commit(signal)),
+        write: (chunks, signal) => this.#mapped('write', key, () => inner.write(chunks, signal)),
+        commit: signal => this.#mapped('commit', key, () => inner.commit(signal)),
         abort: () => inner.abort(),
       }
       this.#writers.add(writer)
@@ -104,7 +104,7 @@ class FilesystemStorage implements Storage {
   }
 
   listFolders(prefix: string, signal: AbortSignal): AsyncIterable<string> {
-    return this.#walk(prefix, signal, path => walkFolders(path, this.#files, signal))
+    return this.#walk(prefix, signal, (path, folder) => walkFolders(path, folder, this.#files, signal))
   }
 
   async remove(key: string, signal: AbortSignal): Promise<void> {
@@ -152,7 +152,10 @@ class FilesystemStorage implements Storage {
     const folder = parsePrefix(prefix)
     signal.throwIfAborted()
     try {
-      yield* walk(await this.#folders.find(folder), folder)
+      for await (const item of walk(await this.#folders.find(folder), folder)) {
+        signal.throwIfAborted()
+        yield item
+      }
     } catch (error) {
       if (!isAbsence(error)) throw this.#map(error, 'list', prefix)
     }
@@ -165,6 +168,10 @@ class FilesystemStorage implements Storage {
   async #attempt<T>(action: string, key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     assertKey(key)
     signal.throwIfAborted()
+    return this.#mapped(action, key, work)
+  }
+
+  async #mapped<T>(action: string, key: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {

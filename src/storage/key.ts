@@ -3,6 +3,9 @@ import { KafkaBackupError } from '../errors.ts'
 /** Names that backends give to unfinished objects; no key may look like one, or it would never be listed. */
 export const unfinishedPrefix = '.tmp-'
 
+/** Stands at the top of every ext volume, closed to all but root. */
+const systemFolder = 'lost+found'
+
 const maxKeyBytes = 1024
 const maxSegmentBytes = 255
 
@@ -34,7 +37,9 @@ function findKeyFault(key: string): string | undefined {
   if (/[\p{Cc}\u2028\u2029]/u.test(key)) return 'it holds a control character'
   if (key.includes('\\')) return 'it holds a backslash'
   if (Buffer.byteLength(key) > maxKeyBytes) return `it is longer than ${maxKeyBytes} bytes`
-  for (const segment of key.split('/')) {
+  const segments = key.split('/')
+  if (segments[0] === systemFolder) return `${systemFolder} belongs to the file system`
+  for (const segment of segments) {
     const fault = findSegmentFault(segment)
     if (fault !== undefined) return fault
   }

@@ -55,6 +55,9 @@ export async function openTempFile(key: string, folders: Folders, files: FileCal
   }
 }
 
+/** Far more than removals beside it can spoil, and still an end where the system denies a folder it has just made. */
+const maxOpenAttempts = 50
+
 /** A folder may vanish after it was prepared, when the last object in it is removed: then it is made again. */
 async function openUnfinished(
   folder: string,
@@ -67,7 +70,7 @@ async function openUnfinished(
       const path = join(folderPath, `${unfinishedPrefix}${randomBytes(12).toString('hex')}`)
       return { folder: folderPath, path, handle: await files.open(path, 'wx') }
     } catch (error) {
-      if (!hasErrno(error, 'ENOENT') || attempt === 5) throw error
+      if (!hasErrno(error, 'ENOENT') || attempt === maxOpenAttempts) throw error
       folders.forget(folder)
     }
   }

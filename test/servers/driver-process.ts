@@ -1,12 +1,9 @@
-import { createHash } from 'node:crypto'
-import { readdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { cached } from './cache.ts'
 import { type DriverMessage, onMessage, writeMessage } from './driver-wire.ts'
 import { makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { logFlags, steadyFlags } from './kafka-dist.ts'
-import { mustRun } from './run-command.ts'
 
 export interface DriverAnswer {
   result: unknown
@@ -34,12 +31,10 @@ interface PendingCall {
 }
 
 /** Starts the Java process; it does not keep this process alive unless a call is under way. */
-export async function openDriverProcess(libs: string, version: string, settings: string[]): Promise<DriverProcess> {
-  const classes = await driverClasses(libs, version)
+export async function openDriverProcess(jvmFlags: readonly string[], settings: string[]): Promise<DriverProcess> {
   const folder = await makeGuardedFolder('driver')
   const logFile = join(folder.path, 'driver.log')
-  const classPath = `${classes}:${join(libs, '*')}`
-  const jvm = [...steadyFlags, '-Xmx1g', `-Djava.io.tmpdir=${folder.path}`, ...logFlags, '-cp', classPath]
+  const jvm = [...steadyFlags, '-Xmx1g', `-Djava.io.tmpdir=${folder.path}`, ...logFlags, ...jvmFlags]
   const java = spawnGuarded('java', [...jvm, 'KafkaDriver', ...settings], { logFile, piped: true })
   const { stdin, stdout } = java.child
   if (stdin === null || stdout === null) throw new Error('the driver has no pipes')
@@ -68,22 +63,12 @@ export async function openDriverProcess(libs: string, version: string, settings:
         writeMessage(stdin, { ...request, id, op }, payload)
       }),
     close: async () => {
-      await java.end('SIGKILL')
+      stdin.end()
+      java.child.ref()
+      await java.exited
       await folder.remove()
     },
   }
-}
-
-/** The compiled driver for the clients of this version. */
-async function driverClasses(libs: string, version: string): Promise<string> {
-  const sources = join(import.meta.dirname, 'java')
-  const files = (await readdir(sources)).filter(name => name.endsWith('.java')).sort()
-  const hash = createHash('sha256')
-  for (const file of files) hash.update(await readFile(join(sources, file)))
-  return cached(`kafka-driver-${version}-${hash.digest('hex').slice(0, 16)}`, async dir => {
-    const paths = files.map(file => join(sources, file))
-    await mustRun('javac', ['-nowarn', '-d', dir, '-cp', join(libs, '*'), ...paths])
-  })
 }
 
 function settle(pending: Map<number, PendingCall>, { json, payload }: DriverMessage): void {

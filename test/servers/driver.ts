@@ -1,3 +1,6 @@
+import { join } from 'node:path'
+import { classArchiveFlags } from './class-archive.ts'
+import { driverJar } from './driver-jar.ts'
 import { openDriverProcess } from './driver-process.ts'
 import {
   type ConsumedRecord,
@@ -7,6 +10,7 @@ import {
   type RecordPlace,
   type SeedRecord,
 } from './driver-records.ts'
+import { startKafka } from './kafka.ts'
 
 export type { ConsumedRecord, RecordPlace, SeedRecord } from './driver-records.ts'
 
@@ -106,9 +110,24 @@ export interface KafkaDriver {
 
 /** `config` holds settings of every client that the driver opens, such as those for security. */
 export async function openDriver(target: DriverTarget, config: Record<string, string> = {}): Promise<KafkaDriver> {
+  const { jar, key } = await driverJar(target.libs, target.version)
+  const classPath = ['-cp', `${join(target.libs, '*')}:${jar}`]
+  const archive = await classArchiveFlags(key, async flags => {
+    await using server = await startKafka({ version: target.version })
+    await using driver = await startDriver(server, {}, [...flags, ...classPath])
+    await exercise(driver)
+  })
+  return startDriver(target, config, [...archive, ...classPath])
+}
+
+async function startDriver(
+  target: { bootstrapServers: string[] },
+  config: Record<string, string>,
+  jvmFlags: string[],
+): Promise<KafkaDriver> {
   const settings = { 'bootstrap.servers': target.bootstrapServers.join(), ...config }
   const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
-  const { call, close } = await openDriverProcess(target.libs, target.version, lines)
+  const { call, close } = await openDriverProcess(jvmFlags, lines)
   const ask = async (op: string, request: Record<string, unknown>) => (await call(op, request)).result
   const act = async (op: string, request: Record<string, unknown>) => void (await call(op, request))
   const send = async (op: string, request: Record<string, unknown>, records: readonly SeedRecord[]) =>
@@ -144,6 +163,16 @@ export async function openDriver(target: DriverTarget, config: Record<string, st
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** Loads the classes that tests use. */
+async function exercise(driver: KafkaDriver): Promise<void> {
+  const record = { partition: 0, key: null, value: Buffer.from('x') }
+  await driver.createTopic('topic')
+  await driver.produce('topic', [record], { compression: 'zstd' })
+  await driver.transaction('topic', [record], { transactionalId: 'id', outcome: 'commit' })
+  await driver.consume('topic', { isolation: 'read_committed' })
+  await driver.digest('topic', { isolation: 'read_committed' })
 }
 
 type JsonDigest = Record<'first' | 'last' | 'sha256', string> & { count: number }

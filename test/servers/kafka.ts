@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { classArchiveFlags } from './class-archive.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { defaultKafkaVersion, kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
 import { countBrokers } from './kafka-probe.ts'
@@ -51,6 +52,15 @@ const startTimeoutMs = 60_000
 /** Starts a Kafka cluster on free ports of 127.0.0.1 and returns when all its brokers take clients. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const version = options.version ?? defaultKafkaVersion
+  const archive = await classArchiveFlags(`kafka-${version}`, async flags => {
+    await using server = await startCluster({ version }, flags)
+    await server.stopBroker(0)
+  })
+  return startCluster(options, archive)
+}
+
+async function startCluster(options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
+  const version = options.version ?? defaultKafkaVersion
   const libs = await kafkaLibs(version)
   const folder = await makeGuardedFolder('kafka')
   const plans = await planBrokers(folder.path, options.brokers ?? 1)
@@ -60,7 +70,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
   const running = () => processes.filter(broker => broker && !broker.hasExited()).length
   const end = async (index: number, signal: NodeJS.Signals) => processes[index]?.end(signal)
   const launch = (plan: BrokerPlan) => {
-    processes[plan.nodeId - 1] = spawnBroker(plan, libs, options)
+    processes[plan.nodeId - 1] = spawnBroker(plan, libs, jvmFlags, options)
   }
   const ready = (plan: BrokerPlan) => waitUntilReady(plan, processes[plan.nodeId - 1], running())
   const stop = async () => {
@@ -124,8 +134,13 @@ async function formatStorage(
   await mustRun('java', [...quickStartFlags, ...logFlags, '-cp', join(libs, '*'), ...tool])
 }
 
-function spawnBroker(plan: BrokerPlan, libs: string, options: KafkaOptions): GuardedProcess {
-  const jvm = (options.jvm ?? 'quick') === 'quick' ? quickStartFlags : steadyFlags
+function spawnBroker(
+  plan: BrokerPlan,
+  libs: string,
+  jvmFlags: readonly string[],
+  options: KafkaOptions,
+): GuardedProcess {
+  const jvm = [...((options.jvm ?? 'quick') === 'quick' ? quickStartFlags : steadyFlags), ...jvmFlags]
   const heap = `-Xmx${options.heapMb ?? 512}m`
   // Native libraries are unpacked into the temporary folder; there they go away with the data.
   const temporary = `-Djava.io.tmpdir=${besideData(plan, 'tmp')}`

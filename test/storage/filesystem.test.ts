@@ -296,10 +296,13 @@ test('files that a dead run left and names that are no keys are not listed', asy
   await storage.create('t/a', body, signal)
   await writeFile(join(path, 't', '.tmp-0123456789'), 'half')
   await writeFile(join(path, 't', 'with\nnewline'), 'x')
+  await mkdir(join(path, 'lost+found'))
+  await writeFile(join(path, 'lost+found', '#1'), 'x')
   execFileSync('mkfifo', [join(path, 't', 'pipe')])
   const keys: string[] = []
   for await (const object of storage.list('', signal)) keys.push(object.key)
   assert.deepEqual(keys, ['t/a'])
+  for await (const folder of storage.listFolders('', signal)) assert.equal(folder, 't')
   await rejectsWith(storage.read('t/pipe', signal), 'STORAGE_NOT_FOUND')
 })
 

@@ -13,6 +13,7 @@ for (const key of [
   '...',
   '.hidden/..x',
   'tmp-',
+  'a/lost+found',
   long,
   `${long}/${long}/${long}/${long}`,
 ]) {
@@ -38,6 +39,7 @@ const refused: Record<string, [key: string, reason: RegExp]> = {
   'a line separator': ['a\u2028', /control/],
   'half a surrogate pair': ['a\ud800', /Unicode/],
   'a name of unfinished objects': ['a/.tmp-1', /unfinished/],
+  'the folder of the file system itself': ['lost+found/a', /file system/],
   'a segment of 256 bytes': [`a/${long}x`, /255 bytes/],
   'a segment of 256 bytes in 128 characters': ['ü'.repeat(128), /255 bytes/],
   'a key of 1025 bytes': [`${long}/${long}/${long}/${long}/y`, /1024 bytes/],

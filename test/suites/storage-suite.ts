@@ -403,6 +403,15 @@ function describeSignals(storage: StorageOf): void {
     assert.deepEqual(await keysOf(storage(), 'stopped'), ['stopped/there'])
   })
 
+  test('a writer whose write was stopped publishes nothing any more', async () => {
+    const writer = await storage().openWriter('spent/a', signal)
+    await writer.write([bytes(10)], signal)
+    await assert.rejects(writer.write([bytes(10)], AbortSignal.abort(new Error('stopped'))), /stopped/)
+    await assert.rejects(writer.commit(signal))
+    await writer.abort()
+    assert.deepEqual(await keysOf(storage(), 'spent'), [])
+  })
+
   test('a signal that is aborted during a listing ends it', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')

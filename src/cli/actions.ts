@@ -1,0 +1,34 @@
+import type { BackupSummary, Description } from '../archive/describe.ts'
+import type { VerifyOptions, VerifyReport } from '../archive/verify.ts'
+import type { CheckReport } from '../backup/check.ts'
+import type { DryRun } from '../backup/dry-run.ts'
+import type { BackupReport } from '../backup/run-backup.ts'
+import type { Job, JobOptions } from '../config/load-job.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Hooks } from '../wiring.ts'
+
+/** What the commands set in motion. The CLI itself only reads arguments and shows results. */
+export interface Actions {
+  loadJob(path: string, options: JobOptions): Promise<Job>
+  openLocation(path: string): Promise<Storage>
+  openJobStorage(job: Job): Promise<Storage>
+  runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun>
+  checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
+  listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
+  describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
+  verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
+}
+
+/** Each loads its module when it is called: a command waits only for the code that it runs. */
+export const realActions: Actions = {
+  loadJob: async (...args) => (await import('../config/load-job.ts')).loadJob(...args),
+  openLocation: async (...args) => (await import('../wiring.ts')).openLocation(...args),
+  openJobStorage: async (...args) => (await import('../wiring.ts')).openJobStorage(...args),
+  runBackupJob: async (...args) => (await import('../wiring.ts')).runBackupJob(...args),
+  dryRunJob: async (...args) => (await import('../wiring.ts')).dryRunJob(...args),
+  checkJob: async (...args) => (await import('../wiring.ts')).checkJob(...args),
+  listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
+  describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
+  verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
+}

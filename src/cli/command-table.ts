@@ -1,0 +1,117 @@
+import { backupId, config, deep, dryRun, type OptionSpec, path, set } from './option-specs.ts'
+import type { RunCommand } from './session.ts'
+
+export interface CommandSpec {
+  name: string
+  /** One line, for the list of commands and for completion. */
+  summary: string
+  description: string
+  argument?: { name: 'shell'; choices: readonly string[]; description: string }
+  options: readonly OptionSpec[]
+  examples: readonly { command: string; meaning: string }[]
+  /** What the process ends with beyond 0 for done, 1 for failed and 2 for a bad command line. */
+  exits?: string
+  /** What an interruption leaves behind; the error table's words where it is not given. */
+  onInterrupt?: string
+  load(): Promise<{ run: RunCommand }>
+}
+
+const nothingChanged = 'Nothing was changed; run the same command again.'
+
+/** The commands: the parser, the help, the completion and docs/cli.md are made of this. */
+export const commandTable: readonly CommandSpec[] = [
+  {
+    name: 'check',
+    summary: 'try out what a job needs, without writing anything',
+    description:
+      'Connects to the cluster and the storage of a job, and lists what the job may do and what it may not, with the missing permissions by name. Writes nothing.',
+    options: [{ ...config, isRequired: true }, set],
+    examples: [
+      { command: 'kafka-backup check --config job.yaml', meaning: 'before the first run' },
+      {
+        command: 'kafka-backup check --config job.yaml --set source.bootstrap_servers=kafka-2:9092',
+        meaning: 'the same job against another broker',
+      },
+    ],
+    exits: '1 when something is missing',
+    onInterrupt: nothingChanged,
+    load: () => import('./commands/check.ts'),
+  },
+  {
+    name: 'backup',
+    summary: 'copy what is new on the cluster to the storage',
+    description:
+      'Copies the topics of a job up to their present end. Run again, it goes on from what is stored. When it is interrupted, what is durable is committed first.',
+    options: [{ ...config, isRequired: true }, set, dryRun],
+    examples: [
+      { command: 'kafka-backup backup --config job.yaml', meaning: 'copies all that is new' },
+      { command: 'kafka-backup backup --config job.yaml --dry-run', meaning: 'only shows what that would be' },
+      {
+        command: 'kafka-backup backup --config job.yaml --format json --log-format json -v',
+        meaning: 'for machines: JSON on both outputs',
+      },
+    ],
+    exits:
+      '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`; 5 when another writer was faster; 130 or 143 when interrupted',
+    load: () => import('./commands/backup.ts'),
+  },
+  {
+    name: 'list',
+    summary: 'list the backups at a location',
+    description: 'Shows one row for each backup at the location.',
+    options: [path, config, set],
+    examples: [
+      { command: 'kafka-backup list --path /backups', meaning: 'all backups in the folder' },
+      { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
+    ],
+    exits: '1 also when a backup among them cannot be read',
+    onInterrupt: nothingChanged,
+    load: () => import('./commands/list.ts'),
+  },
+  {
+    name: 'describe',
+    summary: 'show what a backup holds',
+    description: 'Shows the newest state of a backup: its topics with counts, sizes, times, settings and gaps.',
+    options: [path, backupId, config, set],
+    examples: [
+      { command: 'kafka-backup describe --path /backups --backup-id orders', meaning: 'for people' },
+      {
+        command: 'kafka-backup describe --path /backups --backup-id orders --format json',
+        meaning: 'with every partition, for programs',
+      },
+    ],
+    exits: '3 when the backup is damaged',
+    onInterrupt: nothingChanged,
+    load: () => import('./commands/describe.ts'),
+  },
+  {
+    name: 'verify',
+    summary: 'check that a backup is whole',
+    description:
+      'Checks that all objects of the newest state are there with the right size, and that offsets follow one another without an unrecorded gap. With `--deep` every byte is read and checked.',
+    options: [path, backupId, config, set, deep],
+    examples: [
+      { command: 'kafka-backup verify --path /backups --backup-id orders', meaning: 'quick: reads no data' },
+      { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'the whole proof, for the backup of a job' },
+    ],
+    exits: '3 when something is damaged or missing',
+    onInterrupt: nothingChanged,
+    load: () => import('./commands/verify.ts'),
+  },
+  {
+    name: 'completion',
+    summary: 'print a completion script for a shell',
+    description: 'Prints a script that lets the shell complete commands, options and their values.',
+    argument: { name: 'shell', choices: ['bash', 'zsh', 'fish'], description: 'the shell' },
+    options: [],
+    examples: [
+      { command: 'source <(kafka-backup completion bash)', meaning: 'in ~/.bashrc' },
+      { command: 'kafka-backup completion zsh > "${fpath[1]}/_kafka-backup"', meaning: 'once' },
+      {
+        command: 'kafka-backup completion fish > ~/.config/fish/completions/kafka-backup.fish',
+        meaning: 'once',
+      },
+    ],
+    load: () => import('./commands/completion.ts'),
+  },
+]

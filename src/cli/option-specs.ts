@@ -1,0 +1,113 @@
+/** What a value is, for the parser, the help, the shells' completion and the documentation. */
+export type ValueSpec =
+  | { kind: 'file' | 'folder' | 'text'; label: string }
+  | { kind: 'choice'; label: string; choices: readonly string[] }
+
+export interface OptionSpec {
+  /** Without its dashes. */
+  name: string
+  short?: string
+  value?: ValueSpec
+  description: string
+  fallback?: string
+  isRequired?: true
+  /** Given several times, the values are collected; without a value the times are counted. */
+  isRepeatable?: true
+}
+
+/** The values of all options of all commands; what a command does not have keeps its rest value. */
+export interface CommandOptions {
+  config?: string | undefined
+  set: string[]
+  path?: string | undefined
+  backupId?: string | undefined
+  deep: boolean
+  dryRun: boolean
+  shell?: string | undefined
+  format: 'text' | 'json'
+  logFormat: 'text' | 'json'
+  verbose: number
+  quiet: boolean
+  progress: boolean
+}
+
+export const config: OptionSpec = {
+  name: 'config',
+  short: 'c',
+  value: { kind: 'file', label: 'file' },
+  description: 'the job file (YAML)',
+}
+
+export const set: OptionSpec = {
+  name: 'set',
+  value: { kind: 'text', label: 'key=value' },
+  description: 'overrides a field of the job file, such as `--set backup.compression=none`; may be repeated',
+  isRepeatable: true,
+}
+
+export const path: OptionSpec = {
+  name: 'path',
+  short: 'p',
+  value: { kind: 'folder', label: 'location' },
+  description: 'where the backups are: a folder or a `file:///` address',
+}
+
+export const backupId: OptionSpec = {
+  name: 'backup-id',
+  short: 'b',
+  value: { kind: 'text', label: 'id' },
+  description: 'the name of the backup',
+}
+
+export const dryRun: OptionSpec = {
+  name: 'dry-run',
+  description: 'shows what would be copied and writes nothing',
+}
+
+export const deep: OptionSpec = {
+  name: 'deep',
+  description: 'reads every byte: all hashes, batch checksums, offsets and counts',
+}
+
+const format: OptionSpec = {
+  name: 'format',
+  short: 'f',
+  value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
+  description: 'how the result is printed; `json` is one document on standard output',
+  fallback: 'text',
+}
+
+const verbose: OptionSpec = {
+  name: 'verbose',
+  short: 'v',
+  description: 'logs more: `-v` what happens and the causes of errors, `-vv` every step',
+  isRepeatable: true,
+}
+
+const quiet: OptionSpec = {
+  name: 'quiet',
+  short: 'q',
+  description: 'shows only the result and errors: no progress, no warnings while it runs',
+}
+
+const noProgress: OptionSpec = { name: 'no-progress', description: 'shows no progress' }
+
+const logFormat: OptionSpec = {
+  name: 'log-format',
+  value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
+  description: 'how log lines are written to standard error; `json` is one object a line and includes errors',
+  fallback: 'text',
+}
+
+export const help: OptionSpec = { name: 'help', short: 'h', description: 'shows this help' }
+
+export const version: OptionSpec = { name: 'version', short: 'V', description: 'shows the version' }
+
+/** Every command has these. */
+export const commonOptions: readonly OptionSpec[] = [format, verbose, quiet, noProgress, logFormat, help]
+
+/** `-c, --config <file>`, as help and documentation show it. */
+export function formatFlags({ name, short, value }: OptionSpec): string {
+  const long = value === undefined ? `--${name}` : `--${name} <${value.label}>`
+  return short === undefined ? long : `-${short}, ${long}`
+}

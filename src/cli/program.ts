@@ -1,0 +1,90 @@
+import { Command, CommanderError, Option } from 'commander'
+import { KafkaBackupError } from '../errors.ts'
+import { type CommandSpec, commandTable } from './command-table.ts'
+import type { Io } from './io.ts'
+import { type Look, lookOf } from './look.ts'
+import { type CommandOptions, commonOptions, formatFlags, help, type OptionSpec, version as versionOption } from './option-specs.ts'
+
+/** What the arguments ask for. Help and version are answered while parsing. */
+export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
+
+/** Throws USAGE for arguments that make no command. */
+export function parseCommandLine(argv: readonly string[], io: Io, version: string): CommandLine {
+  let chosen: CommandLine = { exitCode: 0 }
+  const program = buildProgram(io, version, (command, values, argument) => {
+    chosen = { command, options: readOptions(values, argument) }
+  })
+  try {
+    program.parse([...argv], { from: 'user' })
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error
+    if (error.exitCode === 0) return { exitCode: 0 }
+    if (error.code === 'commander.help') return { exitCode: 2 }
+    throw usageError(error, argv)
+  }
+  return chosen
+}
+
+type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument: string | undefined) => void
+
+function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
+  const look = lookOf(io.stdout, io.env)
+  const program = new Command('kafka-backup')
+    .description('Backs up Kafka topics byte for byte, and proves it.')
+    .version(version, formatFlags(versionOption), versionOption.description)
+    .helpCommand('help [command]', 'shows the help of a command')
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage found,\n4 partly done, 5 another writer holds it, 130/143 interrupted.')
+  for (const spec of commandTable) program.addCommand(buildCommand(spec, look, onChosen))
+  for (const command of [program, ...program.commands]) setUp(command, io, look)
+  return program
+}
+
+function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {
+  const command = new Command(spec.name).summary(spec.summary).description(spec.description)
+  if (spec.argument) command.addArgument(command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]))
+  for (const option of [...spec.options, ...commonOptions]) if (option !== help) command.addOption(buildOption(option))
+  const examples = spec.examples.flatMap(example => ['', `  ${look.dim(`# ${example.meaning}`)}`, `  ${example.command}`])
+  const exits = spec.exits === undefined ? [] : ['', look.bold('Exit codes:'), `  ${spec.exits}`]
+  command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
+  return command.action((...args: unknown[]) => {
+    onChosen(spec, command.opts(), spec.argument ? String(args[0]) : undefined)
+  })
+}
+
+function buildOption(spec: OptionSpec): Option {
+  const option = new Option(formatFlags(spec), spec.description.replaceAll('`', ''))
+  if (spec.value?.kind === 'choice') option.choices(spec.value.choices)
+  if (spec.fallback !== undefined) option.default(spec.fallback)
+  if (spec.isRequired) option.makeOptionMandatory()
+  if (spec.isRepeatable && spec.value) option.argParser((value, earlier?: string[]) => [...(earlier ?? []), value])
+  if (spec.isRepeatable && !spec.value) option.argParser((_, earlier?: number) => (earlier ?? 0) + 1)
+  return option
+}
+
+function setUp(command: Command, io: Io, look: Look): void {
+  command
+    .exitOverride()
+    .helpOption(formatFlags(help), help.description)
+    .configureHelp({ styleTitle: look.bold })
+    .configureOutput({
+      writeOut: text => io.stdout.write(text),
+      writeErr: text => io.stderr.write(text),
+      // Shown by whoever catches the error.
+      outputError: () => undefined,
+      getOutHelpWidth: () => Math.min(io.stdout.columns ?? 100, 100),
+      getErrHelpWidth: () => Math.min(io.stderr.columns ?? 100, 100),
+      getOutHasColors: () => look.hasColor,
+      getErrHasColors: () => lookOf(io.stderr, io.env).hasColor,
+    })
+}
+
+function readOptions(values: Record<string, unknown>, argument: string | undefined): CommandOptions {
+  const rest = { set: [], deep: false, dryRun: false, verbose: 0, quiet: false, shell: argument }
+  return { ...rest, ...values } as unknown as CommandOptions
+}
+
+function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
+  const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const name = commandTable.find(command => argv.includes(command.name))?.name
+  return new KafkaBackupError('USAGE', message, name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` })
+}

@@ -1,0 +1,42 @@
+import { formatUtc } from '../lib/clock.ts'
+import { formatCount } from '../lib/units.ts'
+
+const LAST_DATE_MS = 8_640_000_000_000_000
+
+/** A record's time to the second; its digits where it lies outside of what dates can say. */
+export function formatTimestamp(ms: bigint | null): string {
+  if (ms === null) return '-'
+  const value = Number(ms)
+  return Math.abs(value) > LAST_DATE_MS ? ms.toString() : shorten(formatUtc(value))
+}
+
+/** A time of the manifest; as it is where it is no date. */
+export function formatInstant(text: string): string {
+  return /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) ? shorten(text) : printable(text)
+}
+
+function shorten(iso: string): string {
+  return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z')
+}
+
+/** How much smaller the stored bytes are; nothing to say where there are none. */
+export function formatRatio(bytes: number, storedBytes: number): string {
+  return bytes === 0 || storedBytes === 0 ? '-' : `${(bytes / storedBytes).toFixed(1)}x`
+}
+
+export function plural(count: number | bigint, noun: string): string {
+  return `${formatCount(count)} ${BigInt(count) === 1n ? noun : `${noun}s`}`
+}
+
+/** Text of unknown origin for a terminal: control characters, which could steer it, are shown as their codes. */
+export function printable(text: string): string {
+  return text.replace(/(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
+    const code = character.codePointAt(0) ?? 0
+    return `\\u${code.toString(16).padStart(4, '0')}`
+  })
+}
+
+/** An argument as a POSIX shell reads it back. */
+export function shellQuote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

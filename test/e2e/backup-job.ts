@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type BackupReport, type Job, parseJob, runBackupJob } from '../../src/index.ts'
+import type { Hooks } from '../../src/wiring.ts'
+
+export interface JobSpec {
+  servers: readonly string[]
+  path: string
+  backupId?: string
+  include: readonly string[]
+  exclude?: readonly string[]
+  backup?: Record<string, unknown>
+}
+
+/** JSON is YAML, so the job goes the way of every job file. */
+export function jobText({ servers, path, backupId = 'b1', include, exclude = [], backup = {} }: JobSpec): string {
+  return JSON.stringify({
+    mode: 'backup',
+    backup_id: backupId,
+    source: { bootstrap_servers: servers, topics: { include, exclude } },
+    storage: { backend: 'filesystem', path },
+    backup,
+  })
+}
+
+export function makeJob(spec: JobSpec): Job {
+  return parseJob(jobText(spec), { source: 'test job', env: {} })
+}
+
+export function backUp(spec: JobSpec, hooks: Partial<Hooks> = {}, signal?: AbortSignal): Promise<BackupReport> {
+  return runBackupJob(makeJob(spec), { onProgress: () => undefined, ...hooks }, signal ?? new AbortController().signal)
+}
+
+export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
+  const path = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+  try {
+    return await work(path)
+  } finally {
+    await rm(path, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,58 @@
+import {
+  decodeRecords,
+  type ManifestPartition,
+  type ManifestTopic,
+  openBackup,
+  openLocation,
+  readIndex,
+  readSegment,
+  type Segment,
+  walkBatches,
+} from '../../src/index.ts'
+import type { OracleRecord } from './records.ts'
+
+const never = new AbortController().signal
+
+/** The records that a reader of committed data would see, by partition, out of the archive alone. */
+export async function readArchivedTopic(path: string, backupId: string, topic: string): Promise<OracleRecord[][]> {
+  const found = (await openBackup(openLocation(path), backupId, never)).topics.filter(
+    each => each.name === topic && each.state === 'current',
+  )
+  const [only] = found
+  if (only === undefined || found.length > 1) throw new Error(`${found.length} topics called ${topic} in the archive`)
+  return readTopicEntry(path, only)
+}
+
+export async function readTopicEntry(path: string, topic: ManifestTopic): Promise<OracleRecord[][]> {
+  return Promise.all(topic.partitions.map(partition => readPartition(path, partition)))
+}
+
+/** All segments of a partition in the order of their offsets. */
+export async function segmentsOf(path: string, partition: ManifestPartition): Promise<Segment[]> {
+  const storage = openLocation(path)
+  const indexes = await Promise.all(partition.indexes.map(ref => readIndex(storage, ref, never)))
+  return indexes.flatMap(index => index.segments)
+}
+
+async function readPartition(path: string, partition: ManifestPartition): Promise<OracleRecord[]> {
+  const segments = await segmentsOf(path, partition)
+  const aborted = [...segments.flatMap(segment => segment.aborted ?? []), ...partition.open_aborted]
+  const records: OracleRecord[] = []
+  for (const segment of segments) {
+    for await (const bytes of readSegment(openLocation(path), segment, never)) {
+      for (const header of walkBatches(bytes, 0, bytes.length)) {
+        const isControl = (header.attributes & 0x20) !== 0
+        const isTransactional = (header.attributes & 0x10) !== 0
+        const isAborted = aborted.some(
+          range =>
+            range.producer_id === header.producerId &&
+            range.first_offset <= header.baseOffset &&
+            (range.last_offset === null || header.lastOffset <= range.last_offset),
+        )
+        if (isControl || (isTransactional && isAborted)) continue
+        records.push(...decodeRecords(bytes, header).filter(record => record.offset >= segment.start_offset))
+      }
+    }
+  }
+  return records
+}
