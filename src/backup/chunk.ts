@@ -1,4 +1,3 @@
-import type { AbortedTransaction } from '../archive/manifest.ts'
 import { type ChunkFacts, earlier, later } from '../archive/segment-writer.ts'
 import { decodeMarker } from '../batch/control.ts'
 import { hasValidCrc } from '../batch/crc.ts'
@@ -6,6 +5,7 @@ import { type BatchHeader, codecOf, isControl, isTransactional } from '../batch/
 import { countRecordsFrom } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { AbortTracker } from './abort-tracker.ts'
 
 /** The batches of one partition out of one answer, cut to what the plan asked for. */
 export interface Chunk {
@@ -41,18 +41,24 @@ export function cutChunk(bytes: Buffer, range: { start: number; end: number }, p
   }
 }
 
-/**
- * Checks every batch's checksum and sums the chunk up. `aborted` is the broker's list of rolled-back transactions for this
- * very answer; one whose marker is met ends there, the others are still open where the chunk ends.
- */
-export function examineChunk(
-  bytes: Buffer,
-  chunk: Chunk,
-  aborted: readonly { producerId: bigint; firstOffset: bigint }[],
-  where: string,
-): { facts: ChunkFacts; openAborted: AbortedTransaction[] } {
-  const waiting = aborted.toSorted((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1))
-  const open = new Map<bigint, bigint>()
+/** The chunk up to where its batches fill `roomBytes`, and what is left of it. At least one batch goes first. */
+export function splitChunk(chunk: Chunk, roomBytes: number): { head: Chunk; tail: Chunk | undefined } {
+  let filled = 0
+  const count = chunk.headers.findIndex(header => {
+    filled += header.sizeBytes
+    return filled >= roomBytes
+  })
+  const last = chunk.headers[count]
+  if (!last || count === chunk.headers.length - 1) return { head: chunk, tail: undefined }
+  const nextOffset = last.lastOffset + 1n
+  return {
+    head: { ...chunk, headers: chunk.headers.slice(0, count + 1), nextOffset, lastEpoch: last.leaderEpoch },
+    tail: { ...chunk, headers: chunk.headers.slice(count + 1), startOffset: nextOffset },
+  }
+}
+
+/** Checks every batch's checksum and sums the chunk up. */
+export function examineChunk(bytes: Buffer, chunk: Chunk, tracker: AbortTracker, where: string): ChunkFacts {
   const facts: ChunkFacts = {
     startOffset: chunk.startOffset,
     endOffset: chunk.nextOffset,
@@ -65,44 +71,28 @@ export function examineChunk(
   }
   for (const header of chunk.headers) {
     if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw badChecksum(where, header)
-    openTransactions(waiting, open, header.lastOffset)
-    if (isControl(header.attributes)) closeTransaction(bytes, header, open, facts)
-    else countData(bytes, header, open, facts)
+    tracker.advance(header.lastOffset)
+    if (isControl(header.attributes)) noteMarker(bytes, header, tracker, facts)
+    else countData(bytes, header, tracker, facts)
   }
-  return { facts, openAborted: stillOpen(open) }
+  return facts
 }
 
 function badChecksum(where: string, header: BatchHeader): KafkaBackupError {
   return new KafkaBackupError('SOURCE_CORRUPT', `${where}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`)
 }
 
-function openTransactions(
-  waiting: { producerId: bigint; firstOffset: bigint }[],
-  open: Map<bigint, bigint>,
-  upTo: bigint,
-): void {
-  for (let next = waiting[0]; next && next.firstOffset <= upTo; next = waiting[0]) {
-    open.set(next.producerId, next.firstOffset)
-    waiting.shift()
-  }
+function noteMarker(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, facts: ChunkFacts): void {
+  if (!tracker.isAborted(header.producerId) || decodeMarker(bytes, header) !== 'abort') return
+  const aborted = tracker.close(header.producerId, header.lastOffset)
+  if (aborted) facts.aborted.push(aborted)
 }
 
-function closeTransaction(bytes: Buffer, header: BatchHeader, open: Map<bigint, bigint>, facts: ChunkFacts): void {
-  if (!open.has(header.producerId) || decodeMarker(bytes, header) !== 'abort') return
-  const first_offset = open.get(header.producerId) ?? header.baseOffset
-  facts.aborted.push({ producer_id: header.producerId, first_offset, last_offset: header.lastOffset })
-  open.delete(header.producerId)
-}
-
-function countData(bytes: Buffer, header: BatchHeader, open: Map<bigint, bigint>, facts: ChunkFacts): void {
+function countData(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, facts: ChunkFacts): void {
   const count = countRecordsFrom(bytes, header, facts.startOffset)
   facts.records += count
-  if (isTransactional(header.attributes) && open.has(header.producerId)) facts.abortedRecords += count
+  if (isTransactional(header.attributes) && tracker.isAborted(header.producerId)) facts.abortedRecords += count
   if (header.recordCount === 0) return
   facts.firstTimestamp = earlier(facts.firstTimestamp, header.baseTimestamp)
   facts.lastTimestamp = later(facts.lastTimestamp, header.maxTimestamp)
-}
-
-function stillOpen(open: Map<bigint, bigint>): AbortedTransaction[] {
-  return [...open].map(([producer_id, first_offset]) => ({ producer_id, first_offset, last_offset: null }))
 }

@@ -4,7 +4,8 @@ import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
 import { withGap, withSegment } from '../archive/summary.ts'
 import type { BatchHeader } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Chunk, examineChunk } from './chunk.ts'
+import { type AbortedStart, AbortTracker } from './abort-tracker.ts'
+import { type Chunk, examineChunk, splitChunk } from './chunk.ts'
 import type { BackupOptions } from './options.ts'
 import type { PlannedPartition } from './plan.ts'
 
@@ -78,19 +79,18 @@ export class PartitionCopy {
   async store(
     bytes: Buffer,
     chunk: Chunk,
-    aborted: readonly { producerId: bigint; firstOffset: bigint }[],
+    aborted: readonly AbortedStart[],
   ): Promise<{ records: number; bytes: number }> {
-    // One segment may become durable in the background while the next one fills, not more.
-    if (this.#backlog > 1) await this.#finishing
-    if (this.#failure) throw this.#failure
-    const { facts, openAborted } = examineChunk(bytes, chunk, aborted, this.name)
-    const pieces = cutPieces(bytes, chunk.headers, FRAME_BYTES)
-    const plainSize = await this.#append(chunk, pieces, facts)
-    this.position = chunk.nextOffset
-    this.lastEpoch = chunk.lastEpoch
-    this.#openAborted = openAborted
-    if (plainSize >= this.#parts.options.segmentBytes || this.isDone) this.#finishSegment()
-    return { records: facts.records, bytes: pieces.reduce((sum, piece) => sum + piece.length, 0) }
+    const stored = { records: 0, bytes: 0 }
+    const tracker = new AbortTracker(aborted)
+    for (let rest: Chunk | undefined = chunk; rest; ) {
+      const { head, tail } = splitChunk(rest, this.#parts.options.segmentBytes - (this.#segment?.plainSize ?? 0))
+      const facts = await this.#storePart(bytes, head, tracker)
+      stored.records += facts.records
+      stored.bytes += head.headers.reduce((sum, header) => sum + header.sizeBytes, 0)
+      rest = tail
+    }
+    return stored
   }
 
   /** Nothing is left between the position and the end: compaction or dropped markers can leave such a hole. */
@@ -128,6 +128,19 @@ export class PartitionCopy {
   async settled(): Promise<void> {
     await this.#finishing
     if (this.#failure) throw this.#failure
+  }
+
+  async #storePart(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
+    // One segment may become durable in the background while the next one fills, not more.
+    if (this.#backlog > 1) await this.#finishing
+    if (this.#failure) throw this.#failure
+    const facts = examineChunk(bytes, chunk, tracker, this.name)
+    const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
+    this.position = chunk.nextOffset
+    this.lastEpoch = chunk.lastEpoch
+    this.#openAborted = tracker.open
+    if (plainSize >= this.#parts.options.segmentBytes || this.isDone) this.#finishSegment()
+    return facts
   }
 
   /** A segment that a write has failed on is never finished: nobody knows what it holds. */

@@ -3,7 +3,14 @@ import { KafkaBackupError } from '../errors.ts'
 import { type CommandSpec, commandTable } from './command-table.ts'
 import type { Io } from './io.ts'
 import { type Look, lookOf } from './look.ts'
-import { type CommandOptions, commonOptions, formatFlags, help, type OptionSpec, version as versionOption } from './option-specs.ts'
+import {
+  type CommandOptions,
+  commonOptions,
+  formatFlags,
+  help,
+  type OptionSpec,
+  version as versionOption,
+} from './option-specs.ts'
 
 /** What the arguments ask for. Help and version are answered while parsing. */
 export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
@@ -33,7 +40,10 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
     .description('Backs up Kafka topics byte for byte, and proves it.')
     .version(version, formatFlags(versionOption), versionOption.description)
     .helpCommand('help [command]', 'shows the help of a command')
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage found,\n4 partly done, 5 another writer holds it, 130/143 interrupted.')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage found,\n4 partly done, 5 another writer holds it, 130/143 interrupted.',
+    )
   for (const spec of commandTable) program.addCommand(buildCommand(spec, look, onChosen))
   for (const command of [program, ...program.commands]) setUp(command, io, look)
   return program
@@ -41,9 +51,16 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
 
 function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {
   const command = new Command(spec.name).summary(spec.summary).description(spec.description)
-  if (spec.argument) command.addArgument(command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]))
+  if (spec.argument)
+    command.addArgument(
+      command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]),
+    )
   for (const option of [...spec.options, ...commonOptions]) if (option !== help) command.addOption(buildOption(option))
-  const examples = spec.examples.flatMap(example => ['', `  ${look.dim(`# ${example.meaning}`)}`, `  ${example.command}`])
+  const examples = spec.examples.flatMap(example => [
+    '',
+    `  ${look.dim(`# ${example.meaning}`)}`,
+    `  ${example.command}`,
+  ])
   const exits = spec.exits === undefined ? [] : ['', look.bold('Exit codes:'), `  ${spec.exits}`]
   command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
@@ -86,5 +103,9 @@ function readOptions(values: Record<string, unknown>, argument: string | undefin
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   const name = commandTable.find(command => argv.includes(command.name))?.name
-  return new KafkaBackupError('USAGE', message, name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` })
+  return new KafkaBackupError(
+    'USAGE',
+    message,
+    name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` },
+  )
 }

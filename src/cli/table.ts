@@ -38,7 +38,11 @@ export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[]
 }
 
 /** Takes the excess from the widest of the columns that shrink, one character at a time. */
-function fitWidths(columns: readonly { shrinks?: true }[], wanted: readonly number[], limit: number | undefined): number[] {
+function fitWidths(
+  columns: readonly { shrinks?: true }[],
+  wanted: readonly number[],
+  limit: number | undefined,
+): number[] {
   const widths = [...wanted]
   if (limit === undefined) return widths
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - limit
@@ -60,9 +64,13 @@ export function cutMiddle(text: string, width: number, look: Pick<Look, 'hasUnic
   return `${text.slice(0, head)}${mark}${text.slice(text.length - (kept - head))}`
 }
 
-/** A block of names and values, one a line; rows without a value are left out. */
-export function formatFields(rows: readonly (readonly [name: string, value: string | undefined])[], look: Look): string[] {
-  const shown = rows.filter(([, value]) => value !== undefined)
-  const width = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${look.dim(name.padEnd(width))}${GAP}${printable(value ?? '')}`)
+/** One line of a block; without a value it is left out. */
+export type Field = readonly [name: string, value: string | undefined, paint?: (text: string) => string]
+
+/** A block of names and values, one a line. */
+export function formatFields(fields: readonly Field[], look: Look): string[] {
+  const width = Math.max(0, ...fields.map(([name, value]) => (value === undefined ? 0 : name.length)))
+  return fields.flatMap(([name, value, paint = text => text]) =>
+    value === undefined ? [] : [`${look.dim(name.padEnd(width))}${GAP}${paint(printable(value))}`],
+  )
 }

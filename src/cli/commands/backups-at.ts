@@ -1,0 +1,38 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { Session } from '../session.ts'
+
+/** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
+export async function withBackupsAt<T>(
+  session: Session,
+  work: (storage: Storage, jobBackupId: string | undefined) => Promise<T>,
+): Promise<T> {
+  const { path, config, set } = session.options
+  if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
+  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (config !== undefined) {
+    const job = await session.loadJob(config)
+    return withOpen(await session.actions.openJobStorage(job), storage => work(storage, job.backupId))
+  }
+  if (path === undefined) throw usage('say where the backups are, with --path or --config')
+  return withOpen(await session.actions.openLocation(path), storage => work(storage, undefined))
+}
+
+/** The same for one backup: `--backup-id`, or the one of the job. */
+export function withBackup<T>(session: Session, work: (storage: Storage, backupId: string) => Promise<T>): Promise<T> {
+  const { backupId, config } = session.options
+  if (backupId === undefined && config === undefined) throw usage('say which backup, with --backup-id or --config')
+  return withBackupsAt(session, (storage, jobBackupId) => work(storage, backupId ?? jobBackupId ?? ''))
+}
+
+async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

@@ -1,0 +1,98 @@
+import type { Check, CheckReport } from '../../backup/check.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable, shellQuote } from '../text.ts'
+import { formatWarnings } from './gap-table.ts'
+
+const MISSING = 1
+
+export async function run(session: Session): Promise<number> {
+  const job = await session.loadJob(session.options.config ?? '')
+  const report = await session.actions.checkJob(job, session.signal)
+  session.print(
+    () => formatReport(report, session.look),
+    () => documentOf(report),
+  )
+  return report.ok ? 0 : MISSING
+}
+
+function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
+  return { ok, cluster_id: clusterId, brokers, checks, warnings }
+}
+
+function formatReport(report: CheckReport, look: Look): string[] {
+  const { clusterId, brokers, checks, warnings } = report
+  return [
+    `Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`,
+    '',
+    ...formatChecks(checks, look),
+    ...formatWarnings(warnings, look),
+    '',
+    ...formatVerdict(report, look),
+  ]
+}
+
+function formatChecks(checks: readonly Check[], look: Look): string[] {
+  return formatTable<Check>(
+    [
+      { title: 'SUBJECT', cell: check => check.subject, shrinks: true },
+      { title: 'ACTION', cell: check => check.action },
+      {
+        title: 'RESULT',
+        cell: check => (check.allowed ? 'ok' : 'MISSING'),
+        paint: (text, check) => (check.allowed ? look.good(text) : look.bad(text)),
+      },
+      { title: 'DETAIL', cell: check => check.detail },
+    ],
+    checks,
+    look,
+  )
+}
+
+function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
+  if (ok) return [look.good('Ready: the job has everything it needs.')]
+  const missing = checks.filter(check => !check.allowed)
+  const grants = planGrants(missing)
+  const others = missing.filter(check => aclResource(check) === undefined)
+  return [
+    look.bad(`Not ready: ${plural(missing.length, 'thing')} missing.`),
+    ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
+    ...grants.map(grant => `  ${printable(grant)}`),
+    ...(others.length === 0 ? [] : ['Put right:']),
+    ...others.map(({ subject, action, detail }) => `  ${printable(`${subject}, ${action}: ${detail}`)}`),
+  ]
+}
+
+/** One line a resource: `--operation Read --operation Describe --topic orders`. */
+function planGrants(missing: readonly Check[]): string[] {
+  const operations = new Map<string, string[]>()
+  for (const check of missing) {
+    const resource = aclResource(check)
+    if (resource !== undefined) operations.set(resource, [...(operations.get(resource) ?? []), check.action])
+  }
+  return [...operations].map(
+    ([resource, actions]) => `${actions.map(action => `--operation ${action}`).join(' ')} ${resource}`,
+  )
+}
+
+const aclOperations = new Set([
+  'Describe',
+  'DescribeConfigs',
+  'Read',
+  'Write',
+  'Create',
+  'Alter',
+  'AlterConfigs',
+  'ClusterAction',
+  'IdempotentWrite',
+  'Delete',
+])
+
+/** The resource in the words of kafka-acls; undefined where the check is about something else than a permission. */
+function aclResource({ subject, action }: Check): string | undefined {
+  if (!aclOperations.has(action)) return undefined
+  if (subject === 'cluster') return '--cluster'
+  const [, kind, name] = /^(topic|group) (.+)$/.exec(subject) ?? []
+  return kind === undefined || name === undefined ? undefined : `--${kind} ${shellQuote(name)}`
+}

@@ -1,0 +1,93 @@
+import type { DescribedTopic, Description } from '../../archive/describe.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatTable } from '../table.ts'
+import { formatInstant, formatRatio, formatTimestamp, plural, printable } from '../text.ts'
+import { withBackup } from './backups-at.ts'
+import { formatGaps, formatWarnings } from './gap-table.ts'
+
+export async function run(session: Session): Promise<number> {
+  return withBackup(session, async (storage, backupId) => {
+    const description = await session.actions.describeBackup(storage, backupId, session.signal)
+    session.print(
+      () => formatDescription(description, session.look),
+      () => description,
+    )
+    return 0
+  })
+}
+
+function formatDescription(description: Description, look: Look): string[] {
+  const { topics } = description
+  const gaps = topics.flatMap(({ name, gaps }) => gaps.map(gap => ({ topic: name, ...gap })))
+  return [
+    ...formatHead(description, look),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
+    ...formatSettings(topics, look),
+    ...formatGaps('Gaps: lost at the source before they could be copied', gaps, look),
+    ...formatWarnings(description.warnings, look),
+  ]
+}
+
+function formatHead(description: Description, look: Look): string[] {
+  const { cluster, selection, totals, generation, generations } = description
+  const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier one')} kept` : ''
+  const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
+  const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
+  return formatFields(
+    [
+      ['Backup', description.backup_id, look.bold],
+      ['Location', description.location],
+      ['State', description.complete ? 'complete' : 'incomplete', description.complete ? look.good : look.warn],
+      ['Generation', `${generation}${earlier}`],
+      ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
+      ['Cluster', `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`],
+      ['Selection', `${selection.include.join(', ')}${excluded}`],
+      [
+        'Holds',
+        `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
+      ],
+      ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
+      ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
+    ],
+    look,
+  )
+}
+
+function formatTopics(topics: readonly DescribedTopic[], look: Look): string[] {
+  return formatTable<DescribedTopic>(
+    [
+      { title: 'TOPIC', cell: topicName, shrinks: true, paint: text => look.bold(text) },
+      { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partition_count) },
+      { title: 'RECORDS', align: 'right', cell: topic => formatCount(topic.records) },
+      { title: 'BYTES', align: 'right', cell: topic => formatBytes(topic.bytes) },
+      { title: 'STORED', align: 'right', cell: topic => formatBytes(topic.stored_bytes) },
+      { title: 'RATIO', align: 'right', cell: topic => formatRatio(topic.bytes, topic.stored_bytes) },
+      { title: 'FIRST', cell: topic => formatTimestamp(topic.first_timestamp) },
+      { title: 'LAST', cell: topic => formatTimestamp(topic.last_timestamp) },
+      {
+        title: 'GAPS',
+        align: 'right',
+        cell: topic => (topic.gaps.length === 0 ? '-' : formatCount(topic.gaps.length)),
+        paint: text => (text === '-' ? text : look.warn(text)),
+      },
+    ],
+    topics,
+    look,
+  )
+}
+
+function topicName({ name, state }: DescribedTopic): string {
+  return state === 'current' ? name : `${name} (${state})`
+}
+
+function formatSettings(topics: readonly DescribedTopic[], look: Look): string[] {
+  const lines = topics.flatMap(topic => {
+    const settings = Object.entries(topic.configs).map(
+      ([name, value]) => `    ${printable(name)} = ${printable(value)}`,
+    )
+    return settings.length === 0 ? [] : [`  ${look.bold(printable(topicName(topic)))}`, ...settings]
+  })
+  return lines.length === 0 ? [] : ['', 'Settings that differ from the default', ...lines]
+}

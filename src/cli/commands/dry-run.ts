@@ -1,0 +1,70 @@
+import type { DryRun, DryRunTopic } from '../../backup/dry-run.ts'
+import type { Job } from '../../config/load-job.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { formatGaps, formatWarnings } from './gap-table.ts'
+
+/** `backup --dry-run`. */
+export async function showDryRun(session: Session, job: Job): Promise<number> {
+  const plan = await session.actions.dryRunJob(job, session.signal)
+  session.print(
+    () => formatPlan(plan, session.look),
+    () => documentOf(plan),
+  )
+  return 0
+}
+
+function documentOf({ backupId, clusterId, location, resumesFrom, topics, totals, gaps, warnings }: DryRun) {
+  return {
+    dry_run: true,
+    backup_id: backupId,
+    cluster_id: clusterId,
+    location,
+    resumes_from: resumesFrom,
+    topics: topics.map(({ isNew, ...topic }) => ({ ...topic, is_new: isNew })),
+    totals,
+    gaps,
+    warnings,
+  }
+}
+
+function formatPlan(plan: DryRun, look: Look): string[] {
+  const { totals, topics } = plan
+  const size = totals.bytes === null ? '' : `, about ${formatBytes(totals.bytes)}`
+  const extent = `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.offsets, 'offset')}${size}`
+  return [
+    `Dry run of ${look.bold(printable(plan.backupId))}: nothing is written`,
+    ...formatFields(
+      [
+        ['  Cluster', plan.clusterId ?? 'unnamed'],
+        ['  Location', plan.location],
+        [
+          '  Goes on from',
+          plan.resumesFrom === null ? 'nothing: this is the first run' : `generation ${plan.resumesFrom}`,
+        ],
+        ['  Would copy', extent],
+      ],
+      look,
+    ),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
+    ...formatGaps('Gaps: lost at the source, cannot be copied any more', plan.gaps, look),
+    ...formatWarnings(plan.warnings, look),
+  ]
+}
+
+function formatTopics(topics: readonly DryRunTopic[], look: Look): string[] {
+  return formatTable<DryRunTopic>(
+    [
+      { title: 'TOPIC', cell: topic => topic.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partitions) },
+      { title: 'OFFSETS', align: 'right', cell: topic => formatCount(topic.offsets) },
+      { title: 'BYTES', align: 'right', cell: topic => (topic.bytes === null ? '?' : `~${formatBytes(topic.bytes)}`) },
+      { title: '', cell: topic => (topic.isNew ? 'new' : ''), paint: text => look.good(text) },
+    ],
+    topics,
+    look,
+  )
+}

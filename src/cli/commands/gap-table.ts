@@ -1,0 +1,43 @@
+import { formatCount } from '../../lib/units.ts'
+import type { GapReason } from '../../observe/progress.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+
+export interface ShownGap {
+  topic: string
+  partition: number
+  from: bigint
+  to: bigint | null
+  reason: GapReason
+}
+
+const reasons: Record<GapReason, string> = {
+  retention: 'deleted at the source before it was read',
+  topic_deleted: 'the topic was deleted',
+  topic_recreated: 'the topic was deleted and created again',
+  unreadable: 'the source cannot read it',
+}
+
+/** Under a title; nothing where there are no gaps. */
+export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look): string[] {
+  if (gaps.length === 0) return []
+  const rows = formatTable<ShownGap>(
+    [
+      { title: 'TOPIC', cell: gap => gap.topic, shrinks: true },
+      { title: 'PARTITION', align: 'right', cell: gap => String(gap.partition) },
+      { title: 'FROM', align: 'right', cell: gap => String(gap.from) },
+      { title: 'TO', align: 'right', cell: gap => (gap.to === null ? '?' : String(gap.to)) },
+      { title: 'OFFSETS', align: 'right', cell: gap => (gap.to === null ? '?' : formatCount(gap.to - gap.from)) },
+      { title: 'REASON', cell: gap => reasons[gap.reason] },
+    ],
+    gaps,
+    look,
+  )
+  return ['', look.warn(title), ...rows]
+}
+
+/** Under a title; nothing where there are no warnings. */
+export function formatWarnings(warnings: readonly string[], look: Look): string[] {
+  if (warnings.length === 0) return []
+  return ['', look.warn('Warnings'), ...warnings.map(warning => `  ${warning}`)]
+}

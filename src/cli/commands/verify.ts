@@ -1,0 +1,58 @@
+import type { Problem, VerifyReport } from '../../archive/verify.ts'
+import { formatBytes } from '../../lib/units.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { withBackup } from './backups-at.ts'
+import { formatGaps, formatWarnings } from './gap-table.ts'
+
+const DAMAGE_FOUND = 3
+
+export async function run(session: Session): Promise<number> {
+  const { deep } = session.options
+  return withBackup(session, async (storage, backupId) => {
+    const report = await session.withProgress('verify', 'listing objects', onProgress =>
+      session.actions.verifyBackup(storage, backupId, { deep, onProgress }, session.signal),
+    )
+    session.print(
+      () => formatReport(report, session.look),
+      () => report,
+    )
+    return report.ok ? 0 : DAMAGE_FOUND
+  })
+}
+
+function formatReport(report: VerifyReport, look: Look): string[] {
+  return [
+    formatVerdict(report, look),
+    `  ${formatExtent(report)}`,
+    ...formatProblems(report.problems, look),
+    ...formatGaps('Gaps: lost at the source and recorded; the backup itself is not damaged by them', report.gaps, look),
+    ...formatWarnings(report.warnings, look),
+  ]
+}
+
+function formatVerdict({ backup_id, generation, ok, problems }: VerifyReport, look: Look): string {
+  const verdict = ok ? look.good('intact') : look.bad(`DAMAGED, ${plural(problems.length, 'problem')}`)
+  return `${look.bold(printable(backup_id))} generation ${generation}: ${verdict}`
+}
+
+function formatExtent({ deep, objects, bytes, partitions, records }: VerifyReport): string {
+  const extent = `${plural(objects, 'object')}, ${formatBytes(bytes)}, ${plural(partitions, 'partition')}, ${plural(records, 'record')}`
+  const depth = deep ? 'every byte was read' : 'presence, sizes and offsets; --deep reads every byte'
+  return `${extent} (${depth})`
+}
+
+function formatProblems(problems: readonly Problem[], look: Look): string[] {
+  if (problems.length === 0) return []
+  const rows = formatTable<Problem>(
+    [
+      { title: 'OBJECT', cell: problem => problem.key, shrinks: true },
+      { title: 'PROBLEM', cell: problem => problem.problem, paint: text => look.bad(text) },
+    ],
+    problems,
+    look,
+  )
+  return ['', ...rows]
+}

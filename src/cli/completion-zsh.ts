@@ -1,0 +1,69 @@
+import { type CommandSpec, commandTable } from './command-table.ts'
+import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
+
+/** Serves both ways zsh knows: as a file of `fpath`, and sourced. */
+export function formatZshCompletion(): string {
+  return `#compdef kafka-backup
+_kafka_backup() {
+  local context state state_descr line
+  typeset -A opt_args
+  _arguments -C \\
+    ${[help, version].map(formatOption).join(' \\\n    ')} \\
+    '1:command:->command' \\
+    '*::argument:->argument'
+  case $state in
+    command)
+      local -a commands
+      commands=(
+${commandTable.map(({ name, summary }) => `        ${quote(`${name}:${summary}`)}`).join('\n')}
+      )
+      _describe command commands
+      ;;
+    argument)
+      case $line[1] in
+${commandTable.map(formatCommand).join('\n')}
+      esac
+      ;;
+  esac
+}
+
+if [[ $funcstack[1] == _kafka_backup ]]; then
+  _kafka_backup "$@"
+else
+  compdef _kafka_backup kafka-backup
+fi
+`
+}
+
+function formatCommand({ name, argument, options }: CommandSpec): string {
+  const lines = [...options, ...commonOptions].map(formatOption)
+  if (argument) lines.push(quote(`1:${argument.name}:(${argument.choices.join(' ')})`))
+  return `        ${name})\n          _arguments \\\n            ${lines.join(' \\\n            ')}\n          ;;`
+}
+
+/** `'(-c --config)'{-c,--config=}'[the job file]:file:_files'` */
+function formatOption({ name, short, value, description, isRepeatable }: OptionSpec): string {
+  const isLast = name === help.name || name === version.name
+  const others = isLast ? '(- *)' : isRepeatable || short === undefined ? '' : `(-${short} --${name})`
+  const repeat = isRepeatable ? '*' : ''
+  const long = `--${name}${value ? '=' : ''}`
+  const rest = `[${escapeDescription(description)}]${formatValue(value)}`
+  if (short === undefined) return quote(`${others}${repeat}${long}${rest}`)
+  const lead = `${others}${repeat}`
+  return `${lead === '' ? '' : quote(lead)}{-${short},${long}}${quote(rest)}`
+}
+
+function formatValue(value: ValueSpec | undefined): string {
+  if (value === undefined) return ''
+  if (value.kind === 'choice') return `:${value.label}:(${value.choices.join(' ')})`
+  const action = { file: '_files', folder: '_files -/', text: '' }[value.kind]
+  return `:${value.label}:${action}`
+}
+
+function escapeDescription(text: string): string {
+  return text.replace(/[[\]:\\]/g, '\\$&')
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

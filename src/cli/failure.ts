@@ -1,0 +1,60 @@
+import type { KafkaBackupError } from '../errors.ts'
+import { formatJson } from '../lib/json.ts'
+import type { Log } from '../observe/log.ts'
+import type { Redactor } from '../observe/redact.ts'
+import type { Io } from './io.ts'
+import type { Look } from './look.ts'
+import type { CommandOptions } from './option-specs.ts'
+import type { Screen } from './screen.ts'
+import { printable } from './text.ts'
+
+export interface FailureOutput {
+  options: Pick<CommandOptions, 'format' | 'logFormat' | 'verbose'>
+  io: Io
+  screen: Screen
+  redactor: Redactor
+  log: Log
+  /** Of standard error. */
+  errorLook: Look
+}
+
+/**
+ * Says what went wrong and answers with the exit code. Standard error always has it; where the result was to be JSON,
+ * standard output has it too, in place of the result.
+ */
+export function reportFailure(error: KafkaBackupError, output: FailureOutput): number {
+  const { options, io, screen, redactor, log } = output
+  const { code, message, help, exitCode } = error
+  const causes = options.verbose > 0 ? causesOf(error) : []
+  if (options.format === 'json') {
+    const document = { error: { code, message, help, exit_code: exitCode } }
+    io.stdout.write(`${formatJson(redactor.value(document), 2)}\n`)
+  }
+  if (options.logFormat === 'json') {
+    log.write('error', message, { code, help, exit_code: exitCode, ...(causes.length > 0 && { causes }) })
+  } else {
+    screen.write(`${redactor.text(formatFailure(error, causes, output.errorLook))}\n`)
+  }
+  return exitCode
+}
+
+/** What went wrong, by what, and what to do. */
+function formatFailure({ message, help, code }: KafkaBackupError, causes: readonly string[], look: Look): string {
+  return [
+    `${look.bad('error:')} ${printable(message)}`,
+    ...causes.map(cause => look.dim(`  caused by: ${printable(cause)}`)),
+    `${look.bold('help:')} ${printable(help)} ${look.dim(`(${code})`)}`,
+  ].join('\n')
+}
+
+/** The chain of causes; a bug shows its stack, because there is nothing better to go by. */
+function causesOf(error: KafkaBackupError): string[] {
+  const causes: string[] = []
+  const seen = new Set<unknown>([error])
+  for (let { cause } = error; cause instanceof Error && !seen.has(cause); { cause } = cause) {
+    seen.add(cause)
+    const code = 'code' in cause ? ` (${String(cause.code)})` : ''
+    causes.push(error.code === 'INTERNAL' ? (cause.stack ?? cause.message) : `${cause.message}${code}`)
+  }
+  return causes
+}

@@ -1,0 +1,41 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Io, StopSignal } from './io.ts'
+
+const codes = { SIGINT: 'INTERRUPTED', SIGTERM: 'TERMINATED' } as const
+const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
+
+/** One press can arrive twice, from the terminal and from a parent such as npx that passes it on. */
+const SAME_PRESS_MS = 250
+
+export interface Interrupts extends Disposable {
+  /** Aborted by the first signal, with an INTERRUPTED or TERMINATED error as its reason. */
+  signal: AbortSignal
+}
+
+/** The first signal asks the work to end in order, the second ends the process. */
+export function watchInterrupts(io: Io, say: (text: string) => void, onInterrupt: string | undefined): Interrupts {
+  const controller = new AbortController()
+  let firstMs: number | undefined
+  const stop = io.onSignal((name: StopSignal) => {
+    const nowMs = io.clock.monotonic()
+    if (firstMs === undefined) {
+      firstMs = nowMs
+      say(onInterrupt === undefined ? 'finishing what is in hand; press again to stop at once' : 'stopping')
+      const help = onInterrupt === undefined ? {} : { help: onInterrupt }
+      controller.abort(new KafkaBackupError(codes[name], `interrupted by ${name}`, help))
+    } else if (nowMs - firstMs >= SAME_PRESS_MS) {
+      io.exit(exitCodes[name])
+    }
+  })
+  return { signal: controller.signal, [Symbol.dispose]: stop }
+}
+
+/**
+ * What a run ended with. After an interruption most failures are its consequence and it is the reason to give; a final
+ * failure that somebody classified, such as a conflict with another writer, says more.
+ */
+export function reasonOf(error: unknown, signal: AbortSignal): unknown {
+  if (!signal.aborted) return error
+  const isFinal = error instanceof KafkaBackupError && !error.retryable && error.code !== 'INTERNAL'
+  return isFinal ? error : signal.reason
+}

@@ -1,0 +1,75 @@
+import { toKafkaBackupError } from '../errors.ts'
+import { type LogLevel, openLog } from '../observe/log.ts'
+import { Redactor } from '../observe/redact.ts'
+import { version } from '../version.ts'
+import { type Actions, realActions } from './actions.ts'
+import type { CommandSpec } from './command-table.ts'
+import { type FailureOutput, reportFailure } from './failure.ts'
+import { reasonOf, watchInterrupts } from './interrupts.ts'
+import type { Io } from './io.ts'
+import { lookOf } from './look.ts'
+import type { CommandOptions } from './option-specs.ts'
+import { parseCommandLine } from './program.ts'
+import { Screen } from './screen.ts'
+import { Session } from './session.ts'
+
+/** The whole program: arguments in, exit code out. Every failure becomes a message and its exit code. */
+export async function main(argv: readonly string[], io: Io, actions: Actions = realActions): Promise<number> {
+  try {
+    const line = parseCommandLine(argv, io, version)
+    return 'exitCode' in line ? line.exitCode : await runCommand(line.command, line.options, io, actions)
+  } catch (error) {
+    return reportFailure(toKafkaBackupError(error), await openOutput(guessOptions(argv), io))
+  }
+}
+
+async function runCommand(command: CommandSpec, options: CommandOptions, io: Io, actions: Actions): Promise<number> {
+  const output = await openOutput(options, io)
+  const say = (text: string) => reportNotice(text, output)
+  using interrupts = watchInterrupts(io, say, command.onInterrupt)
+  const { signal } = interrupts
+  try {
+    const { run } = await command.load()
+    return await run(new Session({ ...output, actions, signal }))
+  } catch (error) {
+    return reportFailure(toKafkaBackupError(reasonOf(error, signal)), output)
+  }
+}
+
+type OutputOptions = FailureOutput['options'] & Pick<CommandOptions, 'quiet'>
+
+/** Standard error as log lines, status and messages, with one set of secrets for all. */
+async function openOutput<O extends OutputOptions>(options: O, io: Io) {
+  const screen = new Screen(io.stderr)
+  const redactor = new Redactor()
+  const level: LogLevel = options.quiet
+    ? 'error'
+    : ((['warn', 'info', 'debug'] as const)[Math.min(options.verbose, 2)] ?? 'warn')
+  const log = await openLog({
+    level,
+    format: options.logFormat,
+    destination: screen,
+    now: io.clock.now,
+    redactor,
+    hasTimes: options.verbose > 0,
+  })
+  return { options, io, screen, redactor, log, errorLook: lookOf(io.stderr, io.env) }
+}
+
+function reportNotice(text: string, { options, screen, log }: Awaited<ReturnType<typeof openOutput>>): void {
+  if (options.logFormat === 'json') log.write('warn', text)
+  else screen.write(`${text}\n`)
+}
+
+/** The formats to answer in where the arguments could not be read. */
+function guessOptions(argv: readonly string[]): OutputOptions {
+  const asks = (name: string) =>
+    argv.some((arg, at) => arg === `${name}=json` || (arg === name && argv[at + 1] === 'json'))
+  const isJson = asks('--format') || asks('-f') || argv.includes('-fjson')
+  return {
+    format: isJson ? 'json' : 'text',
+    logFormat: asks('--log-format') ? 'json' : 'text',
+    verbose: 0,
+    quiet: false,
+  }
+}

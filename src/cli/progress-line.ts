@@ -1,0 +1,68 @@
+import { formatBytes, formatCount, formatDuration } from '../lib/units.ts'
+import type { Look } from './look.ts'
+import type { Reading } from './progress-meter.ts'
+import { plural } from './text.ts'
+
+const WIDEST_BAR = 30
+const NARROWEST_BAR = 8
+
+/** One line with a bar that fits the terminal; what matters least gives way first. */
+export function formatBarLine(label: string, reading: Reading, look: Look): string {
+  // One column stays free: a terminal that wraps at its last column would leave traces behind.
+  const width = (look.columns ?? 80) - 1
+  const { amount, bytes, rate, remaining } = formatParts(reading)
+  const percent = formatPercent(reading.fraction).padStart(4)
+  const layouts = [[amount, bytes, rate, remaining], [bytes, rate, remaining], [rate, remaining], [remaining], []]
+  for (const parts of layouts) {
+    const numbers = [percent, ...parts].join('  ')
+    const room = Math.min(WIDEST_BAR, width - label.length - numbers.length - 2)
+    if (room >= NARROWEST_BAR) return `${label} ${formatBar(reading.fraction, room, look)} ${numbers}`
+  }
+  return `${label} ${percent}`.slice(0, Math.max(width, 0))
+}
+
+/** For logs and pipes. */
+export function formatPlainLine(reading: Reading): string {
+  const { amount, bytes, rate, remaining } = formatParts(reading)
+  return [formatPercent(reading.fraction), amount, bytes, rate, remaining].join(', ')
+}
+
+export function formatStartLine({ task }: Reading): string {
+  if (task === undefined) return ''
+  if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to read`
+  const { topics, partitions, offsets } = task
+  return `${plural(topics, 'topic')}, ${plural(partitions, 'partition')}, ${plural(offsets, 'offset')} to copy`
+}
+
+export function formatEndLine(reading: Reading, isDone: boolean): string {
+  const { amount, bytes } = formatParts(reading)
+  const outcome = isDone ? 'done' : `stopped at ${formatPercent(reading.fraction)}`
+  return `${outcome}: ${amount}, ${bytes} in ${formatDuration(reading.elapsedMs)}`
+}
+
+function formatParts({ task, records, objects, bytes, bytesPerSecond, remainingMs }: Reading) {
+  return {
+    amount: task !== undefined && 'objects' in task ? plural(objects, 'object') : plural(records, 'record'),
+    bytes: formatBytes(bytes),
+    rate: `${formatBytes(Math.round(bytesPerSecond))}/s`,
+    remaining: `ETA ${remainingMs === undefined ? '-' : formatRemaining(remainingMs)}`,
+  }
+}
+
+/** Whole seconds: tenths would flicker. */
+function formatRemaining(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  if (seconds < 60) return `${seconds} s`
+  return seconds < 100 * 3600 ? formatDuration(seconds * 1000) : `${formatCount(Math.round(seconds / 86400))} d`
+}
+
+/** Rounded down: 100% is said only of what is complete. */
+function formatPercent(fraction: number): string {
+  return `${Math.floor(fraction * 100)}%`
+}
+
+function formatBar(fraction: number, width: number, look: Look): string {
+  const filled = Math.floor(fraction * width)
+  const [full, empty] = look.hasUnicode ? ['━', '─'] : ['#', '-']
+  return look.good(full.repeat(filled)) + look.dim(empty.repeat(width - filled))
+}

@@ -1,0 +1,109 @@
+import type { ProgressEvent } from '../observe/progress.ts'
+
+/** How far an operation is at a moment. */
+export interface Reading {
+  /** What there is to do, in words; empty while that is not known. */
+  task: { topics: number; partitions: number; offsets: bigint } | { objects: number; bytes: number } | undefined
+  /** From 0 to 1. */
+  fraction: number
+  records: number
+  objects: number
+  bytes: number
+  elapsedMs: number
+  bytesPerSecond: number
+  /** Undefined while nothing moves. */
+  remainingMs: number | undefined
+}
+
+interface Sample {
+  ms: number
+  fraction: number
+  bytes: number
+}
+
+const WINDOW_MS = 5000
+const SAMPLE_MS = 200
+
+/** Adds up what the events tell, and how fast it went during the last seconds. */
+export class ProgressMeter {
+  #task: Reading['task']
+  #startMs: number
+  #offsets = 0n
+  #records = 0
+  #objects = 0
+  #bytes = 0
+  #samples: Sample[]
+
+  constructor(nowMs: number) {
+    this.#startMs = nowMs
+    this.#samples = [{ ms: nowMs, fraction: 0, bytes: 0 }]
+  }
+
+  get isPlanned(): boolean {
+    return this.#task !== undefined
+  }
+
+  add(event: ProgressEvent, nowMs: number): void {
+    if (event.type === 'planned') {
+      const { topics, partitions, offsets } = event
+      this.#start({ topics, partitions, offsets }, nowMs)
+    } else if (event.type === 'copied') {
+      this.#offsets += event.offsets
+      this.#records += event.records
+      this.#bytes += event.bytes
+      this.#sample(nowMs)
+    } else if (event.type === 'checked') {
+      if (this.#task === undefined) this.#task = { objects: event.totalObjects, bytes: event.totalBytes }
+      this.#objects = event.objects
+      this.#bytes = event.bytes
+      this.#sample(nowMs)
+    }
+  }
+
+  read(nowMs: number): Reading {
+    this.#forget(nowMs)
+    const fraction = this.#fraction()
+    const oldest = this.#samples[0] ?? { ms: nowMs, fraction, bytes: this.#bytes }
+    const seconds = Math.max(nowMs - oldest.ms, 1) / 1000
+    const fractionPerMs = (fraction - oldest.fraction) / (seconds * 1000)
+    return {
+      task: this.#task,
+      fraction,
+      records: this.#records,
+      objects: this.#objects,
+      bytes: this.#bytes,
+      elapsedMs: nowMs - this.#startMs,
+      bytesPerSecond: (this.#bytes - oldest.bytes) / seconds,
+      remainingMs: fraction >= 1 ? 0 : fractionPerMs > 0 ? (1 - fraction) / fractionPerMs : undefined,
+    }
+  }
+
+  /** The clock of the rate starts with the work, not with the preparations. */
+  #start(task: Reading['task'], nowMs: number): void {
+    this.#task = task
+    this.#startMs = nowMs
+    this.#samples = [{ ms: nowMs, fraction: 0, bytes: 0 }]
+  }
+
+  #fraction(): number {
+    if (this.#task === undefined) return 0
+    if ('objects' in this.#task) return share(this.#bytes, this.#task.bytes)
+    return share(Number(this.#offsets), Number(this.#task.offsets))
+  }
+
+  #sample(nowMs: number): void {
+    const last = this.#samples.at(-1)
+    if (last !== undefined && nowMs - last.ms < SAMPLE_MS) return
+    this.#samples.push({ ms: nowMs, fraction: this.#fraction(), bytes: this.#bytes })
+    this.#forget(nowMs)
+  }
+
+  /** Keeps the last sample before the window, so that a stall shows as a falling rate and not as none. */
+  #forget(nowMs: number): void {
+    while ((this.#samples[1]?.ms ?? Number.POSITIVE_INFINITY) <= nowMs - WINDOW_MS) this.#samples.shift()
+  }
+}
+
+function share(done: number, total: number): number {
+  return total <= 0 ? 1 : Math.min(1, done / total)
+}

@@ -1,0 +1,66 @@
+import type { Clock } from '../lib/clock.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Look } from './look.ts'
+import { formatBarLine, formatEndLine, formatPlainLine, formatStartLine } from './progress-line.ts'
+import { ProgressMeter } from './progress-meter.ts'
+import type { Screen } from './screen.ts'
+
+export interface Progress {
+  onProgress: OnProgress
+  /** Must be called when the operation has ended, however it did. */
+  close(isDone: boolean): void
+}
+
+const REDRAW_MS = 100
+const LINE_MS = 10_000
+
+/** A bar at the foot of the terminal, redrawn ten times a second. It does not touch the cursor, and leaves nothing. */
+export function openBar(label: string, preparing: string, screen: Screen, look: () => Look, clock: Clock): Progress {
+  const meter = new ProgressMeter(clock.monotonic())
+  const draw = () => {
+    const current = look()
+    const text = meter.isPlanned
+      ? formatBarLine(label, meter.read(clock.monotonic()), current)
+      : `${label}: ${preparing}`.slice(0, Math.max(0, (current.columns ?? 80) - 1))
+    screen.setStatus(text)
+  }
+  const stop = repeat(clock, REDRAW_MS, draw)
+  return {
+    onProgress: event => meter.add(event, clock.monotonic()),
+    close: () => {
+      stop()
+      screen.setStatus('')
+    },
+  }
+}
+
+/** A line at the start, every ten seconds and at the end: for logs and pipes. */
+export function openLines(label: string, writeLine: (line: string) => void, clock: Clock): Progress {
+  const meter = new ProgressMeter(clock.monotonic())
+  const say = (text: string) => writeLine(`${label}: ${text}`)
+  const stop = repeat(clock, LINE_MS, () => {
+    if (meter.isPlanned) say(formatPlainLine(meter.read(clock.monotonic())))
+  })
+  return {
+    onProgress: event => {
+      const wasPlanned = meter.isPlanned
+      meter.add(event, clock.monotonic())
+      if (!wasPlanned && meter.isPlanned) say(formatStartLine(meter.read(clock.monotonic())))
+    },
+    close: isDone => {
+      stop()
+      if (meter.isPlanned) say(formatEndLine(meter.read(clock.monotonic()), isDone))
+    },
+  }
+}
+
+export const noProgress: Progress = { onProgress: () => undefined, close: () => undefined }
+
+function repeat(clock: Clock, ms: number, call: () => void): () => void {
+  let cancel = clock.after(ms, tick)
+  function tick() {
+    cancel = clock.after(ms, tick)
+    call()
+  }
+  return () => cancel()
+}

@@ -1,0 +1,64 @@
+import { errorTable } from '../errors.ts'
+import { type CommandSpec, commandTable } from './command-table.ts'
+import { commonOptions, formatFlags, type OptionSpec } from './option-specs.ts'
+
+/** All commands as Markdown, for docs/cli.md. */
+export function cliReference(): string {
+  const common = ['## Options of every command', '', ...formatOptions(commonOptions)]
+  return [...commandTable.flatMap(command => [...formatCommand(command), '']), ...common].join('\n')
+}
+
+/** All errors as a Markdown table, for docs/errors.md. */
+export function errorReference(): string {
+  const rows = Object.entries(errorTable).map(
+    ([code, { exitCode, retryable, help }]) =>
+      `| \`${code}\` | ${exitCode} | ${retryable ? 'yes' : 'no'} | ${escapeCell(help)} |`,
+  )
+  return ['| Code | Exit code | Retried | What to do |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function formatCommand({ name, description, argument, options, examples, exits }: CommandSpec): string[] {
+  const words = [
+    'kafka-backup',
+    name,
+    ...options.map(formatUse),
+    ...(argument ? [`<${argument.choices.join('|')}>`] : []),
+    '[options]',
+  ]
+  return [
+    `## ${name}`,
+    '',
+    description,
+    '',
+    '```',
+    words.join(' '),
+    '```',
+    '',
+    ...(options.length === 0 ? [] : [...formatOptions(options), '']),
+    ...(exits === undefined ? [] : [`Exit code: ${exits}.`, '']),
+    '```sh',
+    ...examples.map(({ command, meaning }) => `${command}   # ${meaning}`),
+    '```',
+  ]
+}
+
+function formatUse({ name, value, isRequired, isRepeatable }: OptionSpec): string {
+  const use = value === undefined ? `--${name}` : `--${name} <${value.label}>`
+  return `${isRequired ? use : `[${use}]`}${isRepeatable ? '…' : ''}`
+}
+
+function formatOptions(options: readonly OptionSpec[]): string[] {
+  const rows = options.map(option => {
+    const choices =
+      option.value?.kind === 'choice' ? ` One of ${option.value.choices.map(one => `\`${one}\``).join(', ')}.` : ''
+    const required = option.isRequired ? ' Required.' : ''
+    const fallback = option.fallback === undefined ? '' : ` Default: \`${option.fallback}\`.`
+    const meaning = `${option.description}.${choices}${fallback}${required}`
+    return `| \`${formatFlags(option)}\` | ${escapeCell(meaning)} |`
+  })
+  return ['| Option | Meaning |', '|---|---|', ...rows]
+}
+
+function escapeCell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}

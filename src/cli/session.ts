@@ -1,0 +1,89 @@
+import type { Job } from '../config/load-job.ts'
+import { formatJson } from '../lib/json.ts'
+import type { Log } from '../observe/log.ts'
+import { type Redactor, secretsIn } from '../observe/redact.ts'
+import type { Actions } from './actions.ts'
+import type { Io } from './io.ts'
+import { logEvent } from './log-events.ts'
+import { type Look, lookOf } from './look.ts'
+import type { CommandOptions } from './option-specs.ts'
+import { noProgress, openBar, openLines, type Progress } from './progress.ts'
+import type { Screen } from './screen.ts'
+
+/** A command: does its work through the session and answers with the exit code. */
+export type RunCommand = (session: Session) => Promise<number>
+
+export interface SessionParts {
+  options: CommandOptions
+  actions: Actions
+  signal: AbortSignal
+  log: Log
+  redactor: Redactor
+  io: Io
+  screen: Screen
+}
+
+/** What a command has at hand while it runs. */
+export class Session {
+  readonly options: CommandOptions
+  readonly actions: Actions
+  readonly signal: AbortSignal
+  readonly log: Log
+  /** Of standard output. */
+  readonly look: Look
+  readonly #io: Io
+  readonly #screen: Screen
+  readonly #redactor: Redactor
+
+  constructor(parts: SessionParts) {
+    this.options = parts.options
+    this.actions = parts.actions
+    this.signal = parts.signal
+    this.log = parts.log
+    this.look = lookOf(parts.io.stdout, parts.io.env)
+    this.#io = parts.io
+    this.#screen = parts.screen
+    this.#redactor = parts.redactor
+  }
+
+  /** The job file; its secrets appear in no line from now on. */
+  async loadJob(path: string): Promise<Job> {
+    const job = await this.actions.loadJob(path, { env: this.#io.env, set: this.options.set })
+    this.#redactor.add(secretsIn(job))
+    return job
+  }
+
+  /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */
+  async withProgress<T>(
+    label: string,
+    preparing: string,
+    work: (onProgress: Progress['onProgress']) => Promise<T>,
+  ): Promise<T> {
+    const progress = this.#openProgress(label, preparing)
+    let isDone = false
+    try {
+      const result = await work(event => {
+        progress.onProgress(event)
+        logEvent(this.log, event)
+      })
+      isDone = true
+      return result
+    } finally {
+      progress.close(isDone)
+    }
+  }
+
+  /** The result, in the format that was asked for. */
+  print(lines: () => readonly string[], document: () => unknown): void {
+    const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
+    this.#io.stdout.write(`${text}\n`)
+  }
+
+  #openProgress(label: string, preparing: string): Progress {
+    const { stderr, env, clock } = this.#io
+    if (this.options.quiet || !this.options.progress) return noProgress
+    if (this.options.logFormat === 'json') return openLines(label, line => this.log.write('info', line), clock)
+    if (!stderr.isTTY || env.TERM === 'dumb') return openLines(label, line => this.#screen.write(`${line}\n`), clock)
+    return openBar(label, preparing, this.#screen, () => lookOf(stderr, env), clock)
+  }
+}

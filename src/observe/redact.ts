@@ -1,0 +1,67 @@
+const REDACTED = '[redacted]'
+
+/** Names under which secrets are kept, in any spelling: `client_secret`, `clientSecret`, `sasl.jaas.config`. */
+const secretName =
+  /passw(or)?d|passphrase|secret|token(?!url)|credential|authorization|(api|access|account|private|shared)key|jaasconfig|connectionstring|signature/
+
+/** Shorter ones would blot out ordinary words; where they stand under their name they are hidden all the same. */
+const SHORTEST = 4
+
+/** A login inside an address, and a private key as text: secrets wherever they stand. */
+const secretForms: readonly (readonly [RegExp, string])[] = [
+  [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"'<>]+@/gi, `$1${REDACTED}@`],
+  [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, REDACTED],
+]
+
+export function isSecretName(name: string): boolean {
+  return secretName.test(name.toLowerCase().replace(/[^a-z0-9]/g, ''))
+}
+
+/** Every text under a secret name, at any depth: what a job file must not leak. */
+export function secretsIn(tree: unknown): string[] {
+  return collect(tree, false)
+}
+
+function collect(value: unknown, isSecret: boolean): string[] {
+  if (typeof value === 'string') return isSecret && value !== '' ? [value] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, item]) => collect(item, isSecret || isSecretName(name)))
+}
+
+/** Hides secrets in whatever is shown or logged: known values, values under secret names, and what looks like one. */
+export class Redactor {
+  readonly #secrets = new Set<string>()
+  #pattern: RegExp | undefined
+
+  constructor(secrets: readonly string[] = []) {
+    this.add(secrets)
+  }
+
+  add(secrets: readonly string[]): void {
+    for (const secret of secrets) {
+      if (secret.length < SHORTEST) continue
+      for (const form of [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]) {
+        this.#secrets.add(form)
+      }
+    }
+    // The longest first: one secret may be a part of another.
+    const sources = [...this.#secrets].sort((a, b) => b.length - a.length).map(RegExp.escape)
+    this.#pattern = sources.length === 0 ? undefined : new RegExp(sources.join('|'), 'g')
+  }
+
+  text(text: string): string {
+    const known = this.#pattern === undefined ? text : text.replace(this.#pattern, REDACTED)
+    return secretForms.reduce((result, [form, replacement]) => result.replace(form, replacement), known)
+  }
+
+  /** A copy of plain data for a log line: errors become their messages, large integers their digits. */
+  value(value: unknown, name = ''): unknown {
+    if (value !== null && value !== undefined && value !== '' && isSecretName(name)) return REDACTED
+    if (typeof value === 'string') return this.text(value)
+    if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString()
+    if (typeof value !== 'object' || value === null) return value
+    if (value instanceof Error) return this.text(value.message)
+    if (Array.isArray(value)) return value.map(item => this.value(item))
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [this.text(key), this.value(item, key)]))
+  }
+}
