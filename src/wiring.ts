@@ -21,6 +21,8 @@ export interface Hooks {
   onRequest?: (name: string) => void
   /** Every call to the store with the time it took. */
   onStorageCall?: StorageObserver
+  /** A decorator of the caller's own around the store. */
+  decorateStorage?: (storage: Storage) => Storage
 }
 
 const quiet: Hooks = { onProgress: () => undefined }
@@ -61,14 +63,14 @@ export function backupOptions(job: Job): BackupOptions {
 
 async function withParts<T>(
   job: Job,
-  { onProgress, onRequest, onStorageCall }: Hooks,
+  { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,
 ): Promise<T> {
   const clock = systemClock
   const onRetry = (error: unknown, delayMs: number) =>
     onProgress({ type: 'retry', what: error instanceof Error ? error.message : String(error), delayMs })
-  const storage = openStorage(job.storage, { clock, ...(onStorageCall && { observer: onStorageCall }) })
+  const storage = decorateStorage(openStorage(job.storage, { clock, ...(onStorageCall && { observer: onStorageCall }) }))
   try {
     const cluster = await Cluster.open(
       { ...job.source, softwareVersion: version, clock, onRetry, ...(onRequest && { onRequest }) },

@@ -16,6 +16,13 @@ export interface CommandSpec {
   load(): Promise<{ run: RunCommand }>
 }
 
+const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
+
+const jobInPlaceOfBackup: OptionSpec = {
+  ...config,
+  description: 'the job file (YAML), in place of `--path` and `--backup-id`',
+}
+
 const nothingChanged = 'Nothing was changed; run the same command again.'
 
 /** The commands: the parser, the help, the completion and docs/cli.md are made of this. */
@@ -59,7 +66,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'list',
     summary: 'list the backups at a location',
     description: 'Shows one row for each backup at the location.',
-    options: [path, config, set],
+    options: [path, jobInPlaceOfPath, set],
     examples: [
       { command: 'kafka-backup list --path /backups', meaning: 'all backups in the folder' },
       { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
@@ -72,7 +79,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'describe',
     summary: 'show what a backup holds',
     description: 'Shows the newest state of a backup: its topics with counts, sizes, times, settings and gaps.',
-    options: [path, backupId, config, set],
+    options: [path, backupId, jobInPlaceOfBackup, set],
     examples: [
       { command: 'kafka-backup describe --path /backups --backup-id orders', meaning: 'for people' },
       {
@@ -89,7 +96,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'check that a backup is whole',
     description:
       'Checks that all objects of the newest state are there with the right size, and that offsets follow one another without an unrecorded gap. With `--deep` every byte is read and checked.',
-    options: [path, backupId, config, set, deep],
+    options: [path, backupId, jobInPlaceOfBackup, set, deep],
     examples: [
       { command: 'kafka-backup verify --path /backups --backup-id orders', meaning: 'quick: reads no data' },
       { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'the whole proof, for the backup of a job' },
@@ -106,7 +113,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [],
     examples: [
       { command: 'source <(kafka-backup completion bash)', meaning: 'in ~/.bashrc' },
-      { command: 'kafka-backup completion zsh > "${fpath[1]}/_kafka-backup"', meaning: 'once' },
+      { command: 'kafka-backup completion zsh > "$fpath[1]/_kafka-backup"', meaning: 'once' },
       {
         command: 'kafka-backup completion fish > ~/.config/fish/completions/kafka-backup.fish',
         meaning: 'once',

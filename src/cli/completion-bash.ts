@@ -29,7 +29,7 @@ ${valueCases()}
   esac
   case $command in
 ${commandCases()}
-    *) _kafka_backup_reply < <(compgen -W '${[...names, 'help', ...flagsOf([help, version])].join(' ')}' -- "$cur") ;;
+    *) _kafka_backup_reply < <(compgen -W '${[...names, 'help', `--${help.name}`, `--${version.name}`].join(' ')}' -- "$cur") ;;
   esac
 }
 complete -F _kafka_backup kafka-backup
@@ -55,7 +55,7 @@ function replyWith(value: ValueSpec | undefined): string {
 function commandCases(): string {
   return commandTable
     .map(({ name, argument, options }) => {
-      const words = [...(argument?.choices ?? []), ...flagsOf([...options, ...commonOptions])]
+      const words = [...(argument?.choices ?? []), ...[...options, ...commonOptions].map(option => `--${option.name}`)]
       return `    ${name}) _kafka_backup_reply < <(compgen -W '${words.join(' ')}' -- "$cur") ;;`
     })
     .join('\n')

@@ -1,5 +1,6 @@
 import { type CommandSpec, commandTable } from './command-table.ts'
 import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
+import { withoutMarks } from './text.ts'
 
 export function formatFishCompletion(): string {
   return [
@@ -43,5 +44,5 @@ function formatValue(value: ValueSpec | undefined): string {
 }
 
 function quote(text: string): string {
-  return `'${text.replace(/[\\']/g, '\\$&')}'`
+  return `'${withoutMarks(text).replace(/[\\']/g, '\\$&')}'`
 }

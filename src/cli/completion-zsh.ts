@@ -1,5 +1,6 @@
 import { type CommandSpec, commandTable } from './command-table.ts'
 import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
+import { withoutMarks } from './text.ts'
 
 /** Serves both ways zsh knows: as a file of `fpath`, and sourced. */
 export function formatZshCompletion(): string {
@@ -61,7 +62,7 @@ function formatValue(value: ValueSpec | undefined): string {
 }
 
 function escapeDescription(text: string): string {
-  return text.replace(/[[\]:\\]/g, '\\$&')
+  return withoutMarks(text).replace(/[[\]:\\]/g, '\\$&')
 }
 
 function quote(text: string): string {

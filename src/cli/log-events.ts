@@ -1,44 +1,67 @@
-import { formatDuration } from '../lib/units.ts'
-import type { Log } from '../observe/log.ts'
+import { formatBytes, formatDuration } from '../lib/units.ts'
+import type { Log, LogFields, LogLevel } from '../observe/log.ts'
 import type { ProgressEvent } from '../observe/progress.ts'
+import { plural } from './text.ts'
 
 /** A short wait belongs to every election of a leader; from here on it is worth a word. */
 const NOTABLE_WAIT_MS = 1000
 
-/** What happens on the way, as lines of the log. */
+/** What happens on the way, as a line of the log: complete as text, its parts again as fields for programs. */
 export function logEvent(log: Log, event: ProgressEvent): void {
+  const level = levelOf(event)
+  if (log.has(level)) log.write(level, messageOf(event), fieldsOf(event))
+}
+
+function levelOf(event: ProgressEvent): LogLevel {
   switch (event.type) {
-    case 'planned': {
-      const { topics, partitions, offsets } = event
-      return log.write('info', 'planned', { topics, partitions, offsets })
-    }
-    case 'copied': {
-      if (!log.has('debug')) return
-      const { topic, partition, offsets, records, bytes } = event
-      return log.write('debug', 'copied', { topic, partition, offsets, records, bytes })
-    }
-    case 'committed': {
-      const { generation, complete } = event
-      return log.write('info', `committed generation ${generation}`, { generation, complete })
-    }
+    case 'gap':
+    case 'warning':
+      return 'warn'
+    case 'retry':
+      return event.delayMs >= NOTABLE_WAIT_MS ? 'warn' : 'info'
+    case 'planned':
+    case 'committed':
+      return 'info'
+    case 'copied':
+    case 'checked':
+      return 'debug'
+  }
+}
+
+function messageOf(event: ProgressEvent): string {
+  switch (event.type) {
     case 'gap': {
       const { topic, partition, from, to, reason } = event
-      const text = `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`
-      return log.write('warn', text, { topic, partition, from, to, reason })
-    }
-    case 'retry': {
-      const { what, delayMs } = event
-      const level = delayMs >= NOTABLE_WAIT_MS ? 'warn' : 'info'
-      return log.write(level, `${what}; trying again in ${formatDuration(delayMs)}`, { delay_ms: delayMs })
+      return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`
     }
     case 'warning':
-      return log.write('warn', event.message)
+      return event.message
+    case 'retry':
+      return `${event.what}; trying again in ${formatDuration(event.delayMs)}`
+    case 'planned':
+      return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to copy`
+    case 'committed':
+      return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
+    case 'copied':
+      return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
+    case 'checked':
+      return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
+  }
+}
+
+function fieldsOf(event: ProgressEvent): LogFields {
+  switch (event.type) {
+    case 'warning':
+      return { event: event.type }
+    case 'retry':
+      return { event: event.type, delay_ms: event.delayMs }
     case 'checked': {
-      if (!log.has('debug')) return
       const { objects, bytes, totalObjects, totalBytes } = event
-      return log.write('debug', 'checked', { objects, bytes, total_objects: totalObjects, total_bytes: totalBytes })
+      return { event: event.type, objects, bytes, total_objects: totalObjects, total_bytes: totalBytes }
     }
-    default:
-      event satisfies never
+    default: {
+      const { type, ...fields } = event
+      return { event: type, ...fields }
+    }
   }
 }

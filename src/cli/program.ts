@@ -11,6 +11,7 @@ import {
   type OptionSpec,
   version as versionOption,
 } from './option-specs.ts'
+import { withoutMarks } from './text.ts'
 
 /** What the arguments ask for. Help and version are answered while parsing. */
 export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
@@ -50,7 +51,7 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
 }
 
 function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {
-  const command = new Command(spec.name).summary(spec.summary).description(spec.description)
+  const command = new Command(spec.name).summary(spec.summary).description(withoutMarks(spec.description))
   if (spec.argument)
     command.addArgument(
       command.createArgument(`<${spec.argument.name}>`, spec.argument.description).choices([...spec.argument.choices]),
@@ -61,7 +62,10 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
     `  ${look.dim(`# ${example.meaning}`)}`,
     `  ${example.command}`,
   ])
-  const exits = spec.exits === undefined ? [] : ['', look.bold('Exit codes:'), `  ${spec.exits}`]
+  const exits =
+    spec.exits === undefined
+      ? []
+      : ['', look.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
   command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
     onChosen(spec, command.opts(), spec.argument ? String(args[0]) : undefined)
@@ -69,7 +73,7 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
 }
 
 function buildOption(spec: OptionSpec): Option {
-  const option = new Option(formatFlags(spec), spec.description.replaceAll('`', ''))
+  const option = new Option(formatFlags(spec), withoutMarks(spec.description))
   if (spec.value?.kind === 'choice') option.choices(spec.value.choices)
   if (spec.fallback !== undefined) option.default(spec.fallback)
   if (spec.isRequired) option.makeOptionMandatory()

@@ -40,3 +40,8 @@ export function printable(text: string): string {
 export function shellQuote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
+
+/** A text of the command table without the marks that only documentation shows. */
+export function withoutMarks(text: string): string {
+  return text.replaceAll('`', '')
+}

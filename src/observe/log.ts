@@ -58,15 +58,10 @@ async function openJsonLines({ level, destination, now }: LogOptions): Promise<W
 
 const textLabels: Record<LogLevel, string> = { error: 'error', warn: 'warning', info: 'info', debug: 'debug' }
 
+/** The message alone: it is complete, and the fields are its parts for programs. */
 function openTextLines({ destination, now, hasTimes = false }: LogOptions): WriteLine {
-  return (level, message, fields) => {
+  return (level, message) => {
     const time = hasTimes ? `${formatUtc(now())} ` : ''
-    const rest = Object.entries(fields).map(([name, value]) => ` ${name}=${formatField(value)}`)
-    destination.write(`${time}${textLabels[level]}: ${message}${rest.join('')}\n`)
+    destination.write(`${time}${textLabels[level]}: ${message}\n`)
   }
-}
-
-function formatField(value: unknown): string {
-  if (typeof value === 'string' && /^[^\s"=]+$/.test(value)) return value
-  return JSON.stringify(value) ?? 'undefined'
 }

@@ -2,15 +2,15 @@ import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
-import { isKey, unfinishedPrefix } from './key.ts'
+import { isKey } from './key.ts'
 import type { StoredObject } from './storage.ts'
 
 /** Files whose sizes are asked for at once: enough to hide the latency of a file server, little to hold. */
 const batchSize = 64
 
 /**
- * The objects below a folder, read as they are asked for. Left out: unfinished files, symbolic links, devices and names
- * that are no keys. What vanishes during the walk is left out too.
+ * The objects below a folder, read as they are asked for. Left out: symbolic links, devices and names that are
+ * no keys, among them those of unfinished files. What vanishes during the walk is left out too.
  */
 export async function* walkObjects(
   path: string,
@@ -48,7 +48,7 @@ async function* readFolder(path: string, files: FileCalls, signal: AbortSignal):
   try {
     for await (const entry of await files.opendir(path, { bufferSize: 256 })) {
       signal.throwIfAborted()
-      if (!entry.name.startsWith(unfinishedPrefix)) yield entry
+      yield entry
     }
   } catch (error) {
     if (!hasErrno(error, 'ENOENT', 'ENOTDIR')) throw error

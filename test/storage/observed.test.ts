@@ -6,6 +6,7 @@ import { after, before, beforeEach, test } from 'node:test'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
 import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
 import { type StorageCall, withObservation } from '../../src/storage/observed.ts'
+import { withRetries } from '../../src/storage/retrying.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 
@@ -86,6 +87,24 @@ test('a listing that is left early is reported too', async () => {
   calls.length = 0
   for await (const _ of storage.listFolders('early', signal)) break
   assert.deepEqual(calls, [{ operation: 'listFolders', key: 'early', ms: 5, bytes: 0 }])
+})
+
+test('a listing that is left early is closed down to the backend, also through retries', async () => {
+  let closed = 0
+  const endless: Storage = {
+    ...storage,
+    listFolders: async function* () {
+      try {
+        for (let i = 0; ; i++) yield String(i)
+      } finally {
+        closed++
+      }
+    },
+  }
+  for await (const _ of withObservation(endless, () => {}).listFolders('', signal)) break
+  for await (const _ of withRetries(endless, { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }).listFolders('', signal))
+    break
+  assert.equal(closed, 2)
 })
 
 test('a listing that fails is reported with its error', async () => {

@@ -415,7 +415,7 @@ function describeSignals(storage: StorageOf): void {
   test('a signal that is aborted during a listing ends it', async () => {
     const controller = new AbortController()
     const reason = new Error('enough')
-    for (let i = 0; i < 300; i++) await storage().create(`ended/${i % 3}/${i}`, bytes(0), signal)
+    for (let i = 0; i < 5; i++) await storage().create(`ended/${i}`, bytes(0), signal)
     let seen = 0
     const listing = (async () => {
       for await (const _ of storage().list('ended', controller.signal)) {
@@ -423,7 +423,7 @@ function describeSignals(storage: StorageOf): void {
       }
     })()
     await assert.rejects(listing, error => error === reason)
-    assert.ok(seen < 300)
+    assert.equal(seen, 1)
   })
 }
 

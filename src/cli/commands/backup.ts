@@ -33,7 +33,8 @@ async function copy(session: Session, job: Job): Promise<BackupReport> {
       session.actions.runBackupJob(job, { onProgress, ...onRequest }, session.signal),
     )
   } finally {
-    session.log.write('info', 'requests to Kafka', { requests })
+    const counts = Object.entries(requests).map(([name, times]) => `${name} ${formatCount(times)}`)
+    session.log.write('info', `requests to Kafka: ${counts.join(', ') || 'none'}`, { requests })
   }
 }
 

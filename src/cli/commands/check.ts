@@ -1,4 +1,5 @@
 import type { Check, CheckReport } from '../../backup/check.ts'
+import { formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
@@ -6,12 +7,13 @@ import { plural, printable, shellQuote } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
 
 const MISSING = 1
+const MOST_TOPICS = 10
 
 export async function run(session: Session): Promise<number> {
   const job = await session.loadJob(session.options.config ?? '')
   const report = await session.actions.checkJob(job, session.signal)
   session.print(
-    () => formatReport(report, session.look),
+    () => formatReport(report, session.options.verbose > 0, session.look),
     () => documentOf(report),
   )
   return report.ok ? 0 : MISSING
@@ -21,16 +23,39 @@ function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
   return { ok, cluster_id: clusterId, brokers, checks, warnings }
 }
 
-function formatReport(report: CheckReport, look: Look): string[] {
+function formatReport(report: CheckReport, isVerbose: boolean, look: Look): string[] {
   const { clusterId, brokers, checks, warnings } = report
   return [
     `Cluster ${printable(clusterId ?? 'unnamed')}, ${plural(brokers, 'broker')}`,
     '',
-    ...formatChecks(checks, look),
+    ...formatChecks(isVerbose ? checks : foldTopics(mergeActions(checks)), look),
     ...formatWarnings(warnings, look),
     '',
     ...formatVerdict(report, look),
   ]
+}
+
+/** One row for what is allowed on the same subject. */
+function mergeActions(checks: readonly Check[]): Check[] {
+  const rows: Check[] = []
+  for (const check of checks) {
+    const last = rows.at(-1)
+    if (last?.allowed && check.allowed && last.subject === check.subject && last.detail === check.detail) {
+      rows[rows.length - 1] = { ...last, action: `${last.action}, ${check.action}` }
+    } else rows.push(check)
+  }
+  return rows
+}
+
+/** One row for many topics that are alike in having all they need, so that what is missing is seen. */
+function foldTopics(checks: readonly Check[]): Check[] {
+  const isFine = (check: Check) => check.allowed && check.subject.startsWith('topic ')
+  const groups = Map.groupBy(checks, check => (isFine(check) ? `${check.action}\n${check.detail}` : check))
+  return [...groups.values()].flatMap(group => {
+    const [first] = group
+    if (first === undefined || group.length <= MOST_TOPICS) return group
+    return [{ ...first, subject: `${formatCount(group.length)} topics` }]
+  })
 }
 
 function formatChecks(checks: readonly Check[], look: Look): string[] {
@@ -56,7 +81,7 @@ function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
   const grants = planGrants(missing)
   const others = missing.filter(check => aclResource(check) === undefined)
   return [
-    look.bad(`Not ready: ${plural(missing.length, 'thing')} missing.`),
+    look.bad(`Not ready: ${formatCount(missing.length)} of ${plural(checks.length, 'check')} failed.`),
     ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
     ...grants.map(grant => `  ${printable(grant)}`),
     ...(others.length === 0 ? [] : ['Put right:']),

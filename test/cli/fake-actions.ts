@@ -1,0 +1,224 @@
+import type { BackupSummary, Description } from '../../src/archive/describe.ts'
+import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
+import { emptyPartition } from '../../src/archive/summary.ts'
+import type { VerifyReport } from '../../src/archive/verify.ts'
+import type { CheckReport } from '../../src/backup/check.ts'
+import type { DryRun } from '../../src/backup/dry-run.ts'
+import type { BackupReport } from '../../src/backup/run-backup.ts'
+import type { Actions } from '../../src/cli/actions.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+
+export const job = parseJob(
+  `mode: backup
+backup_id: orders
+source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
+storage: { backend: filesystem, path: /backups }
+`,
+  { source: 'job.yaml', env: {} },
+)
+
+const partition: ManifestPartition = {
+  ...emptyPartition(0, 0n),
+  end_offset: 1_500_000n,
+  records: 1_500_000,
+  bytes: 1_288_490_189,
+  stored_bytes: 394_264_576,
+  segments: 3,
+  first_timestamp: 1_761_955_200_000n,
+  last_timestamp: 1_763_199_372_123n,
+}
+
+export const manifest: Manifest = {
+  format: 'kafka-backup',
+  format_version: 1,
+  tool_version: '0.1.0',
+  backup_id: 'orders',
+  generation: 3,
+  run: 'abcd1234',
+  complete: true,
+  created_at: '2025-11-15T09:36:12.345Z',
+  started_at: '2025-11-15T09:35:00.000Z',
+  cluster: { id: 'MkU3OEVBNTcwNTJENDM2Qk', brokers: 3 },
+  selection: { include: ['orders', 'payments-*'], exclude: ['*-tmp'] },
+  topics: [
+    {
+      name: 'orders',
+      id: 'dG9waWMtb3JkZXJzLWlkLQ',
+      state: 'current',
+      internal: false,
+      replication_factor: 3,
+      configs: { 'cleanup.policy': 'compact,delete', 'retention.ms': '604800000' },
+      partitions: [partition],
+    },
+  ],
+  warnings: [],
+}
+
+export const gap = {
+  topic: 'orders',
+  partition: 0,
+  from: 100n,
+  to: 1300n,
+  reason: 'retention',
+  found_at: '2025-11-15T09:36:00Z',
+} as const
+
+export const backupReport: BackupReport = {
+  manifest,
+  durationMs: 12_300,
+  copied: { records: 500_000, bytes: 429_496_730, partitions: 1 },
+  newGaps: [],
+  warnings: [],
+}
+
+export const dryRun: DryRun = {
+  backupId: 'orders',
+  clusterId: 'MkU3OEVBNTcwNTJENDM2Qk',
+  location: '/backups',
+  resumesFrom: 3,
+  topics: [
+    { name: 'orders', partitions: 4, offsets: 500_000n, bytes: 429_496_730, isNew: false },
+    { name: 'payments-eu', partitions: 12, offsets: 9_007_199_254_740_993n, bytes: null, isNew: true },
+  ],
+  totals: { topics: 2, partitions: 16, offsets: 9_007_199_255_240_993n, bytes: null },
+  gaps: [],
+  warnings: [],
+}
+
+export const checkReport: CheckReport = {
+  ok: true,
+  clusterId: 'MkU3OEVBNTcwNTJENDM2Qk',
+  brokers: 3,
+  checks: [
+    { subject: 'broker 1', action: 'connect', allowed: true, detail: 'kafka:9092 answers' },
+    { subject: 'topic orders', action: 'Read', allowed: true, detail: '' },
+    { subject: 'storage /backups', action: 'write', allowed: true, detail: 'the folder may be written' },
+  ],
+  warnings: [],
+}
+
+export const summaries: BackupSummary[] = [
+  {
+    backup_id: 'orders',
+    generation: 3,
+    complete: true,
+    created_at: '2025-11-15T09:36:12.345Z',
+    cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
+    topics: 1,
+    partitions: 1,
+    records: 1_500_000,
+    aborted_records: 0,
+    batches: 100,
+    bytes: 1_288_490_189,
+    stored_bytes: 394_264_576,
+    segments: 3,
+    gaps: 0,
+  },
+]
+
+export const description: Description = {
+  backup_id: 'orders',
+  location: '/backups',
+  generation: 3,
+  generations: [1, 2, 3],
+  complete: true,
+  started_at: manifest.started_at,
+  created_at: manifest.created_at,
+  tool_version: '0.1.0',
+  format_version: 1,
+  cluster: manifest.cluster,
+  selection: manifest.selection,
+  totals: {
+    topics: 2,
+    partitions: 2,
+    records: 1_500_000,
+    aborted_records: 0,
+    batches: 100,
+    bytes: 1_288_490_189,
+    stored_bytes: 394_264_576,
+    segments: 3,
+    gaps: 1,
+  },
+  warnings: ['orders/0 has an open transaction'],
+  topics: [
+    {
+      name: 'orders',
+      id: 'dG9waWMtb3JkZXJzLWlkLQ',
+      state: 'current',
+      internal: false,
+      replication_factor: 3,
+      configs: { 'cleanup.policy': 'compact,delete', 'retention.ms': '604800000' },
+      partition_count: 1,
+      records: 1_500_000,
+      aborted_records: 0,
+      bytes: 1_288_490_189,
+      stored_bytes: 394_264_576,
+      first_timestamp: 1_761_955_200_000n,
+      last_timestamp: 1_763_199_372_123n,
+      gaps: [gap],
+      partitions: [],
+    },
+    {
+      name: 'audit',
+      id: 'dG9waWMtYXVkaXQtaWQtLQ',
+      state: 'replaced',
+      internal: false,
+      replication_factor: 3,
+      configs: {},
+      partition_count: 1,
+      records: 0,
+      aborted_records: 0,
+      bytes: 0,
+      stored_bytes: 0,
+      first_timestamp: null,
+      last_timestamp: null,
+      gaps: [],
+      partitions: [],
+    },
+  ],
+  schema_registry: { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] },
+}
+
+export const verifyReport: VerifyReport = {
+  ok: true,
+  backup_id: 'orders',
+  generation: 3,
+  complete: true,
+  deep: false,
+  objects: 5,
+  bytes: 394_264_576,
+  partitions: 1,
+  records: 1_500_000,
+  problems: [],
+  gaps: [],
+  warnings: [],
+}
+
+/** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
+export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
+  const calls: Record<string, unknown[]> = {}
+  const storage = { location: '/backups', close: async () => note('close', []) } as unknown as Storage
+  const note = (name: string, args: unknown[]) => {
+    calls[name] = args
+  }
+  const answer =
+    <T>(name: string, value: T) =>
+    async (...args: unknown[]): Promise<T> => {
+      note(name, args)
+      return value
+    }
+  return {
+    calls,
+    loadJob: answer('loadJob', job),
+    openLocation: answer('openLocation', storage),
+    openJobStorage: answer('openJobStorage', storage),
+    runBackupJob: answer('runBackupJob', backupReport),
+    dryRunJob: answer('dryRunJob', dryRun),
+    checkJob: answer('checkJob', checkReport),
+    listBackups: answer('listBackups', summaries),
+    describeBackup: answer('describeBackup', description),
+    verifyBackup: answer('verifyBackup', verifyReport),
+    ...replaced,
+  }
+}

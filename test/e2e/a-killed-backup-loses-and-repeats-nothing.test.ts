@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import { openLocation, verifyBackup } from '../../src/index.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { assertSameRecords, hashChain } from '../oracle/records.ts'
+import { type KafkaDriver, openDriver } from '../servers/driver.ts'
+import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { backUp, type JobSpec, jobText, withFolder } from './backup-job.ts'
+
+const never = new AbortController().signal
+const child = join(import.meta.dirname, 'killed-backup-child.ts')
+const cli = join(import.meta.dirname, '../../bin/kafka-backup.js')
+
+describe('a killed backup loses nothing and repeats nothing', () => {
+  let server: KafkaServer
+  let driver: KafkaDriver
+
+  before(async () => {
+    server = await startKafka()
+    driver = await openDriver(server)
+  })
+  after(async () => {
+    await driver?.close()
+    await server?.stop()
+  })
+
+  test('at every call to the store, before it and after it', () =>
+    withFolder(async folder => {
+      await driver.createTopic('calls', { partitions: 2 })
+      const seed = () => driver.seedBulk('calls', { count: 6000, partitions: 2, valueBytes: 500 })
+      const spec = (path: string): JobSpec => ({
+        servers: server.bootstrapServers,
+        path,
+        include: ['calls'],
+        backup: { segment_bytes: '1MiB', compression: 'none' },
+      })
+      const base = join(folder, 'base')
+      await seed()
+      await backUp(spec(base))
+      await seed()
+      const expected = await driver.consume('calls', { isolation: 'read_committed' })
+      const start = async (name: string) => {
+        await cp(base, join(folder, name), { recursive: true })
+        return spec(join(folder, name))
+      }
+      const counted = await runChild({ spec: await start('count'), nth: 0 })
+      const calls = Number(counted.stdout)
+      assert.ok(calls > 15, `the run makes ${calls} calls`)
+      for (const moment of ['kill-before', 'kill-after']) {
+        for (let nth = 1; nth <= calls; nth++) {
+          const job = await start(`${moment}-${nth}`)
+          const { signal } = await runChild({ spec: job, nth, moment })
+          assert.equal(signal, 'SIGKILL', `${moment} ${nth}`)
+          await assertReadable(job.path)
+          await backUp(job)
+          await assertReadable(job.path)
+          assertSameRecords(expected, await readArchivedTopic(job.path, 'b1', 'calls'))
+        }
+      }
+    }))
+
+  test('at random moments, one kill after the other on the same backup', () =>
+    withFolder(async folder => {
+      await driver.createTopic('moments', { partitions: 4 })
+      await driver.seedBulk('moments', { count: 200_000, partitions: 4, valueBytes: 1000 })
+      const path = join(folder, 'store')
+      const config = join(folder, 'job.yaml')
+      const backup = { segment_bytes: '1MiB', commit_interval: '1s', compression: 'none', memory_budget: '32MiB' }
+      const spec = { servers: server.bootstrapServers, path, include: ['moments'], backup }
+      await mkdir(path)
+      await writeFile(config, jobText(spec))
+      const kills = []
+      for (let round = 0; round < 8; round++) {
+        const delayMs = 150 + Math.floor(Math.random() * 900)
+        const { signal } = await runProcess([cli, 'backup', '--config', config], delayMs)
+        kills.push(`${delayMs} ms: ${signal ?? 'finished before'}`)
+        await assertReadable(path)
+      }
+      await backUp(spec)
+      await assertReadable(path)
+      const digests = await driver.digest('moments', { isolation: 'read_committed' })
+      const archived = await readArchivedTopic(path, 'b1', 'moments')
+      assert.deepEqual(
+        archived.map(hashChain),
+        digests.map(digest => digest.sha256),
+        kills.join(', '),
+      )
+      assert.ok(
+        kills.some(line => line.endsWith('SIGKILL')),
+        kills.join(', '),
+      )
+    }))
+})
+
+/** Whatever is committed is whole; nothing committed yet is fine, too. */
+async function assertReadable(path: string): Promise<void> {
+  try {
+    const report = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual(report.problems, [])
+  } catch (error) {
+    if (!hasCode(error, 'BACKUP_NOT_FOUND')) throw error
+  }
+}
+
+function runChild(task: { spec: JobSpec; nth: number; moment?: string }) {
+  return runProcess([child, JSON.stringify(task)])
+}
+
+async function runProcess(args: string[], killAfterMs?: number) {
+  const running = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  let stdout = ''
+  running.stdout.on('data', chunk => {
+    stdout += chunk
+  })
+  const timer = killAfterMs === undefined ? undefined : setTimeout(() => running.kill('SIGKILL'), killAfterMs)
+  const [code, signal] = await once(running, 'close')
+  clearTimeout(timer)
+  return { code, signal: signal as NodeJS.Signals | null, stdout }
+}

@@ -1,0 +1,21 @@
+import { withFaults } from '../fakes/faulty-storage.ts'
+import { backUp, type JobSpec } from './backup-job.ts'
+
+/**
+ * A backup in a process of its own that dies by SIGKILL at the nth call to its store, or lives and prints how many calls
+ * there were. Argument: a JSON object of the job and of when to die.
+ */
+const { spec, nth, moment } = JSON.parse(process.argv[2] ?? '{}') as {
+  spec: JobSpec
+  nth: number
+  moment: 'kill-before' | 'kill-after'
+}
+let calls: readonly unknown[] = []
+await backUp(spec, {
+  decorateStorage: storage => {
+    const faulty = withFaults(storage, nth > 0 ? [{ nth, effect: { kind: moment } }] : [])
+    calls = faulty.calls
+    return faulty
+  },
+})
+process.stdout.write(`${calls.length}\n`)
