@@ -96,7 +96,7 @@ async function gatherSegments(
       segments.push(...index.segments)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-      problems.push({ key: ref.key, problem: error.message })
+      problems.push({ key: ref.key, problem: error.message.replace(`${ref.key} `, 'it ') })
       isComplete = false
     }
   }
@@ -128,7 +128,7 @@ async function checkBytes(
       problems.push(...found.map(problem => ({ key: segment.key, problem })))
     } catch (error) {
       if (!(error instanceof KafkaBackupError) || error.exitCode !== 3) throw error
-      problems.push({ key: segment.key, problem: error.message })
+      problems.push({ key: segment.key, problem: error.message.replace(`${segment.key}: `, '') })
     }
     objects++
     bytes += segment.size

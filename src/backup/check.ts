@@ -65,7 +65,7 @@ async function checkTopics(
   if (wanted.length === 0) return []
   const { topics: known } = await cluster.metadata({ topics: wanted }, signal)
   const permissions = await fetchTopicPermissions(cluster, wanted, signal)
-  return known.flatMap(({ name, errorCode }) => {
+  return known.toSorted((a, b) => (a.name < b.name ? -1 : 1)).flatMap(({ name, errorCode }) => {
     const subject = `topic ${name}`
     if (errorCode === 3) {
       const allowed = options.missingTopics === 'warn'

@@ -12,8 +12,16 @@ export interface Interrupts extends Disposable {
   signal: AbortSignal
 }
 
+export interface InterruptParts {
+  say(text: string): void
+  /** Called before the process is ended. */
+  leave(): void
+  /** What an interruption leaves behind; undefined for a command that has something to finish. */
+  onInterrupt: string | undefined
+}
+
 /** The first signal asks the work to end in order, the second ends the process. */
-export function watchInterrupts(io: Io, say: (text: string) => void, onInterrupt: string | undefined): Interrupts {
+export function watchInterrupts(io: Io, { say, leave, onInterrupt }: InterruptParts): Interrupts {
   const controller = new AbortController()
   let firstMs: number | undefined
   const stop = io.onSignal((name: StopSignal) => {
@@ -24,6 +32,7 @@ export function watchInterrupts(io: Io, say: (text: string) => void, onInterrupt
       const help = onInterrupt === undefined ? {} : { help: onInterrupt }
       controller.abort(new KafkaBackupError(codes[name], `interrupted by ${name}`, help))
     } else if (nowMs - firstMs >= SAME_PRESS_MS) {
+      leave()
       io.exit(exitCodes[name])
     }
   })

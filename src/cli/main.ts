@@ -25,8 +25,11 @@ export async function main(argv: readonly string[], io: Io, actions: Actions = r
 
 async function runCommand(command: CommandSpec, options: CommandOptions, io: Io, actions: Actions): Promise<number> {
   const output = await openOutput(options, io)
-  const say = (text: string) => reportNotice(text, output)
-  using interrupts = watchInterrupts(io, say, command.onInterrupt)
+  using interrupts = watchInterrupts(io, {
+    say: text => reportNotice(text, output),
+    leave: () => output.screen.setStatus(''),
+    onInterrupt: command.onInterrupt,
+  })
   const { signal } = interrupts
   try {
     const { run } = await command.load()

@@ -5,7 +5,7 @@ import { type FileCalls, nodeFileCalls } from './file-calls.ts'
 import { readBytes, readFile } from './file-read.ts'
 import { walkFolders, walkObjects } from './file-walk.ts'
 import { FileWriter } from './file-writer.ts'
-import { baseOf, createFolders, type Folders, parentOf } from './folders.ts'
+import { baseOf, Folders, parentOf } from './folders.ts'
 import { assertKey, parsePrefix } from './key.ts'
 import type { ObjectWriter, Storage, StoredObject } from './storage.ts'
 import { openTempFile } from './temp-file.ts'
@@ -31,7 +31,7 @@ class FilesystemStorage implements Storage {
   constructor(root: string, files: FileCalls) {
     this.location = root
     this.#files = files
-    this.#folders = createFolders(root, files)
+    this.#folders = new Folders(root, files)
   }
 
   async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {

@@ -4,96 +4,85 @@ import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
 import { createFolderSync, type FolderSync } from './folder-sync.ts'
 
-/** The folders below a root. They are named relative to it, '' being the root itself. */
-export interface Folders {
-  /** The path of a folder for reading. Throws ENOENT or ENOTDIR where it is missing. */
-  find(folder: string): Promise<string>
-  /** The path of a folder that now exists and survives a crash. */
-  prepare(folder: string): Promise<string>
-  /** Forgets that a folder was prepared, after it turned out to be gone. */
-  forget(folder: string): void
-  /** Removes a folder and those above it as far as they are empty; the root stays. */
-  removeEmpty(folder: string): Promise<void>
-  sync: FolderSync
-}
-
 /**
+ * The folders below a root, named relative to it, '' being the root itself.
+ *
  * The root may be reached through symbolic links, but nothing below it: an archive that was unpacked or tampered with
  * must not lead a reader, a writer or a removal to files elsewhere. The root is resolved once and then kept.
  */
-export function createFolders(root: string, files: FileCalls): Folders {
-  const sync = createFolderSync(files)
-  const prepared = new Map<string, Promise<string>>()
-  let realRoot: string | undefined
+export class Folders {
+  /** Makes the entries of a folder, given by its path, durable. */
+  readonly sync: FolderSync
+  readonly #root: string
+  readonly #files: FileCalls
+  readonly #prepared = new Map<string, Promise<string>>()
+  #realRoot: string | undefined
 
-  const findRoot = async (): Promise<string> => {
-    if (realRoot !== undefined) return realRoot
-    realRoot = await resolveRoot(root, files)
-    return realRoot
+  constructor(root: string, files: FileCalls) {
+    this.#root = root
+    this.#files = files
+    this.sync = createFolderSync(files)
   }
 
-  const find = async (folder: string): Promise<string> => {
-    const base = await findRoot()
-    if (folder === '') return base
-    const path = join(base, folder)
-    if ((await files.realpath(path)) !== path) {
-      throw new KafkaBackupError(
-        'LOCATION_INVALID',
-        `the folder ${JSON.stringify(folder)} in ${root} leads elsewhere: symbolic links below the location are not followed`,
-        { help: 'Put the folder itself in the place of the link, or give the folder it leads to as the location.' },
-      )
-    }
-    return path
+  /** The path of a folder for reading. Throws ENOENT or ENOTDIR where it is missing. */
+  async find(folder: string): Promise<string> {
+    this.#realRoot ??= await resolveRoot(this.#root, this.#files)
+    const path = join(this.#realRoot, folder)
+    if (folder === '' || (await this.#files.realpath(path)) === path) return path
+    throw new KafkaBackupError(
+      'LOCATION_INVALID',
+      `the folder ${JSON.stringify(folder)} in ${this.#root} leads elsewhere: symbolic links there are not followed`,
+      { help: 'Put the folder itself in the place of the link, or give the folder it leads to as the location.' },
+    )
   }
 
-  const makeRoot = async (): Promise<string> => {
-    await makeTree(root, files, sync)
-    return findRoot()
-  }
-
-  const make = async (folder: string): Promise<string> => {
-    if (folder === '') return makeRoot()
-    const parent = await prepare(parentOf(folder))
-    try {
-      await files.mkdir(join(parent, baseOf(folder)))
-    } catch (error) {
-      if (!hasErrno(error, 'EEXIST')) throw error
-    }
-    const path = await find(folder)
-    // Also for a folder that was there: the process that made it may have died before it made it durable.
-    await sync(parent)
-    return path
-  }
-
-  const prepare = (folder: string): Promise<string> => {
-    let path = prepared.get(folder)
+  /** The path of a folder that now exists and survives a crash. */
+  prepare(folder: string): Promise<string> {
+    let path = this.#prepared.get(folder)
     if (path === undefined) {
-      path = make(folder).catch(error => {
-        prepared.delete(folder)
+      path = this.#make(folder).catch(error => {
+        this.#prepared.delete(folder)
         throw error
       })
-      prepared.set(folder, path)
+      this.#prepared.set(folder, path)
     }
     return path
   }
 
-  const forget = (folder: string): void => {
-    prepared.delete(folder)
-    if (folder !== '') forget(parentOf(folder))
+  /** Forgets that a folder and those above it were prepared, after it turned out to be gone. */
+  forget(folder: string): void {
+    this.#prepared.delete(folder)
+    if (folder !== '') this.forget(parentOf(folder))
   }
 
-  const removeEmpty = async (folder: string): Promise<void> => {
+  /** Removes a folder and those above it as far as they are empty; the root stays. */
+  async removeEmpty(folder: string): Promise<void> {
     for (let rest = folder; rest !== ''; rest = parentOf(rest)) {
       try {
-        await files.rmdir(join(await findRoot(), rest))
+        await this.#files.rmdir(await this.find(rest))
       } catch {
         return
       }
-      prepared.delete(rest)
+      this.#prepared.delete(rest)
     }
   }
 
-  return { find, prepare, forget, removeEmpty, sync }
+  async #make(folder: string): Promise<string> {
+    if (folder === '') {
+      await makeTree(this.#root, this.#files, this.sync)
+      return this.find('')
+    }
+    const parent = await this.prepare(parentOf(folder))
+    try {
+      await this.#files.mkdir(join(parent, baseOf(folder)))
+    } catch (error) {
+      if (!hasErrno(error, 'EEXIST')) throw error
+    }
+    const path = await this.find(folder)
+    // Also for a folder that was there: the process that made it may have died before it made it durable.
+    await this.sync(parent)
+    return path
+  }
 }
 
 export function parentOf(key: string): string {

@@ -54,8 +54,8 @@ describe('a killed backup loses nothing and repeats nothing', () => {
       for (const moment of ['kill-before', 'kill-after']) {
         for (let nth = 1; nth <= calls; nth++) {
           const job = await start(`${moment}-${nth}`)
-          const { signal } = await runChild({ spec: job, nth, moment })
-          assert.equal(signal, 'SIGKILL', `${moment} ${nth}`)
+          const { signal, stderr } = await runChild({ spec: job, nth, moment })
+          assert.equal(signal, 'SIGKILL', `${moment} ${nth}: ${stderr}`)
           await assertReadable(job.path)
           await backUp(job)
           await assertReadable(job.path)
@@ -64,7 +64,7 @@ describe('a killed backup loses nothing and repeats nothing', () => {
       }
     }))
 
-  test('at random moments, one kill after the other on the same backup', () =>
+  test('at random moments after it began to copy, one kill after the other on the same backup', () =>
     withFolder(async folder => {
       await driver.createTopic('moments', { partitions: 4 })
       await driver.seedBulk('moments', { count: 200_000, partitions: 4, valueBytes: 1000 })
@@ -76,7 +76,7 @@ describe('a killed backup loses nothing and repeats nothing', () => {
       await writeFile(config, jobText(spec))
       const kills = []
       for (let round = 0; round < 8; round++) {
-        const delayMs = 150 + Math.floor(Math.random() * 900)
+        const delayMs = Math.floor(Math.random() * 400)
         const { signal } = await runProcess([cli, 'backup', '--config', config], delayMs)
         kills.push(`${delayMs} ms: ${signal ?? 'finished before'}`)
         await assertReadable(path)
@@ -111,14 +111,18 @@ function runChild(task: { spec: JobSpec; nth: number; moment?: string }) {
   return runProcess([child, JSON.stringify(task)])
 }
 
+/** Ends the process so many milliseconds after it first says something, which is when the copying begins. */
 async function runProcess(args: string[], killAfterMs?: number) {
-  const running = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const running = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   let stdout = ''
+  let stderr = ''
   running.stdout.on('data', chunk => {
     stdout += chunk
   })
-  const timer = killAfterMs === undefined ? undefined : setTimeout(() => running.kill('SIGKILL'), killAfterMs)
+  running.stderr.on('data', chunk => {
+    if (stderr === '' && killAfterMs !== undefined) setTimeout(() => running.kill('SIGKILL'), killAfterMs).unref()
+    stderr += chunk
+  })
   const [code, signal] = await once(running, 'close')
-  clearTimeout(timer)
-  return { code, signal: signal as NodeJS.Signals | null, stdout }
+  return { code, signal: signal as NodeJS.Signals | null, stdout, stderr }
 }

@@ -115,6 +115,9 @@ final class ProduceOperations {
     private KafkaProducer<byte[], byte[]> open(JsonNode request, Properties properties) {
         properties.put("acks", "all");
         properties.put("max.request.size", Integer.toString(64 << 20));
+        // A broker that is gone for good shows as an error within a test's patience.
+        properties.put("delivery.timeout.ms", "45000");
+        properties.put("request.timeout.ms", "20000");
         properties.put("buffer.memory", Integer.toString(96 << 20));
         properties.put("compression.type", request.path("compression").asText("none"));
         if (request.hasNonNull("batchSize")) properties.put("batch.size", request.get("batchSize").asText());

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises'
+
+/** The compiled program's backup as one process, told to count its requests and its time with the store. */
+const { parseJob, runBackupJob } = (await import('../dist/index.js' as string)) as typeof import('../src/index.ts')
+const config = process.argv[2] ?? ''
+const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {} })
+const calls: [start: number, end: number][] = []
+let requests = 0
+const report = await runBackupJob(
+  job,
+  {
+    onProgress: () => undefined,
+    onRequest: () => {
+      requests++
+    },
+    onStorageCall: ({ ms }) => {
+      const now = performance.now()
+      calls.push([now - ms, now])
+    },
+  },
+  new AbortController().signal,
+)
+process.stdout.write(JSON.stringify({ bytes: report.copied.bytes, requests, storageMs: lengthOfUnion(calls) }))
+
+/** How long at least one of the calls was under way. */
+function lengthOfUnion(spans: [number, number][]): number {
+  let total = 0
+  let reached = 0
+  for (const [start, end] of spans.toSorted((a, b) => a[0] - b[0])) {
+    total += Math.max(0, end - Math.max(start, reached))
+    reached = Math.max(reached, end)
+  }
+  return total
+}

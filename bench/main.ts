@@ -1,0 +1,36 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cpus, tmpdir, totalmem } from 'node:os'
+import { join } from 'node:path'
+import { writeReport } from './report.ts'
+import { requireKcat, startBenchCluster } from './cluster.ts'
+import { type Row, Scenarios } from './scenarios.ts'
+
+/** `make bench`: measures against what users would pick otherwise, on one broker, in one run; fails where a limit is missed. */
+const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
+const kcat = requireKcat()
+const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
+const rows: Row[] = []
+try {
+  await using server = await startBenchCluster(folder, say)
+  const scenarios = new Scenarios(server, folder)
+  say('zstd topic')
+  rows.push(...(await scenarios.againstKcat('zstd', 'auto', 0.3)))
+  say('plain topic, stored as it is')
+  rows.push(...(await scenarios.againstKcat('plain', 'none', 0.9)))
+  say('plain topic, compressed on the way')
+  rows.push(...(await scenarios.againstKcat('plain', 'auto', 2.5)))
+  say('memory')
+  rows.push(await scenarios.memoryGrowth('plain', 'plain-x4'))
+  say('many small partitions')
+  rows.push(await scenarios.requestsPerPartition('small'))
+  const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
+  const versions = { node: process.version, kafka: server.version, kcat }
+  const result = { date: new Date().toISOString().slice(0, 10), command: 'make bench', machine, versions, rows }
+  await writeFile(join(import.meta.dirname, 'results.json'), `${JSON.stringify(result, null, 2)}\n`)
+  process.stdout.write(await writeReport(result))
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+const missed = rows.filter(row => row.limit !== undefined && row.value > row.limit)
+for (const row of missed) say(`MISSED: ${row.name}: ${row.measure} is ${row.value.toFixed(2)}, at most ${row.limit}`)
+process.exitCode = missed.length > 0 ? 1 : 0

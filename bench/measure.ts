@@ -1,0 +1,54 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+
+export interface Measured {
+  wallMs: number
+  /** The most memory the process had resident at any time. */
+  peakBytes: number
+  stdout: string
+}
+
+/** Wall time and peak memory of a whole process, from its start to its end. It must succeed. */
+export async function measureProcess(command: string, args: readonly string[]): Promise<Measured> {
+  const startedAt = performance.now()
+  const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+  const output = { stdout: '', stderr: '' }
+  running.stdout.on('data', chunk => {
+    // A consumer prints the whole topic: only what a report needs is kept.
+    if (output.stdout.length < 1e6) output.stdout += chunk
+  })
+  running.stderr.on('data', chunk => {
+    output.stderr += chunk
+  })
+  let peakBytes = 0
+  const watch = setInterval(() => {
+    peakBytes = Math.max(peakBytes, peakOf(running.pid))
+  }, 5)
+  const [exitCode] = await once(running, 'close')
+  clearInterval(watch)
+  if (exitCode !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}: ${output.stderr}`)
+  return { wallMs: performance.now() - startedAt, peakBytes, stdout: output.stdout }
+}
+
+/** The kernel's own high-water mark, so that no peak between two looks is missed. */
+function peakOf(pid: number | undefined): number {
+  try {
+    const kilobytes = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return Number(kilobytes ?? 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+/** A reader that prints to /dev/null, started by the shell so that no pipe slows it down. */
+export function measureSilenced(command: string): Promise<Measured> {
+  return measureProcess('sh', ['-c', `exec ${command} > /dev/null`])
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = Math.floor(sorted.length / 2)
+  const [low = 0, high = 0] = sorted.length % 2 === 1 ? [sorted[middle], sorted[middle]] : sorted.slice(middle - 1, middle + 1)
+  return (low + high) / 2
+}

@@ -1,0 +1,104 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import type { KafkaServer } from '../test/servers/kafka.ts'
+import { SMALL_PARTITIONS } from './cluster.ts'
+import { type Measured, measureProcess, measureSilenced, median } from './measure.ts'
+
+export interface Row {
+  name: string
+  /** What is compared, as a person would say it. */
+  measure: string
+  value: number
+  unit: 'ratio' | 'MB' | 'requests/partition'
+  /** At most; absent where the figure is only told. */
+  limit?: number
+  detail: Record<string, number>
+}
+
+interface Run {
+  wallMs: number
+  peakBytes: number
+  bytes: number
+  storageMs: number
+  requests: number
+}
+
+const ROUNDS = 3
+const cli = resolve(import.meta.dirname, 'backup-child.ts')
+
+export class Scenarios {
+  readonly #server: KafkaServer
+  readonly #folder: string
+
+  constructor(server: KafkaServer, folder: string) {
+    this.#server = server
+    this.#folder = folder
+  }
+
+  /** Against kcat on the same topic, taking turns so that both meet the same machine. */
+  async againstKcat(topic: string, compression: string, limit: number): Promise<Row[]> {
+    const kcat: number[] = []
+    const ours: Run[] = []
+    const bare: number[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      kcat.push((await this.#kcat(topic)).wallMs)
+      const run = await this.#backUp(topic, compression)
+      ours.push(run)
+      bare.push(await this.#bareCopy(run.bytes))
+    }
+    const wallMs = median(ours.map(run => run.wallMs))
+    const peakMb = Math.max(...ours.map(run => run.peakBytes)) / 1e6
+    const bytes = ours[0]?.bytes ?? 0
+    const name = `${topic}, compression ${compression}`
+    const detail = { ours_ms: wallMs, kcat_ms: median(kcat), bare_copy_ms: median(bare), bytes, rounds: ROUNDS }
+    const waiting = median(ours.map(run => run.storageMs / run.wallMs))
+    return [
+      { name, measure: 'wall time against kcat', value: wallMs / median(kcat), unit: 'ratio', limit, detail },
+      { name, measure: 'share of a bare loopback copy', value: median(bare) / wallMs, unit: 'ratio', detail },
+      { name, measure: 'time with a call to the store under way, against wall time', value: waiting, unit: 'ratio', detail },
+      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: 200, detail },
+    ]
+  }
+
+  async memoryGrowth(topic: string, larger: string): Promise<Row> {
+    const peak = async (name: string) => {
+      const runs = [await this.#backUp(name, 'none'), await this.#backUp(name, 'none'), await this.#backUp(name, 'none')]
+      return median(runs.map(run => run.peakBytes))
+    }
+    const [small, large] = [await peak(topic), await peak(larger)]
+    const detail = { small_mb: small / 1e6, large_mb: large / 1e6 }
+    return { name: `${larger} against ${topic}`, measure: 'peak memory of a topic four times larger', value: large / small, unit: 'ratio', limit: 1.1, detail }
+  }
+
+  async requestsPerPartition(topic: string): Promise<Row> {
+    const { requests, wallMs } = await this.#backUp(topic, 'auto')
+    const value = requests / SMALL_PARTITIONS
+    const detail = { requests, ours_ms: wallMs }
+    return { name: `${SMALL_PARTITIONS} partitions of 10 records`, measure: 'Kafka requests in all', value, unit: 'requests/partition', limit: 3, detail }
+  }
+
+  #kcat(topic: string): Promise<Measured> {
+    return measureSilenced(`kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic}`)
+  }
+
+  async #backUp(topic: string, compression: string): Promise<Run> {
+    const store = join(this.#folder, 'store')
+    const config = join(this.#folder, 'job.json')
+    await rm(store, { recursive: true, force: true })
+    const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
+    const storage = { backend: 'filesystem', path: store }
+    await writeFile(config, JSON.stringify({ mode: 'backup', backup_id: 'bench', source, storage, backup: { compression } }))
+    const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, [cli, config])
+    await rm(store, { recursive: true, force: true })
+    return { wallMs, peakBytes, ...JSON.parse(stdout) }
+  }
+
+  async #bareCopy(bytes: number): Promise<number> {
+    const folder = join(this.#folder, 'bare')
+    await mkdir(folder, { recursive: true })
+    const script = join(import.meta.dirname, 'loopback-copy.ts')
+    const { wallMs } = await measureProcess(process.execPath, [script, String(bytes), folder])
+    await rm(folder, { recursive: true })
+    return wallMs
+  }
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { tableRows } from './markdown.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const src = join(root, 'src')
+
+/** What each folder (or file at the top of src) may import. `type:` allows only types. */
+const allowed: Record<string, string[]> = {
+  lib: [],
+  errors: [],
+  version: [],
+  batch: ['lib', 'errors'],
+  kafka: ['lib', 'errors', 'batch'],
+  storage: ['lib', 'errors'],
+  observe: ['lib', 'errors'],
+  archive: ['lib', 'errors', 'batch', 'type:storage', 'observe'],
+  backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'type:storage', 'observe'],
+  config: ['lib', 'errors'],
+  wiring: ['lib', 'errors', 'version', 'batch', 'kafka', 'storage', 'observe', 'archive', 'backup', 'config'],
+  index: ['errors', 'batch', 'archive', 'backup', 'config', 'observe', 'storage', 'wiring'],
+  cli: ['lib', 'errors', 'version', 'storage', 'observe', 'archive', 'backup', 'config', 'wiring'],
+}
+
+/** Budgets: what is larger is an outlier that must be named here with its reason. */
+const MAX_LINES = 300
+const MAX_FUNCTION_LINES = 50
+const MAX_FAN_OUT = 10
+const outliers = new Set<string>([])
+
+interface SourceFile {
+  path: string
+  room: string
+  lines: string[]
+  imports: { target: string; room: string; typeOnly: boolean }[]
+  packages: string[]
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter(name => name.endsWith('.ts'))
+  .map(name => readSource(join(src, name)))
+
+test('every import is allowed by the table', () => {
+  const broken = files.flatMap(file =>
+    file.imports
+      .filter(({ room, typeOnly }) => room !== file.room && !isAllowed(file.room, room, typeOnly))
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  assert.deepEqual(broken, [])
+})
+
+test('no folders import each other in a circle', () => {
+  const edges = new Map<string, Set<string>>()
+  for (const { room, imports } of files) {
+    for (const { room: other } of imports) if (other !== room) edges.set(room, (edges.get(room) ?? new Set()).add(other))
+  }
+  const visit = (room: string, path: string[]): string | undefined => {
+    if (path.includes(room)) return [...path, room].join(' -> ')
+    for (const next of edges.get(room) ?? []) {
+      const found = visit(next, [...path, room])
+      if (found) return found
+    }
+    return undefined
+  }
+  assert.deepEqual(
+    [...edges.keys()].map(room => visit(room, [])).filter(circle => circle !== undefined),
+    [],
+  )
+})
+
+test('no files import each other in a circle', () => {
+  const byPath = new Map(files.map(file => [file.path, file]))
+  const done = new Set<string>()
+  const visit = (path: string, above: string[]): string | undefined => {
+    if (above.includes(path)) return [...above.slice(above.indexOf(path)), path].join(' -> ')
+    if (done.has(path)) return undefined
+    for (const { target, typeOnly } of byPath.get(path)?.imports ?? []) {
+      const found = typeOnly ? undefined : visit(target, [...above, path])
+      if (found) return found
+    }
+    done.add(path)
+    return undefined
+  }
+  assert.deepEqual(
+    files.map(file => visit(file.path, [])).filter(circle => circle !== undefined),
+    [],
+  )
+})
+
+test('rooms are small: files, functions and fan-out stay within their budgets', () => {
+  const large = files.flatMap(file => [
+    ...(file.lines.length > MAX_LINES ? [`${file.path}: ${file.lines.length} lines`] : []),
+    ...longFunctions(file).map(({ name, lines }) => `${file.path}: ${name} has ${lines} lines`),
+    ...(fanOut(file) > MAX_FAN_OUT && !isHub(file) ? [`${file.path}: needs ${fanOut(file)} other files`] : []),
+  ])
+  assert.deepEqual(
+    large.filter(line => !outliers.has(line)),
+    [],
+  )
+})
+
+test('only lib and batch stay free of packages where they promise it', () => {
+  const impure = files.filter(({ room, packages }) => room === 'lib' && packages.some(name => !name.startsWith('node:')))
+  assert.deepEqual(
+    impure.map(file => file.path),
+    [],
+  )
+  const reaching = files.filter(({ room, packages }) => room === 'batch' && packages.some(isInputOutput))
+  assert.deepEqual(
+    reaching.map(file => file.path),
+    [],
+  )
+})
+
+test('time passes only in lib/clock.ts', () => {
+  const clocks = files.filter(
+    ({ path, lines }) =>
+      path !== 'src/lib/clock.ts' && /\bDate\.now\(|\bnew Date\(\)|\bset(Timeout|Interval)\(/.test(lines.join('\n')),
+  )
+  assert.deepEqual(
+    clocks.map(file => file.path),
+    [],
+  )
+})
+
+test('docs/architecture.md shows the same import table', () => {
+  const rows = tableRows(readFileSync(join(root, 'docs/architecture.md'), 'utf8'), 'imports')
+  const shown = Object.fromEntries(rows.map(([room = '', list = '']) => [room, list]))
+  const expected = Object.fromEntries(
+    Object.entries(allowed).map(([room, list]) => [
+      room,
+      list.map(one => (one.startsWith('type:') ? `${one.slice(5)} (types only)` : one)).join(', ') || '(nothing)',
+    ]),
+  )
+  assert.deepEqual(shown, expected)
+})
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(path, 'utf8')
+  const specifiers = [...text.matchAll(/^(?:import|export) (type )?[^'"\n]*?(?:\{[^}]*\}[^'"\n]*?)?from '([^']+)'/gm)].map(
+    ([whole, type, name]) => ({ typeOnly: type !== undefined || onlyTypes(whole), name: name ?? '' }),
+  )
+  const lazy = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, name]) => ({ typeOnly: false, name: name ?? '' }))
+  const all = [...specifiers, ...lazy]
+  return {
+    path: relative(root, path),
+    room: roomOf(path),
+    lines: text.trimEnd().split('\n'),
+    imports: all
+      .filter(({ name }) => name.startsWith('.'))
+      .map(({ typeOnly, name }) => {
+        const target = resolve(dirname(path), name)
+        return { target: relative(root, target), room: roomOf(target), typeOnly }
+      }),
+    packages: all.map(({ name }) => name).filter(name => !name.startsWith('.')),
+  }
+}
+
+/** `import { type A, type B } from` loads nothing either. */
+function onlyTypes(statement: string): boolean {
+  const names = /\{([^}]*)\}/.exec(statement)?.[1]?.split(',').map(name => name.trim()) ?? []
+  return names.filter(name => name !== '').length > 0 && names.every(name => name === '' || name.startsWith('type '))
+}
+
+function roomOf(path: string): string {
+  const [first = ''] = relative(src, path).split('/')
+  return first.replace(/\.ts$/, '')
+}
+
+function isAllowed(room: string, other: string, typeOnly: boolean): boolean {
+  const list = allowed[room] ?? []
+  return list.includes(other) || (typeOnly && list.includes(`type:${other}`))
+}
+
+/** Other files that this one runs; types cost a reader nothing to load. */
+function fanOut({ imports }: SourceFile): number {
+  return imports.filter(({ typeOnly }) => !typeOnly).length
+}
+
+function isHub({ room }: SourceFile): boolean {
+  return room === 'wiring' || room === 'cli' || room === 'index'
+}
+
+function isInputOutput(name: string): boolean {
+  return /^node:(fs|net|tls|http|https|child_process|dns|timers)/.test(name)
+}
+
+/** Functions and methods by their indentation, which the formatter guarantees. */
+function longFunctions({ lines }: SourceFile): { name: string; lines: number }[] {
+  const found: { name: string; lines: number }[] = []
+  lines.forEach((line, start) => {
+    const match = /^( {0,2})(?:export )?(?:private |static |readonly )*(?:async )?(?:function\*? )?(#?\w+)(?:<[^>]*>)?\(.*$/.exec(line)
+    if (!match || /^( {0,2})(if|for|while|switch|return|const|let)\b/.test(line) || !/[{(]$/.test(line)) return
+    const end = lines.findIndex((each, at) => at > start && each.startsWith(`${match[1]}}`) && !each.startsWith(`${match[1]} `))
+    const length = end - start + 1
+    if (end > 0 && length > MAX_FUNCTION_LINES) found.push({ name: match[2] ?? '', lines: length })
+  })
+  return found
+}
