@@ -61,7 +61,8 @@ export class ProgressMeter {
   }
 
   read(nowMs: number): Reading {
-    this.#forget(nowMs)
+    // A look is a sample too: while nothing arrives the rate has to fall.
+    this.#sample(nowMs)
     const fraction = this.#fraction()
     const oldest = this.#samples[0] ?? { ms: nowMs, fraction, bytes: this.#bytes }
     const seconds = Math.max(nowMs - oldest.ms, 1) / 1000
@@ -93,13 +94,10 @@ export class ProgressMeter {
 
   #sample(nowMs: number): void {
     const last = this.#samples.at(-1)
-    if (last !== undefined && nowMs - last.ms < SAMPLE_MS) return
-    this.#samples.push({ ms: nowMs, fraction: this.#fraction(), bytes: this.#bytes })
-    this.#forget(nowMs)
-  }
-
-  /** Keeps the last sample before the window, so that a stall shows as a falling rate and not as none. */
-  #forget(nowMs: number): void {
+    if (last === undefined || nowMs - last.ms >= SAMPLE_MS) {
+      this.#samples.push({ ms: nowMs, fraction: this.#fraction(), bytes: this.#bytes })
+    }
+    // The last sample before the window stays: what is rare must not look like nothing.
     while ((this.#samples[1]?.ms ?? Number.POSITIVE_INFINITY) <= nowMs - WINDOW_MS) this.#samples.shift()
   }
 }

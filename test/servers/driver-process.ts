@@ -65,7 +65,9 @@ export async function openDriverProcess(jvmFlags: readonly string[], settings: s
     close: async () => {
       stdin.end()
       java.child.ref()
+      const patience = setTimeout(() => java.signal('SIGKILL'), 30_000)
       await java.exited
+      clearTimeout(patience)
       await folder.remove()
     },
   }

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import { backupReport, fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+const backup = ['backup', '--config', 'job.yaml']
+
+/** A run that ends as told once its signal is aborted; `started` resolves when it waits. */
+function openRun(end: (reason: unknown) => Promise<typeof backupReport>) {
+  const started = Promise.withResolvers<void>()
+  const runBackupJob: Actions['runBackupJob'] = (_job, _hooks, signal) =>
+    new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => end(signal.reason).then(resolve, reject))
+      started.resolve()
+    })
+  return { started: started.promise, actions: fakeActions({ runBackupJob }) }
+}
+
+for (const [name, code, error] of [
+  ['SIGINT', 130, 'INTERRUPTED'],
+  ['SIGTERM', 143, 'TERMINATED'],
+] as const) {
+  test(`the first ${name} lets the run finish what is in hand, then the exit code is ${code}`, async () => {
+    const io = new FakeIo()
+    const { started, actions } = openRun(reason => Promise.reject(reason))
+    const ended = main(backup, io, actions)
+    await started
+    io.signal(name)
+    assert.equal(io.stderr.text, 'finishing what is in hand; press again to stop at once\n')
+    assert.equal(await ended, code)
+    assert.match(
+      io.stderr.text,
+      new RegExp(`error: interrupted by ${name}\nhelp: What was durable is committed.*\\(${error}\\)\n$`),
+    )
+    assert.deepEqual(io.exits, [])
+  })
+
+  test(`the second ${name} ends the process at once with ${code}`, async () => {
+    const io = new FakeIo({ columns: 80 })
+    const { started, actions } = openRun(() => new Promise(() => undefined))
+    void main(backup, io, actions)
+    await started
+    io.clock.pass(200)
+    io.signal(name)
+    io.clock.pass(1000)
+    io.signal(name)
+    assert.deepEqual(io.exits, [code])
+    assert.ok(io.stderr.text.endsWith('\r\x1b[K'), 'the progress is cleared')
+  })
+}
+
+test('one press that arrives twice counts once', async () => {
+  const io = new FakeIo()
+  const { started, actions } = openRun(reason => Promise.reject(reason))
+  const ended = main(backup, io, actions)
+  await started
+  io.signal('SIGINT')
+  io.clock.pass(5)
+  io.signal('SIGINT')
+  assert.deepEqual(io.exits, [])
+  assert.equal(await ended, 130)
+})
+
+test('a connection that breaks because of the interruption is no failure of its own', async () => {
+  const io = new FakeIo()
+  const broken = new KafkaBackupError('KAFKA_DISCONNECTED', 'socket closed')
+  const { started, actions } = openRun(() => Promise.reject(broken))
+  const ended = main([...backup, '--format', 'json'], io, actions)
+  await started
+  io.signal('SIGINT')
+  assert.equal(await ended, 130)
+  assert.equal(JSON.parse(io.stdout.text).error.code, 'INTERRUPTED')
+})
+
+test('a final failure during the interruption is told as what it is', async () => {
+  const io = new FakeIo()
+  const { started, actions } = openRun(() => Promise.reject(new KafkaBackupError('WRITER_CONFLICT', 'taken')))
+  const ended = main(backup, io, actions)
+  await started
+  io.signal('SIGINT')
+  assert.equal(await ended, 5)
+})
+
+test('a run that completes all the same exits 0 and shows its result', async () => {
+  const io = new FakeIo()
+  const { started, actions } = openRun(() => Promise.resolve(backupReport))
+  const ended = main(backup, io, actions)
+  await started
+  io.signal('SIGTERM')
+  assert.equal(await ended, 0)
+  assert.match(io.stdout.text, /^Backed up orders/)
+})
+
+test('an interrupted command that only reads does not speak of commits', async () => {
+  const io = new FakeIo()
+  const started = Promise.withResolvers<void>()
+  const listBackups: Actions['listBackups'] = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+      started.resolve()
+    })
+  const ended = main(['list', '--path', '/backups'], io, fakeActions({ listBackups }))
+  await started.promise
+  io.signal('SIGINT')
+  assert.equal(await ended, 130)
+  assert.match(io.stderr.text, /^stopping\nerror: interrupted by SIGINT\nhelp: Nothing was changed/)
+})
+
+test('after a command nothing listens for signals any more', async () => {
+  const io = new FakeIo()
+  await main(backup, io, fakeActions())
+  assert.equal(io.listeners.size, 0)
+})

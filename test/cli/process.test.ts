@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+
+const bin = fileURLToPath(new URL('../../src/cli/bin.ts', import.meta.url))
+const published = fileURLToPath(new URL('../../bin/kafka-backup.js', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'kafka-backup-process-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** Tells on standard error, at the end, which files were loaded. */
+const spy = join(folder, 'spy.mjs')
+writeFileSync(
+  spy,
+  `import { registerHooks } from 'node:module'
+const loaded = []
+registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) })
+process.on('exit', () => process.stderr.write(loaded.join('\\n')))`,
+)
+
+function start(args: string[], options: SpawnOptions & { nodeArgs?: string[]; file?: string } = {}) {
+  const { nodeArgs = [], file = bin, ...rest } = options
+  return spawn(process.execPath, [...nodeArgs, file, ...args], { stdio: ['ignore', 'pipe', 'pipe'], ...rest })
+}
+
+async function run(...args: Parameters<typeof start>) {
+  const child = start(...args)
+  let out = ''
+  let err = ''
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (out += text))
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
+  const [code] = await once(child, 'close')
+  return { code, out, err }
+}
+
+describe('the process', () => {
+  test('answers and writes nothing else, no warning of Node either', async () => {
+    const { code, out, err } = await run(['list', '--path', folder])
+    assert.deepEqual({ code, out, err }, { code: 0, out: `No backups at ${folder}.\n`, err: '' })
+  })
+
+  test('exits with the code of the failure', async () => {
+    const { code, err } = await run(['list', '--path', 's3://bucket'])
+    assert.equal(code, 2)
+    assert.match(err, /^error: .*\nhelp: .*\(LOCATION_INVALID\)\n$/)
+  })
+
+  test('is not disturbed by a reader that leaves', async () => {
+    const child = start(['completion', 'bash'])
+    child.stdout?.destroy()
+    let err = ''
+    child.stderr?.setEncoding('utf8').on('data', (text: string) => (err += text))
+    const [code] = await once(child, 'close')
+    assert.deepEqual({ code, err }, { code: 0, err: '' })
+  })
+
+  test('fails where its output cannot be written', async () => {
+    const unwritable = openSync(spy, 'r')
+    try {
+      const { code, err } = await run(['completion', 'bash'], { stdio: ['ignore', unwritable, 'pipe'] })
+      assert.equal(code, 1)
+      assert.match(err, /^error: the output cannot be written: /)
+    } finally {
+      closeSync(unwritable)
+    }
+  })
+
+  test('loads for its help nothing but the command line', async () => {
+    const { code, err } = await run(['backup', '--help'], { nodeArgs: ['--import', pathToFileURL(spy).href] })
+    assert.equal(code, 0)
+    assert.match(err, /commander/)
+    assert.doesNotMatch(
+      err,
+      /node_modules\/(zod|yaml|pino|snappy|@)|src\/(kafka|storage|archive|config|backup|batch|wiring)/,
+    )
+  })
+
+  test('loads no library for job files where none is read, and none for JSON logs where none are asked for', async () => {
+    const { err } = await run(['list', '--path', folder], { nodeArgs: ['--import', pathToFileURL(spy).href] })
+    assert.match(err, /src\/archive\/describe/)
+    assert.doesNotMatch(err, /node_modules\/(yaml|pino)\/|src\/config\//)
+  })
+})
+
+describe('the published command', () => {
+  test('says which Node it needs, and exits 1, on an older one', async () => {
+    const older = `data:text/javascript,Object.defineProperty(process,'versions',{value:{node:'22.18.0'}})`
+    const { code, out, err } = await run(['--version'], { file: published, nodeArgs: ['--import', older] })
+    assert.equal(code, 1)
+    assert.equal(out, '')
+    assert.match(err, /^error: kafka-backup needs Node\.js 24 or later; this is v/)
+  })
+})

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { stripVTControlCharacters } from 'node:util'
+import { lookOf } from '../../src/cli/look.ts'
+import { openBar, openLines } from '../../src/cli/progress.ts'
+import { formatBarLine, formatPlainLine } from '../../src/cli/progress-line.ts'
+import { ProgressMeter } from '../../src/cli/progress-meter.ts'
+import { Screen } from '../../src/cli/screen.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { FakeIo } from './fake-io.ts'
+import { ManualClock } from './manual-clock.ts'
+
+const MiB = 2 ** 20
+const planned: ProgressEvent = { type: 'planned', topics: 3, partitions: 12, offsets: 1000n }
+
+function copied(offsets: bigint, bytes = 0): ProgressEvent {
+  return { type: 'copied', topic: 't', partition: 0, offsets, records: Number(offsets), bytes }
+}
+
+function terminal(columns: number, env: Record<string, string> = { LANG: 'C.UTF-8' }) {
+  return lookOf({ write: () => undefined, isTTY: true, columns }, { ...env, NO_COLOR: '1' })
+}
+
+describe('the meter', () => {
+  test('gives the share of the offsets, not of records or bytes', () => {
+    const meter = new ProgressMeter(0)
+    meter.add(planned, 0)
+    meter.add(copied(250n, 10), 1000)
+    const { fraction, records, bytes } = meter.read(1000)
+    assert.deepEqual({ fraction, records, bytes }, { fraction: 0.25, records: 250, bytes: 10 })
+  })
+
+  test('takes rate and remaining time from the last seconds', () => {
+    const meter = new ProgressMeter(0)
+    meter.add(planned, 0)
+    for (let second = 1; second <= 10; second++) meter.add(copied(10n, MiB), second * 1000)
+    for (let second = 11; second <= 18; second++) meter.add(copied(50n, 5 * MiB), second * 1000)
+    const { bytesPerSecond, remainingMs, fraction } = meter.read(18_000)
+    assert.equal(fraction, 0.5)
+    assert.equal(bytesPerSecond, 5 * MiB)
+    assert.equal(Math.round(remainingMs ?? -1), 10_000)
+  })
+
+  test('says of a stall that nothing moves', () => {
+    const meter = new ProgressMeter(0)
+    meter.add(planned, 0)
+    meter.add(copied(500n, MiB), 1000)
+    const { bytesPerSecond, remainingMs } = meter.read(60_000)
+    assert.deepEqual({ bytesPerSecond, remainingMs }, { bytesPerSecond: 0, remainingMs: undefined })
+  })
+
+  test('lets the rate fall to nothing within seconds while it is only looked at', () => {
+    const meter = new ProgressMeter(0)
+    meter.add(planned, 0)
+    for (let ms = 10; ms <= 1000; ms += 10) meter.add(copied(1n, MiB), ms)
+    for (let ms = 1100; ms <= 6300; ms += 100) meter.read(ms)
+    assert.equal(meter.read(6400).bytesPerSecond, 0)
+  })
+
+  test('does not count the preparations as time of the work', () => {
+    const meter = new ProgressMeter(0)
+    meter.add(planned, 30_000)
+    meter.add(copied(500n, MiB), 31_000)
+    const { elapsedMs, bytesPerSecond } = meter.read(31_000)
+    assert.deepEqual({ elapsedMs, bytesPerSecond }, { elapsedMs: 1000, bytesPerSecond: MiB })
+  })
+
+  test('is complete where there is nothing to do, and never beyond', () => {
+    const meter = new ProgressMeter(0)
+    meter.add({ ...planned, offsets: 0n }, 0)
+    assert.equal(meter.read(0).fraction, 1)
+    meter.add(copied(5n), 10)
+    assert.equal(meter.read(10).fraction, 1)
+  })
+
+  test('follows a verification by its bytes', () => {
+    const meter = new ProgressMeter(0)
+    meter.add({ type: 'checked', objects: 1, bytes: 300, totalObjects: 4, totalBytes: 1000 }, 1000)
+    assert.equal(formatPlainLine(meter.read(1000)), '30%, 1 object, 300 B, 300 B/s, ETA 3 s')
+  })
+})
+
+describe('the line', () => {
+  const meter = new ProgressMeter(0)
+  meter.add({ ...planned, offsets: 3_000_000n }, 0)
+  meter.add(copied(1_234_567n, 512 * MiB), 4000)
+  const reading = meter.read(4000)
+
+  test('has bar, percent, records, bytes, rate and remaining time', () => {
+    assert.equal(
+      formatBarLine('backup', reading, terminal(120)),
+      'backup ━━━━━━━━━━━━──────────────────  41%  1,234,567 records  512 MiB  128 MiB/s  ETA 6 s',
+    )
+  })
+
+  test('gives up what matters least where the terminal is narrow', () => {
+    const lines = [72, 60, 40, 30, 12, 5].map(columns => formatBarLine('backup', reading, terminal(columns)))
+    assert.deepEqual(lines, [
+      'backup ━━━━───────  41%  1,234,567 records  512 MiB  128 MiB/s  ETA 6 s',
+      'backup ━━━━━━━───────────  41%  512 MiB  128 MiB/s  ETA 6 s',
+      'backup ━━━━━━━───────────  41%  ETA 6 s',
+      'backup ━━━─────  41%  ETA 6 s',
+      'backup  41%',
+      'back',
+    ])
+  })
+
+  test('fits every width with a column to spare', () => {
+    for (let columns = 1; columns <= 130; columns++) {
+      const line = formatBarLine('backup', reading, terminal(columns))
+      assert.ok(line.length < columns, `${line.length} characters on ${columns} columns`)
+    }
+  })
+
+  test('uses plain characters where others may not show', () => {
+    assert.match(formatBarLine('backup', reading, terminal(80, { LANG: 'C' })), /^backup #+-+ {2}41%/)
+  })
+
+  test('says 100% only when all is done', () => {
+    const almost = new ProgressMeter(0)
+    almost.add({ ...planned, offsets: 1000n }, 0)
+    almost.add(copied(999n), 10)
+    assert.match(formatPlainLine(almost.read(10)), /^99%/)
+    almost.add(copied(1n), 20)
+    assert.match(formatPlainLine(almost.read(20)), /^100%.*ETA 0 s$/)
+  })
+
+  test('gives long times in hours and days, and none while nothing moves', () => {
+    const shown = [undefined, 59_001, 3_600_000, 400 * 3_600_000].map(
+      remainingMs =>
+        formatPlainLine({ ...reading, remainingMs })
+          .split(', ')
+          .at(-1) ?? '',
+    )
+    assert.deepEqual(shown, ['ETA -', 'ETA 1m 00s', 'ETA 1h 00m', 'ETA 17 d'])
+  })
+})
+
+describe('the bar', () => {
+  function open() {
+    const io = new FakeIo({ columns: 80, env: { NO_COLOR: '1' } })
+    const screen = new Screen(io.stderr)
+    const bar = openBar('backup', 'asking', screen, () => lookOf(io.stderr, io.env), io.clock)
+    return { io, screen, bar }
+  }
+
+  test('says what it waits for until there is a plan', () => {
+    const { io } = open()
+    io.clock.pass(100)
+    assert.equal(io.stderr.text, 'backup: asking')
+  })
+
+  test('is redrawn at most ten times a second, and not where nothing changed', () => {
+    const { io, bar } = open()
+    bar.onProgress(planned)
+    for (let at = 0; at < 1000; at++) {
+      bar.onProgress(copied(1n, 1000))
+      io.clock.pass(1)
+    }
+    const drawn = io.stderr.text.split('\r').length
+    assert.ok(drawn <= 10 && drawn >= 5, `${drawn} times`)
+    io.clock.pass(60_000)
+    const { length } = io.stderr.text
+    io.clock.pass(10_000)
+    assert.equal(io.stderr.text.length, length)
+  })
+
+  test('makes room for a line of the log and is drawn again below it', () => {
+    const { io, screen } = open()
+    io.clock.pass(100)
+    io.stderr.text = ''
+    screen.write('warning: x\n')
+    assert.equal(io.stderr.text, '\r\x1b[Kwarning: x\nbackup: asking')
+  })
+
+  test('clears itself at the end, leaves no timer, and never touches the cursor', () => {
+    const { io, bar } = open()
+    bar.onProgress(planned)
+    io.clock.pass(500)
+    bar.close(true)
+    assert.ok(io.stderr.text.endsWith('\r\x1b[K'))
+    assert.equal(io.clock.pending, 0)
+    assert.equal(io.stderr.text.includes('\x1b[?25'), false)
+    assert.equal(stripVTControlCharacters(io.stderr.text).includes('\n'), false)
+  })
+})
+
+describe('lines', () => {
+  function open() {
+    const clock = new ManualClock()
+    const lines: string[] = []
+    return { clock, lines, progress: openLines('backup', line => lines.push(line), clock) }
+  }
+
+  test('come at the start, every ten seconds and at the end', () => {
+    const { clock, lines, progress } = open()
+    progress.onProgress(planned)
+    for (let tenth = 0; tenth < 200; tenth++) {
+      clock.pass(99)
+      progress.onProgress(copied(4n, MiB / 4))
+      clock.pass(1)
+    }
+    clock.pass(500)
+    progress.close(true)
+    assert.deepEqual(lines, [
+      'backup: 3 topics, 12 partitions, 1,000 offsets to copy',
+      'backup: 40%, 400 records, 25.0 MiB, 2.5 MiB/s, ETA 16 s',
+      'backup: 80%, 800 records, 50.0 MiB, 2.5 MiB/s, ETA 6 s',
+      'backup: done: 800 records, 50.0 MiB in 20.5 s',
+    ])
+    assert.equal(clock.pending, 0)
+  })
+
+  test('tell how far a run came that did not end well', () => {
+    const { clock, lines, progress } = open()
+    progress.onProgress(planned)
+    progress.onProgress(copied(250n, MiB))
+    clock.pass(1500)
+    progress.close(false)
+    assert.equal(lines.at(-1), 'backup: stopped at 25%: 250 records, 1.0 MiB in 1.5 s')
+  })
+
+  test('do not come where there never was a plan', () => {
+    const { clock, lines, progress } = open()
+    clock.pass(30_000)
+    progress.close(false)
+    assert.deepEqual(lines, [])
+  })
+})

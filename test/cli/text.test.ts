@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { test } from 'node:test'
+import { formatInstant, formatRatio, formatTimestamp, plural, printable, shellQuote } from '../../src/cli/text.ts'
+
+test('a time is shown in UTC to the second', () => {
+  assert.equal(formatTimestamp(1_763_199_372_123n), '2025-11-15 09:36:12Z')
+  assert.equal(formatTimestamp(-1n), '1969-12-31 23:59:59Z')
+  assert.equal(formatInstant('2025-11-15T09:36:12.345Z'), '2025-11-15 09:36:12Z')
+})
+
+test('a time that is none is shown as it is', () => {
+  assert.equal(formatTimestamp(null), '-')
+  assert.equal(formatTimestamp(1_763_199_372_123_456_789n), '1763199372123456789')
+  assert.equal(formatInstant('yesterday\x1b'), 'yesterday\\u001b')
+})
+
+test('a ratio says how much smaller the stored bytes are', () => {
+  assert.equal(formatRatio(1000, 250), '4.0x')
+  assert.equal(formatRatio(0, 0), '-')
+})
+
+test('one thing is singular, everything else plural', () => {
+  assert.deepEqual(
+    [0, 1, 2, 1500n].map(count => plural(count, 'topic')),
+    ['0 topics', '1 topic', '2 topics', '1,500 topics'],
+  )
+})
+
+test('characters that steer a terminal or turn the direction of text are shown as codes', () => {
+  assert.equal(printable('a\x1b\r\u202eb\nc é 日本'), 'a\\u001b\\u000d\\u202eb\nc é 日本')
+})
+
+test('a shell reads back what was quoted', () => {
+  for (const text of ['/backups', 'a b', "it's", '$HOME `x` "y"', 'a\\b', '*', '']) {
+    const read = execFileSync('sh', ['-c', `printf %s ${shellQuote(text)}`], { encoding: 'utf8' })
+    assert.equal(read, text)
+  }
+})

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openLocation, verifyBackup } from '../../src/index.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { hashChain } from '../oracle/records.ts'
+import { type KafkaDriver, openDriver } from '../servers/driver.ts'
+import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { backUp, withFolder } from './backup-job.ts'
+
+const never = new AbortController().signal
+
+describe('three brokers', () => {
+  let server: KafkaServer
+  let driver: KafkaDriver
+
+  before(async () => {
+    server = await startKafka({ brokers: 3 })
+    driver = await openDriver(server)
+    await driver.createTopic('spread', { partitions: 9, replicationFactor: 3 })
+    await driver.seedBulk('spread', { count: 90_000, partitions: 9, valueBytes: 1000 })
+  })
+  after(async () => {
+    await driver?.close()
+    await server?.stop()
+  })
+
+  async function assertExact(path: string): Promise<void> {
+    const digests = await driver.digest('spread', { isolation: 'read_committed' })
+    const archived = await readArchivedTopic(path, 'b1', 'spread')
+    assert.deepEqual(
+      archived.map(hashChain),
+      digests.map(digest => digest.sha256),
+    )
+    const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+    assert.deepEqual(verified.problems, [])
+  }
+
+  const spec = (path: string) => ({
+    servers: server.bootstrapServers,
+    path,
+    include: ['spread'],
+    backup: { memory_budget: '32MiB', compression: 'none' },
+  })
+
+  test('are read at their leaders, each over its own connections', () =>
+    withFolder(async path => {
+      await backUp(spec(path))
+      await assertExact(path)
+    }))
+
+  test('leaders that move in the middle are followed', () =>
+    withFolder(async path => {
+      let moved: Promise<void> | undefined
+      const onProgress = (event: { type: string }) => {
+        if (event.type === 'copied') moved ??= moveAll()
+      }
+      const moveAll = async () => {
+        for (let partition = 0; partition < 9; partition++) {
+          const { leader, replicas } = (await driver.describeTopic('spread')).partitions[partition] ?? {}
+          const other = replicas?.find(id => id !== leader)
+          if (other !== undefined) await driver.moveLeader('spread', partition, other)
+        }
+      }
+      await backUp(spec(path), { onProgress })
+      assert.ok(moved)
+      await moved
+      await assertExact(path)
+    }))
+
+  test('a broker that is killed in the middle costs nothing', () =>
+    withFolder(async path => {
+      let killed: Promise<void> | undefined
+      const retries: string[] = []
+      await backUp(spec(path), {
+        onProgress: event => {
+          if (event.type === 'copied') killed ??= server.killBroker(1)
+          if (event.type === 'retry') retries.push(event.what)
+        },
+      })
+      assert.ok(killed)
+      await killed
+      assert.ok(retries.length > 0, 'the loss of the broker was met')
+      await assertExact(path)
+      await server.startBroker(1)
+    }))
+})

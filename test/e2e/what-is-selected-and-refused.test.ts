@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { after, before, describe, test } from 'node:test'
+import { checkJob, dryRunJob } from '../../src/index.ts'
+import { type KafkaDriver, openDriver } from '../servers/driver.ts'
+import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { backUp, makeJob, withFolder } from './backup-job.ts'
+
+const never = new AbortController().signal
+
+describe('what is selected, and what is refused before anything is written', () => {
+  let server: KafkaServer
+  let driver: KafkaDriver
+
+  before(async () => {
+    server = await startKafka({
+      properties: {
+        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+        'allow.everyone.if.no.acl.found': 'true',
+      },
+    })
+    driver = await openDriver(server)
+    const record = { partition: 0, key: null, value: Buffer.from('x') }
+    for (const name of ['orders', 'orders-retry', 'clicks', 'guarded', 'hidden']) {
+      await driver.createTopic(name)
+      await driver.produce(name, [record])
+    }
+    await driver.transaction('clicks', [record], { transactionalId: 'makes-internal-topic', outcome: 'commit' })
+    const deny = { principal: 'User:ANONYMOUS', permission: 'DENY', resourceType: 'TOPIC' } as const
+    await driver.createAcls([
+      { ...deny, resourceName: 'guarded', operation: 'DESCRIBE_CONFIGS' },
+      { ...deny, resourceName: 'guarded', operation: 'READ' },
+      { ...deny, resourceName: 'hidden', operation: 'DESCRIBE' },
+      { ...deny, resourceName: 'guarded', operation: 'DELETE' },
+      { ...deny, permission: 'ALLOW', resourceName: 'guarded', operation: 'DESCRIBE' },
+    ])
+  })
+  after(async () => {
+    await driver?.close()
+    await server?.stop()
+  })
+
+  const job = (path: string, include: string[], more = {}) => ({ servers: server.bootstrapServers, path, include, ...more })
+  const names = (report: { manifest: { topics: { name: string }[] } }) => report.manifest.topics.map(topic => topic.name)
+
+  test('patterns take what they match less what is excluded, and never internal topics', () =>
+    withFolder(async path => {
+      const report = await backUp(job(path, ['ord*', '?licks', '__*'], { exclude: ['*-retry'] }))
+      assert.deepEqual(names(report), ['clicks', 'orders'])
+      assert.ok(report.warnings.some(line => line.includes('__*')), 'a pattern without a match is said')
+    }))
+
+  test('an internal topic is taken when it is named', () =>
+    withFolder(async path => {
+      assert.deepEqual(names(await backUp(job(path, ['__transaction_state']))), ['__transaction_state'])
+    }))
+
+  test('a literal topic that does not exist fails the run, and nothing is written', () =>
+    withFolder(async path => {
+      const attempt = backUp(job(path, ['orders', 'order', 'nope']))
+      await assert.rejects(attempt, {
+        code: 'TOPIC_NOT_FOUND',
+        exitCode: 1,
+        message: 'topic order does not exist; topic nope does not exist',
+      })
+      assert.deepEqual(await readdir(path), [])
+    }))
+
+  test('with backup.missing_topics warn it is a warning', () =>
+    withFolder(async path => {
+      const report = await backUp(job(path, ['orders', 'nope'], { backup: { missing_topics: 'warn' } }))
+      assert.deepEqual(names(report), ['orders'])
+      assert.deepEqual(report.warnings, ['topic nope does not exist'])
+    }))
+
+  test('a selection that matches nothing at all is an error', () =>
+    withFolder(async path => {
+      const attempt = backUp(job(path, ['nothing-*']))
+      await assert.rejects(attempt, { code: 'TOPIC_NOT_FOUND', message: /no topic matches/ })
+    }))
+
+  test('a topic without permission fails by the name of the topic, and nothing is written', () =>
+    withFolder(async path => {
+      await assert.rejects(backUp(job(path, ['guarded'])), { code: 'KAFKA_DENIED', message: /guarded/ })
+      await assert.rejects(backUp(job(path, ['hidden'])), { code: 'KAFKA_DENIED', message: /not allowed to see hidden/ })
+      assert.deepEqual(await readdir(path), [])
+    }))
+
+  test('check lists every missing permission by name and writes nothing', () =>
+    withFolder(async path => {
+      const report = await checkJob(makeJob(job(path, ['orders', 'guarded', 'hidden', 'nope'])), never)
+      assert.equal(report.ok, false)
+      const missing = report.checks.filter(check => !check.allowed).map(({ subject, action }) => `${subject}: ${action}`)
+      assert.deepEqual(missing.sort(), [
+        'topic guarded: DescribeConfigs',
+        'topic guarded: Read',
+        'topic hidden: Describe',
+        'topic hidden: DescribeConfigs',
+        'topic hidden: Read',
+        'topic nope: exists',
+      ])
+      assert.equal((await checkJob(makeJob(job(path, ['orders'])), never)).ok, true)
+      assert.deepEqual(await readdir(path), [])
+    }))
+
+  test('a dry run tells topics, partitions and bytes to copy, and writes nothing', () =>
+    withFolder(async path => {
+      const spec = job(path, ['orders', 'clicks'])
+      const first = await dryRunJob(makeJob(spec), never)
+      assert.deepEqual(await readdir(path), [])
+      assert.deepEqual(
+        first.topics.map(({ name, partitions, isNew }) => [name, partitions, isNew]),
+        [
+          ['clicks', 1, true],
+          ['orders', 1, true],
+        ],
+      )
+      assert.ok(first.topics.every(({ bytes }) => bytes !== null && bytes > 60))
+      await backUp(spec)
+      const second = await dryRunJob(makeJob(spec), never)
+      assert.deepEqual([second.resumesFrom, second.totals.offsets, second.totals.bytes], [1, 0n, 0])
+    }))
+
+  test('a broker that is not there is a clear error, soon', () =>
+    withFolder(async path => {
+      const attempt = backUp({ ...job(path, ['orders']), servers: ['127.0.0.1:1'] })
+      await assert.rejects(attempt, { code: 'KAFKA_UNREACHABLE', message: /127\.0\.0\.1:1 refused the connection/ })
+    }))
+})
