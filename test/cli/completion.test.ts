@@ -19,16 +19,14 @@ function complete(words: string[], cwd = '/'): string[] {
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
 _kafka_backup
 ((\${#COMPREPLY[@]})) && printf '%s\\n' "\${COMPREPLY[@]}" || true`
-  const out = execFileSync('bash', ['-euc', script, 'bash', 'kafka-backup', ...words], { cwd, encoding: 'utf8' })
+  const out = execFileSync('bash', ['-uc', script, 'bash', 'kafka-backup', ...words], { cwd, encoding: 'utf8' })
   return out.split('\n').filter(line => line !== '')
 }
 
 describe('bash', () => {
   test('sources the script without output and registers it', () => {
-    const out = execFileSync('bash', ['-euc', 'source /dev/stdin; complete -p kafka-backup'], {
-      input: formatBashCompletion(),
-      encoding: 'utf8',
-    })
+    const script = 'source <(printf %s "$1"); complete -p kafka-backup'
+    const out = execFileSync('bash', ['-euc', script, 'bash', formatBashCompletion()], { encoding: 'utf8' })
     assert.equal(out, 'complete -F _kafka_backup kafka-backup\n')
   })
 

@@ -88,7 +88,8 @@ final class AdminOperations {
         ObjectNode result = Wire.JSON.createObjectNode().put("topicId", topic.topicId().toString());
         ArrayNode partitions = result.putArray("partitions");
         for (TopicPartitionInfo info : topic.partitions()) {
-            ObjectNode partition = partitions.addObject().put("leader", info.leader() == null ? -1 : info.leader().id());
+            ObjectNode partition = partitions.addObject();
+            partition.put("leader", info.leader() == null ? -1 : info.leader().id());
             ArrayNode replicas = partition.putArray("replicas");
             info.replicas().forEach(node -> replicas.add(node.id()));
             ArrayNode inSync = partition.putArray("inSync");
@@ -149,7 +150,8 @@ final class AdminOperations {
         List<Integer> replicas = new ArrayList<>(List.of(leader));
         TopicPartitionInfo info = describe(partition.topic()).partitions().get(partition.partition());
         info.replicas().stream().map(Node::id).filter(id -> id != leader).forEach(replicas::add);
-        admin().alterPartitionReassignments(Map.of(partition, Optional.of(new NewPartitionReassignment(replicas)))).all().get();
+        Optional<NewPartitionReassignment> order = Optional.of(new NewPartitionReassignment(replicas));
+        admin().alterPartitionReassignments(Map.of(partition, order)).all().get();
         waitUntil(() -> admin().listPartitionReassignments(Set.of(partition)).reassignments().get().isEmpty());
         waitUntil(() -> {
             admin().electLeaders(ElectionType.PREFERRED, Set.of(partition)).partitions().get();
@@ -163,8 +165,11 @@ final class AdminOperations {
         List<AclBinding> bindings = new ArrayList<>();
         for (JsonNode acl : request.get("acls")) {
             ResourcePattern resource = new ResourcePattern(ResourceType.fromString(acl.get("resourceType").asText()),
-                    acl.get("resourceName").asText(), PatternType.fromString(acl.path("patternType").asText("LITERAL")));
-            AccessControlEntry entry = new AccessControlEntry(acl.get("principal").asText(), acl.path("host").asText("*"),
+                    acl.get("resourceName").asText(),
+                    PatternType.fromString(acl.path("patternType").asText("LITERAL")));
+            AccessControlEntry entry = new AccessControlEntry(
+                    acl.get("principal").asText(),
+                    acl.path("host").asText("*"),
                     AclOperation.fromString(acl.get("operation").asText()),
                     AclPermissionType.fromString(acl.path("permission").asText("ALLOW")));
             bindings.add(new AclBinding(resource, entry));
@@ -203,7 +208,7 @@ final class AdminOperations {
     private static void waitUntil(Check check) throws Exception {
         long deadline = System.currentTimeMillis() + VISIBLE_MS;
         while (!check.holds()) {
-            if (System.currentTimeMillis() > deadline) throw new IllegalStateException("the change did not become visible");
+            if (System.currentTimeMillis() > deadline) throw new IllegalStateException("the change is not visible");
             Thread.sleep(20);
         }
     }

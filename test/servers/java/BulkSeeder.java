@@ -6,10 +6,10 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 
-/** Many records from a seed: the same request gives the same records. Values look like JSON events and compress like them. */
+/** Many records from a seed: the same request gives the same records. Values look and compress like JSON events. */
 final class BulkSeeder {
-    private static final String[] WORDS = ("order payment invoice customer shipped pending refund basket checkout login "
-            + "session mobile desktop berlin madrid toronto nairobi osaka premium standard express fragile returned "
+    private static final String[] WORDS = ("order payment invoice customer shipped pending refund basket checkout "
+            + "login session mobile desktop berlin madrid toronto nairobi osaka premium standard express fragile returned "
             + "confirmed rejected timeout retry gateway voucher discount quantity warehouse").split(" ");
 
     private final String topic;
@@ -43,7 +43,8 @@ final class BulkSeeder {
             byte[] value = nextValue(index);
             bytes += key.length + value.length;
             int partition = (int) (index % partitions);
-            producer.send(new ProducerRecord<>(topic, partition, startTimestamp + index, key, value), (place, error) -> {
+            var record = new ProducerRecord<>(topic, partition, startTimestamp + index, key, value);
+            producer.send(record, (place, error) -> {
                 if (error != null) failure.compareAndSet(null, error);
             });
         }

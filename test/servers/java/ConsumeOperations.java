@@ -38,7 +38,7 @@ final class ConsumeOperations {
         operations.put("digest", this::digest);
     }
 
-    /** Parts hold records: partition INT32, offset INT64, leader epoch INT32 (-1 is none), timestamp type INT8, record. */
+    /** Parts hold: partition INT32, offset INT64, leader epoch INT32 (-1 is none), timestamp type INT8, record. */
     private void consume(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
         ByteArrayOutputStream bytes = new ByteArrayOutputStream();
         DataOutputStream out = new DataOutputStream(bytes);
@@ -103,7 +103,8 @@ final class ConsumeOperations {
             }
             if (finished) return;
             if (total != before) progressAt = System.currentTimeMillis();
-            if (System.currentTimeMillis() - progressAt > STALL_MS) throw new IllegalStateException("no progress to " + ends);
+            boolean stalled = System.currentTimeMillis() - progressAt > STALL_MS;
+            if (stalled) throw new IllegalStateException("no progress to " + ends);
             before = total;
             ConsumerRecords<byte[], byte[]> records = consumer.poll(Duration.ofMillis(200));
             for (ConsumerRecord<byte[], byte[]> record : records) {

@@ -10,8 +10,8 @@ import java.util.concurrent.Executors;
 
 /**
  * The official client behind a pipe: tests hold it against what the product does. Reads requests from standard input
- * and answers them on standard output in the form that Wire describes; requests run at the same time. Ends when standard
- * input does. Arguments: name=value settings of every client it opens.
+ * and answers them on standard output in the form that Wire describes; requests run at the same time. Ends when
+ * standard input does. Arguments: name=value settings of every client it opens.
  */
 public final class KafkaDriver {
     interface Operation {

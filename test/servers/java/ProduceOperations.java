@@ -47,7 +47,8 @@ final class ProduceOperations {
     /** Goes on with the transaction that an earlier call with the same id left open. */
     private void transaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
         String id = request.get("transactionalId").asText();
-        KafkaProducer<byte[], byte[]> producer = transactional.computeIfAbsent(id, unused -> openTransactional(request, id));
+        KafkaProducer<byte[], byte[]> producer =
+                transactional.computeIfAbsent(id, unused -> openTransactional(request, id));
         if (open.add(id)) producer.beginTransaction();
         byte[] places = send(producer, request, payload);
         finish(id, request.get("outcome").asText());
@@ -78,7 +79,8 @@ final class ProduceOperations {
     }
 
     /** Returns partition INT32 and offset INT64 of each record. */
-    private static byte[] send(KafkaProducer<byte[], byte[]> producer, JsonNode request, byte[] payload) throws Exception {
+    private static byte[] send(KafkaProducer<byte[], byte[]> producer, JsonNode request, byte[] payload)
+            throws Exception {
         String topic = request.get("topic").asText();
         int flushEvery = request.path("flushEvery").asInt(0);
         DataInputStream in = new DataInputStream(new ByteArrayInputStream(payload));
@@ -123,7 +125,8 @@ final class ProduceOperations {
         if (request.hasNonNull("batchSize")) properties.put("batch.size", request.get("batchSize").asText());
         if (request.hasNonNull("lingerMs")) properties.put("linger.ms", request.get("lingerMs").asText());
         properties.putAll(clients);
-        request.path("config").fields().forEachRemaining(entry -> properties.put(entry.getKey(), entry.getValue().asText()));
+        request.path("config").fields()
+                .forEachRemaining(entry -> properties.put(entry.getKey(), entry.getValue().asText()));
         return new KafkaProducer<>(properties, new ByteArraySerializer(), new ByteArraySerializer());
     }
 }

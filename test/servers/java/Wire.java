@@ -10,7 +10,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
 
-/** A message is one line of JSON, followed by as many bytes as its field payloadBytes says (none where it is absent). */
+/** A message is one line of JSON, followed by as many bytes as its field payloadBytes says (none if absent). */
 final class Wire {
     record Message(JsonNode json, byte[] payload) {}
 

@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { backupReport, checkReport, dryRun, fakeActions, gap, job } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
+  const actions = fakeActions(replaced)
+  const code = await main([...argv, '--no-progress'], io, actions)
+  return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
+}
+
+const config = ['--config', 'job.yaml']
+
+describe('check', () => {
+  const denied = {
+    ...checkReport,
+    ok: false,
+    checks: [
+      { subject: 'topic orders', action: 'Describe', allowed: true, detail: '' },
+      { subject: 'topic orders', action: 'Read', allowed: false, detail: 'grant Read on topic orders' },
+      { subject: 'topic orders', action: 'DescribeConfigs', allowed: false, detail: 'grant it' },
+      { subject: 'cluster', action: 'Describe', allowed: false, detail: 'grant it' },
+      { subject: 'topic gone', action: 'exists', allowed: false, detail: 'no such topic' },
+      { subject: 'storage /backups', action: 'write', allowed: false, detail: 'read-only' },
+    ],
+  }
+
+  test('says that a job is ready', async () => {
+    const { code, out } = await run(['check', ...config])
+    assert.equal(code, 0)
+    assert.equal(
+      out,
+      `Cluster MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
+
+SUBJECT           ACTION   RESULT  DETAIL
+broker 1          connect  ok      kafka:9092 answers
+topic orders      Read     ok
+storage /backups  write    ok      the folder may be written
+
+Ready: the job has everything it needs.
+`,
+    )
+  })
+
+  test('exits 1 and says what to grant, in the words of kafka-acls, and what else to put right', async () => {
+    const { code, out } = await run(['check', ...config], { checkJob: async () => denied })
+    assert.equal(code, 1)
+    assert.match(out, /^topic orders +Read +MISSING +grant Read on topic orders$/m)
+    assert.equal(
+      out.slice(out.indexOf('Not ready')),
+      `Not ready: 5 of 6 checks failed.
+Grant to the user of this job, as options of kafka-acls --add:
+  --operation Read --operation DescribeConfigs --topic orders
+  --operation Describe --cluster
+Put right:
+  topic gone, exists: no such topic
+  storage /backups, write: read-only
+`,
+    )
+  })
+
+  const needed = ['Describe', 'Read', 'DescribeConfigs']
+  const many = {
+    ...checkReport,
+    checks: Array.from({ length: 12 }, (_, at) => `topic t${at}`).flatMap(subject =>
+      needed.map(action => ({ subject, action, allowed: true, detail: '' })),
+    ),
+  }
+
+  test('folds many topics that have all they need into one row, and shows them all with -v', async () => {
+    const { out } = await run(['check', ...config], { checkJob: async () => many })
+    assert.match(out, /^12 topics {2}Describe, Read, DescribeConfigs {2}ok$/m)
+    assert.doesNotMatch(out, /topic t3/)
+    const verbose = await run(['check', ...config, '-v'], { checkJob: async () => many })
+    assert.equal(verbose.out.match(/^topic t\d+ /gm)?.length, 36)
+  })
+
+  test('in JSON is the report', async () => {
+    const { code, out } = await run(['check', ...config, '--format', 'json'], { checkJob: async () => denied })
+    assert.equal(code, 1)
+    const { clusterId, ...rest } = denied
+    assert.deepEqual(JSON.parse(out), { ...rest, cluster_id: clusterId })
+  })
+})
+
+describe('backup', () => {
+  test('sums up what was copied and what is there now, and names the next command', async () => {
+    const { code, out, err } = await run(['backup', ...config])
+    assert.equal(code, 0)
+    assert.equal(err, '')
+    assert.equal(
+      out,
+      `Backed up orders at /backups
+  Copied      500,000 records, 410 MiB in 12.3 s (33.3 MiB/s)
+  Holds       1 topic, 1 partition, 1,500,000 records
+  Size        1.2 GiB, 376 MiB stored (3.3x)
+  Generation  3
+
+Next: kafka-backup verify --path /backups --backup-id orders
+`,
+    )
+  })
+
+  test('shows gaps and the number of warnings', async () => {
+    const report = { ...backupReport, newGaps: [gap, { ...gap, to: null }], warnings: ['a', 'b'] }
+    const { code, out } = await run(['backup', ...config], { runBackupJob: async () => report })
+    assert.equal(code, 0)
+    assert.match(out, /^ {2}Warnings {4}2$/m)
+    assert.match(out, /^orders +0 +100 +1300 +1,200 +deleted at the source before it was read$/m)
+    assert.match(out, /^orders +0 +100 +\? +\? +deleted at the source before it was read$/m)
+  })
+
+  test('says that there was nothing new', async () => {
+    const report = { ...backupReport, copied: { records: 0, bytes: 0, partitions: 0 } }
+    const { out } = await run(['backup', ...config], { runBackupJob: async () => report })
+    assert.match(out, /^Nothing new for orders at \/backups\n {2}Holds /)
+  })
+
+  test('quotes the location in the next command where a shell needs it', async () => {
+    const spaced = { ...job, storage: { backend: 'filesystem' as const, path: "/my b'kups", prefix: 'x' } }
+    const { out } = await run(['backup', ...config], { loadJob: async () => spaced })
+    assert.match(out, /--path '\/my b'\\''kups\/x' --backup-id orders\n$/)
+  })
+
+  test('in JSON has the run, the totals and the gaps, not the manifest', async () => {
+    const report = { ...backupReport, newGaps: [gap], warnings: ['a'] }
+    const { out } = await run(['backup', ...config, '--format', 'json'], { runBackupJob: async () => report })
+    const { totals, ...document } = JSON.parse(out)
+    assert.deepEqual(document, {
+      backup_id: 'orders',
+      location: '/backups',
+      generation: 3,
+      complete: true,
+      created_at: '2025-11-15T09:36:12.345Z',
+      cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
+      duration_ms: 12300,
+      copied: { records: 500000, bytes: 429496730, partitions: 1 },
+      gaps: [{ topic: 'orders', partition: 0, from: 100, to: 1300, reason: 'retention' }],
+      warnings: ['a'],
+    })
+    assert.equal(totals.records, 1_500_000)
+  })
+
+  test('--dry-run shows the plan and runs nothing', async () => {
+    const { code, out, calls } = await run(['backup', ...config, '--dry-run'])
+    assert.equal(code, 0)
+    assert.equal(calls.runBackupJob, undefined)
+    assert.equal(
+      out,
+      `Dry run of orders: nothing is written
+  Cluster       MkU3OEVBNTcwNTJENDM2Qk
+  Location      /backups
+  Goes on from  generation 3
+  Would copy    2 topics, 16 partitions, 9,007,199,255,240,993 offsets
+
+TOPIC        PARTITIONS                OFFSETS     BYTES
+orders                4                500,000  ~410 MiB
+payments-eu          12  9,007,199,254,740,993         ?  new
+`,
+    )
+  })
+
+  test('--dry-run in JSON keeps the digits of large offsets', async () => {
+    const { out } = await run(['backup', ...config, '--dry-run', '--format', 'json'])
+    assert.match(out, /"offsets": 9007199254740993,/)
+    const { dry_run, resumes_from, topics } = JSON.parse(out)
+    assert.deepEqual({ dry_run, resumes_from }, { dry_run: true, resumes_from: 3 })
+    assert.deepEqual(
+      topics.map((topic: { is_new: boolean }) => topic.is_new),
+      dryRun.topics.map(topic => topic.isNew),
+    )
+  })
+})

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type KafkaDriver, openDriver } from '../servers/driver.ts'
+import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { jobText, withFolder } from './backup-job.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+const launcher = join(root, 'kafka-backup')
+
+describe('the command line', () => {
+  let server: KafkaServer
+  let driver: KafkaDriver
+  let folder: string
+  let config: string
+  let store: string
+
+  before(async () => {
+    server = await startKafka()
+    driver = await openDriver(server)
+    folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    store = join(folder, 'store')
+    config = join(folder, 'job.yaml')
+    await driver.createTopic('events', { partitions: 2 })
+    await driver.seedBulk('events', { count: 20_000, partitions: 2, valueBytes: 500 })
+    await writeFile(config, jobText({ servers: server.bootstrapServers, path: store, include: ['events'] }))
+  })
+  after(async () => {
+    await rm(folder, { recursive: true, force: true })
+    await driver?.close()
+    await server?.stop()
+  })
+
+  const at = () => ['--path', store, '--backup-id', 'b1']
+
+  test('runs from a checkout with the pinned Node, from any folder', async () => {
+    const { code, stdout, stderr } = await run(launcher, ['--version'])
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.equal(stdout.trim(), JSON.parse(await readFile(join(root, 'package.json'), 'utf8')).version)
+  })
+
+  test('check, backup, list, describe and verify answer in JSON with documented exit codes', async () => {
+    const json = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(launcher, [...args, '--format', 'json'])
+      assert.equal(code, 0, stderr)
+      return JSON.parse(stdout)
+    }
+    assert.equal((await json('check', '--config', config)).ok, true)
+    assert.equal((await json('backup', '--config', config, '--dry-run')).totals.offsets, 20_000)
+    await assert.rejects(readdir(store), { code: 'ENOENT' })
+    await json('backup', '--config', config)
+    assert.equal((await json('list', '--path', store)).backups[0].records, 20_000)
+    const described = await json('describe', ...at())
+    assert.equal(described.topics[0].partition_count, 2)
+    assert.deepEqual(described.schema_registry, { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] })
+    assert.equal((await json('verify', ...at(), '--deep')).ok, true)
+  })
+
+  test('damage is found with exit code 3, and named', async () => {
+    const partition = join(store, 'b1/kafka/events/1')
+    const segment = (await readdir(partition)).find(name => name.includes('.log')) ?? ''
+    await truncate(join(partition, segment), 1000)
+    const { code, stdout } = await run(launcher, ['verify', ...at()])
+    assert.equal(code, 3)
+    assert.match(stdout, new RegExp(`b1/kafka/events/1/${segment.replaceAll('.', '\\.')}.*1000 bytes instead of`))
+  })
+
+  test('a bad job file and a bad command line exit 2 and name the field', async () => {
+    const bad = join(folder, 'bad.yaml')
+    await writeFile(bad, `${await readFile(config, 'utf8')}`.replace('"include"', '"inclode"'))
+    const invalid = await run(launcher, ['backup', '--config', bad])
+    assert.equal(invalid.code, 2)
+    assert.match(invalid.stderr, /source\.topics\.inclode.*did you mean/)
+    assert.equal((await run(launcher, ['backup'])).code, 2)
+    assert.equal((await run(launcher, ['restroe'])).code, 2)
+    const scheme = await run(launcher, ['list', '--path', 's3://bucket/x'])
+    assert.equal(scheme.code, 2)
+    assert.match(scheme.stderr, /s3/)
+  })
+
+  test('a missing backup is named together with those that are there', async () => {
+    const { code, stderr } = await run(launcher, ['describe', '--path', store, '--backup-id', 'b2'])
+    assert.equal(code, 1)
+    assert.match(stderr, /no backup `b2`.*there are: b1/)
+  })
+
+  for (const [signal, exitCode] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    test(`${signal} commits what is stored and exits ${exitCode}`, () =>
+      withFolder(async path => {
+        await driver.createTopic(`long-${signal}`, { partitions: 4 })
+        await driver.seedBulk(`long-${signal}`, { count: 150_000, partitions: 4, valueBytes: 2000 })
+        const job = join(path, 'job.yaml')
+        const spec = { servers: server.bootstrapServers, path: join(path, 'store'), include: [`long-${signal}`] }
+        await writeFile(job, jobText({ ...spec, backup: { segment_bytes: '1MiB', memory_budget: '32MiB' } }))
+        const interrupted = await run(launcher, ['backup', '--config', job], { signal, when: /offsets to copy/ })
+        assert.equal(interrupted.code, exitCode, interrupted.stderr)
+        const verified = await run(launcher, ['verify', '--path', spec.path, '--backup-id', 'b1', '--deep'])
+        assert.ok([0, 1].includes(verified.code ?? -1), 'nothing committed yet, or what is committed is whole')
+        const resumed = await run(launcher, ['backup', '--config', job, '--format', 'json'])
+        assert.equal(resumed.code, 0, resumed.stderr)
+        const listed = await run(launcher, ['list', '--path', spec.path, '--format', 'json'])
+        assert.equal(JSON.parse(listed.stdout).backups[0].records, 150_000)
+      }))
+  }
+
+  test('the packed package works under npx', () =>
+    withFolder(async path => {
+      const packed = await run('npm', ['pack', '--silent', '--pack-destination', path], { cwd: root })
+      assert.equal(packed.code, 0, packed.stderr)
+      const tarball = join(path, packed.stdout.trim().split('\n').at(-1) ?? '')
+      const prefix = { cwd: path, env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` } }
+      await writeFile(join(path, 'package.json'), '{"name":"user","private":true}')
+      const installed = await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], prefix)
+      assert.equal(installed.code, 0, installed.stderr)
+      const help = await run('npx', ['kafka-backup', '--help'], prefix)
+      assert.equal(help.code, 0, help.stderr)
+      assert.match(help.stdout, /backup.*\n[\s\S]*verify/)
+      const used = await run('npx', ['kafka-backup', 'list', '--path', store, '--format', 'json'], prefix)
+      assert.equal(JSON.parse(used.stdout).backups[0].backup_id, 'b1')
+    }))
+})
+
+interface RunOptions {
+  cwd?: string
+  env?: NodeJS.ProcessEnv
+  /** Sent once the errors' stream has matched. */
+  signal?: NodeJS.Signals
+  when?: RegExp
+}
+
+async function run(command: string, args: string[], options: RunOptions = {}) {
+  const { cwd = tmpdir(), env = process.env, signal, when } = options
+  const running = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  let sent = false
+  running.stdout.on('data', chunk => {
+    stdout += chunk
+  })
+  running.stderr.on('data', chunk => {
+    stderr += chunk
+    if (signal && when?.test(stderr) && !sent) sent = running.kill(signal)
+  })
+  const [code] = await once(running, 'close')
+  return { code: code as number | null, stdout, stderr }
+}
