@@ -1,7 +1,7 @@
-import { open } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { open } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 
 /**
  * The least that any copy over the network must do, as a process of its own: bytes of memory over a loopback socket into
@@ -30,7 +30,9 @@ async function copy(bytes: number, folder: string): Promise<void> {
   const server = fork(import.meta.filename, ['serve'])
   const [{ port }] = (await once(server, 'message')) as [{ port: number }]
   const streams = 4
-  await Promise.all(Array.from({ length: streams }, (_, i) => copyStream(port, Math.ceil(bytes / streams), `${folder}/copy-${i}`)))
+  await Promise.all(
+    Array.from({ length: streams }, (_, i) => copyStream(port, Math.ceil(bytes / streams), `${folder}/copy-${i}`)),
+  )
   server.disconnect()
 }
 

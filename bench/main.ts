@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { writeReport } from './report.ts'
 import { requireKcat, startBenchCluster } from './cluster.ts'
+import { writeReport } from './report.ts'
 import { type Row, Scenarios } from './scenarios.ts'
 
 /** `make bench`: measures against what users would pick otherwise, on one broker, in one run; fails where a limit is missed. */

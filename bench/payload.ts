@@ -30,7 +30,11 @@ function makeOrder(random: Random) {
     })),
     total: price(),
     currency: 'EUR',
-    address: { street: `${pick(words)} street ${random(300)}`, city: `${pick(people)}ville`, zip: String(10_000 + random(89_999)) },
+    address: {
+      street: `${pick(words)} street ${random(300)}`,
+      city: `${pick(people)}ville`,
+      zip: String(10_000 + random(89_999)),
+    },
     note: Array.from({ length: 8 + random(12) }, () => pick(words)).join(' '),
     trace: hex(32),
   }

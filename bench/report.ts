@@ -22,7 +22,8 @@ export async function writeReport(result: BenchResult): Promise<string> {
 
 export function formatTable({ date, command, machine, versions, rows }: BenchResult): string {
   const lines = rows.map(
-    row => `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${row.limit === undefined ? '' : `≤ ${row.limit}`} |`,
+    row =>
+      `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${row.limit === undefined ? '' : `≤ ${row.limit}`} |`,
   )
   return `Measured on ${date} with \`${command}\` on ${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB of memory;
 Node ${versions.node}, Kafka ${versions.kafka}, kcat ${versions.kcat}.

@@ -55,26 +55,50 @@ export class Scenarios {
     return [
       { name, measure: 'wall time against kcat', value: wallMs / median(kcat), unit: 'ratio', limit, detail },
       { name, measure: 'share of a bare loopback copy', value: median(bare) / wallMs, unit: 'ratio', detail },
-      { name, measure: 'time with a call to the store under way, against wall time', value: waiting, unit: 'ratio', detail },
+      {
+        name,
+        measure: 'time with a call to the store under way, against wall time',
+        value: waiting,
+        unit: 'ratio',
+        detail,
+      },
       { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: 200, detail },
     ]
   }
 
   async memoryGrowth(topic: string, larger: string): Promise<Row> {
     const peak = async (name: string) => {
-      const runs = [await this.#backUp(name, 'none'), await this.#backUp(name, 'none'), await this.#backUp(name, 'none')]
+      const runs = [
+        await this.#backUp(name, 'none'),
+        await this.#backUp(name, 'none'),
+        await this.#backUp(name, 'none'),
+      ]
       return median(runs.map(run => run.peakBytes))
     }
     const [small, large] = [await peak(topic), await peak(larger)]
     const detail = { small_mb: small / 1e6, large_mb: large / 1e6 }
-    return { name: `${larger} against ${topic}`, measure: 'peak memory of a topic four times larger', value: large / small, unit: 'ratio', limit: 1.1, detail }
+    return {
+      name: `${larger} against ${topic}`,
+      measure: 'peak memory of a topic four times larger',
+      value: large / small,
+      unit: 'ratio',
+      limit: 1.1,
+      detail,
+    }
   }
 
   async requestsPerPartition(topic: string): Promise<Row> {
     const { requests, wallMs } = await this.#backUp(topic, 'auto')
     const value = requests / SMALL_PARTITIONS
     const detail = { requests, ours_ms: wallMs }
-    return { name: `${SMALL_PARTITIONS} partitions of 10 records`, measure: 'Kafka requests in all', value, unit: 'requests/partition', limit: 3, detail }
+    return {
+      name: `${SMALL_PARTITIONS} partitions of 10 records`,
+      measure: 'Kafka requests in all',
+      value,
+      unit: 'requests/partition',
+      limit: 3,
+      detail,
+    }
   }
 
   #kcat(topic: string): Promise<Measured> {
@@ -87,7 +111,10 @@ export class Scenarios {
     await rm(store, { recursive: true, force: true })
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
     const storage = { backend: 'filesystem', path: store }
-    await writeFile(config, JSON.stringify({ mode: 'backup', backup_id: 'bench', source, storage, backup: { compression } }))
+    await writeFile(
+      config,
+      JSON.stringify({ mode: 'backup', backup_id: 'bench', source, storage, backup: { compression } }),
+    )
     const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, [cli, config])
     await rm(store, { recursive: true, force: true })
     return { wallMs, peakBytes, ...JSON.parse(stdout) }

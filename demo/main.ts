@@ -17,7 +17,9 @@ const at = ['--path', store, '--backup-id', 'shop']
 say('Starting a real Kafka on this machine (the first time, Maven downloads it) …')
 await using server = await startKafka()
 await using driver = await openDriver(server)
-say(`Kafka ${server.version} listens on ${server.bootstrapServers.join()}. Filling it with the topics of a small shop …`)
+say(
+  `Kafka ${server.version} listens on ${server.bootstrapServers.join()}. Filling it with the topics of a small shop …`,
+)
 await seedShop(driver)
 await writeFile(config, jobFile(server.bootstrapServers))
 

@@ -4,13 +4,26 @@ import type { KafkaDriver, SeedRecord } from '../test/servers/driver.ts'
 export async function seedShop(driver: KafkaDriver): Promise<void> {
   const startTimestamp = recently()
   await driver.createTopic('orders', { partitions: 4, configs: { 'retention.ms': '2419200000' } })
-  await driver.seedBulk('orders', { count: 40_000, partitions: 4, valueBytes: 300, compression: 'zstd', startTimestamp })
+  await driver.seedBulk('orders', {
+    count: 40_000,
+    partitions: 4,
+    valueBytes: 300,
+    compression: 'zstd',
+    startTimestamp,
+  })
 
   await driver.createTopic('clicks', { partitions: 2 })
   await driver.seedBulk('clicks', { count: 60_000, partitions: 2, valueBytes: 200, startTimestamp })
 
   await driver.createTopic('customers', { partitions: 2, configs: { 'cleanup.policy': 'compact' } })
-  await driver.seedBulk('customers', { count: 5_000, partitions: 2, valueBytes: 150, keySpace: 800, compression: 'lz4', startTimestamp })
+  await driver.seedBulk('customers', {
+    count: 5_000,
+    partitions: 2,
+    valueBytes: 150,
+    keySpace: 800,
+    compression: 'lz4',
+    startTimestamp,
+  })
   await driver.produce('customers', [{ partition: 0, key: Buffer.from('customer-13'), value: null }])
 
   await driver.createTopic('payments', { partitions: 1 })

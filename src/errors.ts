@@ -32,7 +32,11 @@ export const errorTable = {
     exitCode: 3,
     help: 'Run `kafka-backup verify --deep` for the whole extent; earlier generations may be intact.',
   },
-  ARCHIVE_TOO_NEW: { retryable: false, exitCode: 1, help: 'Use the version of kafka-backup that wrote it, or a newer one.' },
+  ARCHIVE_TOO_NEW: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Use the version of kafka-backup that wrote it, or a newer one.',
+  },
   WRITER_CONFLICT: {
     retryable: false,
     exitCode: 5,
@@ -42,7 +46,11 @@ export const errorTable = {
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
   KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
   KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },
-  KAFKA_NOT_READY: { retryable: true, exitCode: 1, help: 'The cluster was electing or loading; run the command again.' },
+  KAFKA_NOT_READY: {
+    retryable: true,
+    exitCode: 1,
+    help: 'The cluster was electing or loading; run the command again.',
+  },
   KAFKA_DENIED: { retryable: false, exitCode: 1, help: '`kafka-backup check` lists every permission that is missing.' },
   KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
   KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },
@@ -53,7 +61,11 @@ export const errorTable = {
     help: 'Correct `source.topics.include`, or set `backup.missing_topics: warn`.',
   },
   OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
-  SOURCE_REPLACED: { retryable: true, exitCode: 1, help: 'The topic was deleted or re-created; run the command again.' },
+  SOURCE_REPLACED: {
+    retryable: true,
+    exitCode: 1,
+    help: 'The topic was deleted or re-created; run the command again.',
+  },
   SOURCE_TRUNCATED: {
     retryable: false,
     exitCode: 1,
@@ -78,9 +90,21 @@ export const errorTable = {
 
   GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
   BACKUP_PARTIAL: { retryable: false, exitCode: 4, help: 'What is committed is kept; run the same command to go on.' },
-  INTERRUPTED: { retryable: false, exitCode: 130, help: 'What was durable is committed; run the same command to go on.' },
-  TERMINATED: { retryable: false, exitCode: 143, help: 'What was durable is committed; run the same command to go on.' },
-  INTERNAL: { retryable: false, exitCode: 1, help: 'This is a bug in kafka-backup; please report it with `-v` output.' },
+  INTERRUPTED: {
+    retryable: false,
+    exitCode: 130,
+    help: 'What was durable is committed; run the same command to go on.',
+  },
+  TERMINATED: {
+    retryable: false,
+    exitCode: 143,
+    help: 'What was durable is committed; run the same command to go on.',
+  },
+  INTERNAL: {
+    retryable: false,
+    exitCode: 1,
+    help: 'This is a bug in kafka-backup; please report it with `-v` output.',
+  },
 } as const satisfies Record<string, { retryable: boolean; exitCode: number; help: string }>
 
 export type ErrorCode = keyof typeof errorTable

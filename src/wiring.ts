@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { type CheckReport, checkBackup } from './backup/check.ts'
-import { type DryRun, dryRunBackup } from './backup/dry-run.ts'
+import type { CheckReport } from './backup/check.ts'
+import type { DryRun } from './backup/dry-run.ts'
 import type { BackupOptions } from './backup/options.ts'
-import { type BackupReport, runBackup } from './backup/run-backup.ts'
+import type { BackupReport } from './backup/run-backup.ts'
 import type { Job } from './config/load-job.ts'
-import { Cluster } from './kafka/cluster.ts'
+import { KafkaBackupError } from './errors.ts'
+import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
 import type { OnProgress } from './observe/progress.ts'
-import { checkAccess } from './storage/access.ts'
-import { parseLocation } from './storage/location.ts'
+import { checkAccess, locationExists } from './storage/access.ts'
+import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
 import { openStorage } from './storage/open-storage.ts'
 import type { Storage } from './storage/storage.ts'
@@ -27,6 +28,7 @@ export interface Hooks {
 
 const quiet: Hooks = { onProgress: () => undefined }
 
+/** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */
 export function openLocation(path: string): Storage {
   return openStorage(parseLocation(path))
 }
@@ -35,8 +37,16 @@ export function openJobStorage(job: Job): Storage {
   return openStorage(job.storage)
 }
 
+/** For reading: a location that is not there is a mistyped one, not one without backups. */
+export async function openExistingStorage(options: StorageOptions): Promise<Storage> {
+  const storage = openStorage(options)
+  if (await locationExists(options)) return storage
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${storage.location}`)
+}
+
 export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withParts(job, hooks, signal, parts => {
+  return withParts(job, hooks, signal, async parts => {
+    const { runBackup } = await import('./backup/run-backup.ts')
     const { onProgress } = hooks
     // Eight characters are enough to keep the runs of one backup apart.
     const run = randomBytes(5).toString('hex').slice(0, 8)
@@ -45,11 +55,15 @@ export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promi
 }
 
 export function dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun> {
-  return withParts(job, quiet, signal, parts => dryRunBackup(backupOptions(job), parts, signal))
+  return withParts(job, quiet, signal, async parts => {
+    const { dryRunBackup } = await import('./backup/dry-run.ts')
+    return dryRunBackup(backupOptions(job), parts, signal)
+  })
 }
 
 export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, quiet, signal, async parts => {
+    const { checkBackup } = await import('./backup/check.ts')
     const access = await checkAccess(job.storage)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     return checkBackup(backupOptions(job), { ...parts, storageChecks }, signal)
@@ -70,12 +84,17 @@ async function withParts<T>(
   const clock = systemClock
   const onRetry = (error: unknown, delayMs: number) =>
     onProgress({ type: 'retry', what: error instanceof Error ? error.message : String(error), delayMs })
-  const storage = decorateStorage(openStorage(job.storage, { clock, ...(onStorageCall && { observer: onStorageCall }) }))
+  const storage = decorateStorage(
+    openStorage(job.storage, {
+      clock,
+      onRetry: ({ error, delayMs }) => onRetry(error, delayMs),
+      ...(onStorageCall && { observer: onStorageCall }),
+    }),
+  )
   try {
-    const cluster = await Cluster.open(
-      { ...job.source, softwareVersion: version, clock, onRetry, ...(onRequest && { onRequest }) },
-      signal,
-    )
+    const { Cluster } = await import('./kafka/cluster.ts')
+    const options = { ...job.source, softwareVersion: version, clock, onRetry, ...(onRequest && { onRequest }) }
+    const cluster = await Cluster.open(options, signal)
     try {
       return await work({ cluster, storage, clock })
     } finally {

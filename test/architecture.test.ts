@@ -54,7 +54,8 @@ test('every import is allowed by the table', () => {
 test('no folders import each other in a circle', () => {
   const edges = new Map<string, Set<string>>()
   for (const { room, imports } of files) {
-    for (const { room: other } of imports) if (other !== room) edges.set(room, (edges.get(room) ?? new Set()).add(other))
+    for (const { room: other } of imports)
+      if (other !== room) edges.set(room, (edges.get(room) ?? new Set()).add(other))
   }
   const visit = (room: string, path: string[]): string | undefined => {
     if (path.includes(room)) return [...path, room].join(' -> ')
@@ -102,7 +103,9 @@ test('rooms are small: files, functions and fan-out stay within their budgets', 
 })
 
 test('only lib and batch stay free of packages where they promise it', () => {
-  const impure = files.filter(({ room, packages }) => room === 'lib' && packages.some(name => !name.startsWith('node:')))
+  const impure = files.filter(
+    ({ room, packages }) => room === 'lib' && packages.some(name => !name.startsWith('node:')),
+  )
   assert.deepEqual(
     impure.map(file => file.path),
     [],
@@ -139,9 +142,9 @@ test('docs/architecture.md shows the same import table', () => {
 
 function readSource(path: string): SourceFile {
   const text = readFileSync(path, 'utf8')
-  const specifiers = [...text.matchAll(/^(?:import|export) (type )?[^'"\n]*?(?:\{[^}]*\}[^'"\n]*?)?from '([^']+)'/gm)].map(
-    ([whole, type, name]) => ({ typeOnly: type !== undefined || onlyTypes(whole), name: name ?? '' }),
-  )
+  const specifiers = [
+    ...text.matchAll(/^(?:import|export) (type )?[^'"\n]*?(?:\{[^}]*\}[^'"\n]*?)?from '([^']+)'/gm),
+  ].map(([whole, type, name]) => ({ typeOnly: type !== undefined || onlyTypes(whole), name: name ?? '' }))
   const lazy = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map(([, name]) => ({ typeOnly: false, name: name ?? '' }))
   const all = [...specifiers, ...lazy]
   return {
@@ -160,7 +163,11 @@ function readSource(path: string): SourceFile {
 
 /** `import { type A, type B } from` loads nothing either. */
 function onlyTypes(statement: string): boolean {
-  const names = /\{([^}]*)\}/.exec(statement)?.[1]?.split(',').map(name => name.trim()) ?? []
+  const names =
+    /\{([^}]*)\}/
+      .exec(statement)?.[1]
+      ?.split(',')
+      .map(name => name.trim()) ?? []
   return names.filter(name => name !== '').length > 0 && names.every(name => name === '' || name.startsWith('type '))
 }
 
@@ -191,9 +198,14 @@ function isInputOutput(name: string): boolean {
 function longFunctions({ lines }: SourceFile): { name: string; lines: number }[] {
   const found: { name: string; lines: number }[] = []
   lines.forEach((line, start) => {
-    const match = /^( {0,2})(?:export )?(?:private |static |readonly )*(?:async )?(?:function\*? )?(#?\w+)(?:<[^>]*>)?\(.*$/.exec(line)
+    const match =
+      /^( {0,2})(?:export )?(?:private |static |readonly )*(?:async )?(?:function\*? )?(#?\w+)(?:<[^>]*>)?\(.*$/.exec(
+        line,
+      )
     if (!match || /^( {0,2})(if|for|while|switch|return|const|let)\b/.test(line) || !/[{(]$/.test(line)) return
-    const end = lines.findIndex((each, at) => at > start && each.startsWith(`${match[1]}}`) && !each.startsWith(`${match[1]} `))
+    const end = lines.findIndex(
+      (each, at) => at > start && each.startsWith(`${match[1]}}`) && !each.startsWith(`${match[1]} `),
+    )
     const length = end - start + 1
     if (end > 0 && length > MAX_FUNCTION_LINES) found.push({ name: match[2] ?? '', lines: length })
   })

@@ -1,13 +1,13 @@
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { type ErrorCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
-import { earlier, later } from './segment-writer.ts'
 import { type Totals, totalsOf } from './summary.ts'
+import { earlier, later } from './times.ts'
 
 export type BackupSummary = { backup_id: string } & (
-  | { error: string }
+  | { error: string; code: ErrorCode }
   | ({ generation: number; complete: boolean; created_at: string; cluster_id: string | null } & Totals)
 )
 
@@ -53,7 +53,7 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
-      return { backup_id, error: toKafkaBackupError(error).message }
+      return { backup_id, error: error.message, code: error.code }
     }
   })
 }

@@ -60,7 +60,7 @@ const topic = z.strictObject({
   partitions: z.array(partition),
 })
 
-const manifest = z.strictObject({
+export const manifestSchema = z.strictObject({
   format: z.literal('kafka-backup'),
   format_version: z.literal(FORMAT_VERSION),
   tool_version: z.string(),
@@ -97,7 +97,7 @@ const segment = z.strictObject({
   aborted: z.array(abortedTransaction).optional(),
 })
 
-const partitionIndex = z.strictObject({
+export const partitionIndexSchema = z.strictObject({
   format: z.literal('kafka-backup-index'),
   format_version: z.literal(FORMAT_VERSION),
   topic: z.string(),
@@ -106,21 +106,21 @@ const partitionIndex = z.strictObject({
   segments: z.array(segment),
 })
 
-export type Manifest = z.output<typeof manifest>
+export type Manifest = z.output<typeof manifestSchema>
 export type ManifestTopic = z.output<typeof topic>
 export type ManifestPartition = z.output<typeof partition>
 export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>
 export type IndexRef = z.output<typeof indexRef>
-export type PartitionIndex = z.output<typeof partitionIndex>
+export type PartitionIndex = z.output<typeof partitionIndexSchema>
 export type Segment = z.output<typeof segment>
 
 export function parseManifest(text: string, key: string): Manifest {
-  return parseAs(manifest, text, key)
+  return parseAs(manifestSchema, text, key)
 }
 
 export function parsePartitionIndex(text: string, key: string): PartitionIndex {
-  return parseAs(partitionIndex, text, key)
+  return parseAs(partitionIndexSchema, text, key)
 }
 
 function parseAs<T>(schema: z.ZodType<T>, text: string, key: string): T {

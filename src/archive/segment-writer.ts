@@ -1,8 +1,9 @@
-import { constants, zstdCompress } from 'node:zlib'
 import { promisify } from 'node:util'
+import { constants, zstdCompress } from 'node:zlib'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'
 import { type Hasher, openHasher } from './hash.ts'
 import type { AbortedTransaction, Segment } from './manifest.ts'
+import { earlier, later } from './times.ts'
 
 const compress = promisify(zstdCompress)
 const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
@@ -105,12 +106,4 @@ export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {
     lastTimestamp: later(first.lastTimestamp, second.lastTimestamp),
     aborted: [...first.aborted, ...second.aborted],
   }
-}
-
-export function earlier(a: bigint | null, b: bigint | null): bigint | null {
-  return a === null ? b : b === null || a < b ? a : b
-}
-
-export function later(a: bigint | null, b: bigint | null): bigint | null {
-  return a === null ? b : b === null || a > b ? a : b
 }

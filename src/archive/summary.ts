@@ -1,5 +1,5 @@
 import type { AbortedTransaction, Gap, ManifestPartition, Segment } from './manifest.ts'
-import { earlier, later } from './segment-writer.ts'
+import { earlier, later } from './times.ts'
 
 export function emptyPartition(partition: number, startOffset: bigint): ManifestPartition {
   return {
@@ -42,13 +42,22 @@ export function withSegment(
     segments: partition.segments + 1,
     first_timestamp: earlier(partition.first_timestamp, segment.first_timestamp),
     last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
+    // What a broker could not return once, and returned now, is lost no longer.
+    gaps: partition.gaps.filter(({ reason, from }) => reason !== 'unreadable' || from !== segment.start_offset),
     open_aborted: openAborted,
   }
 }
 
 /** The partition with records that the source lost before they could be read; reading goes on behind them. */
 export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartition {
-  return { ...partition, end_offset: gap.to ?? partition.end_offset, gaps: [...partition.gaps, gap] }
+  const isKnown = partition.gaps.some(
+    ({ from, to, reason }) => from === gap.from && to === gap.to && reason === gap.reason,
+  )
+  return {
+    ...partition,
+    end_offset: gap.to ?? partition.end_offset,
+    gaps: isKnown ? partition.gaps : [...partition.gaps, gap],
+  }
 }
 
 export interface Totals {

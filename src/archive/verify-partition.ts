@@ -25,9 +25,9 @@ function checkContinuity(partition: ManifestPartition, segments: readonly Segmen
     if (segment.end_offset <= segment.start_offset) problems.push(`${segment.key} covers no offset`)
     position = segment.end_offset
   }
-  // Behind the last segment there may be offsets without any batch: compaction and markers leave them.
-  if (afterGap(position, gapEnds) > partition.end_offset) {
-    problems.push(`its segments reach offset ${position}, beyond its end ${partition.end_offset}`)
+  const end = afterGap(position, gapEnds)
+  if (end !== partition.end_offset) {
+    problems.push(`its segments and gaps reach offset ${end}, the manifest says ${partition.end_offset}`)
   }
   return problems
 }

@@ -1,10 +1,11 @@
 import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, isControl } from '../batch/header.ts'
-import { countRecordsFrom } from '../batch/records.ts'
+import { countRecordsFrom, firstTimestamp } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Segment } from './manifest.ts'
 import { readSegment } from './segment-reader.ts'
+import { earlier, later } from './times.ts'
 
 /** Reads the whole segment and holds every batch against the index: checksum, order of offsets, counts, times. */
 export async function checkSegment(storage: Storage, segment: Segment, signal: AbortSignal): Promise<string[]> {
@@ -23,8 +24,10 @@ export async function checkSegment(storage: Storage, segment: Segment, signal: A
     }
   }
   if (position !== segment.end_offset) problems.push(`it ends at offset ${position} instead of ${segment.end_offset}`)
-  if (found.batches !== segment.batches) problems.push(`it holds ${found.batches} batches instead of ${segment.batches}`)
-  if (found.records !== segment.records) problems.push(`it holds ${found.records} records instead of ${segment.records}`)
+  if (found.batches !== segment.batches)
+    problems.push(`it holds ${found.batches} batches instead of ${segment.batches}`)
+  if (found.records !== segment.records)
+    problems.push(`it holds ${found.records} records instead of ${segment.records}`)
   if (found.firstTimestamp !== segment.first_timestamp || found.lastTimestamp !== segment.last_timestamp) {
     problems.push('its time range is not the recorded one')
   }
@@ -39,7 +42,6 @@ function countRecords(
 ): void {
   if (header.recordCount === 0) return
   found.records += countRecordsFrom(bytes, header, startOffset)
-  const { baseTimestamp: base, maxTimestamp: max } = header
-  if (found.firstTimestamp === null || base < found.firstTimestamp) found.firstTimestamp = base
-  if (found.lastTimestamp === null || max > found.lastTimestamp) found.lastTimestamp = max
+  found.firstTimestamp = earlier(found.firstTimestamp, firstTimestamp(bytes, header))
+  found.lastTimestamp = later(found.lastTimestamp, header.maxTimestamp)
 }

@@ -140,7 +140,9 @@ async function checkBytes(
 async function judgeManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<string[]> {
   const warnings: string[] = []
   if (!manifest.complete) {
-    warnings.push(`generation ${manifest.generation} is incomplete: its run was interrupted or is going on; run it again`)
+    warnings.push(
+      `generation ${manifest.generation} is incomplete: its run was interrupted or is going on; run it again`,
+    )
   }
   const newest = await storage.read(manifestKey(manifest.backup_id, manifest.generation), signal)
   const copy = await storage.read(manifestCopyKey(manifest.backup_id), signal).catch(error => {
@@ -148,7 +150,9 @@ async function judgeManifest(storage: Storage, manifest: Manifest, signal: Abort
     throw error
   })
   if (!copy?.equals(newest)) {
-    warnings.push(`${manifestCopyKey(manifest.backup_id)} is not a copy of the newest generation; the next run renews it`)
+    warnings.push(
+      `${manifestCopyKey(manifest.backup_id)} is not a copy of the newest generation; the next run renews it`,
+    )
   }
   return warnings
 }

@@ -2,9 +2,9 @@ import { latestManifest } from '../archive/catalog.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
+import { observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { planBackup } from './plan.ts'
-import { observeSource } from './observe-source.ts'
 import type { BackupParts } from './run-backup.ts'
 import { selectTopics } from './select-topics.ts'
 
@@ -30,7 +30,11 @@ export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'c
 const NEEDED: TopicOperation[] = ['Describe', 'Read', 'DescribeConfigs']
 
 /** Everything a backup would need, tried out or asked for, without writing anything. All findings at once. */
-export async function checkBackup(options: BackupOptions, parts: CheckParts, signal: AbortSignal): Promise<CheckReport> {
+export async function checkBackup(
+  options: BackupOptions,
+  parts: CheckParts,
+  signal: AbortSignal,
+): Promise<CheckReport> {
   const all = await parts.cluster.metadata({ topics: null }, signal)
   const brokers = await Promise.all(all.brokers.map(({ id }) => checkBroker(id, parts, signal)))
   const topics = await checkTopics(options, all.topics, parts, signal)
@@ -65,18 +69,20 @@ async function checkTopics(
   if (wanted.length === 0) return []
   const { topics: known } = await cluster.metadata({ topics: wanted }, signal)
   const permissions = await fetchTopicPermissions(cluster, wanted, signal)
-  return known.toSorted((a, b) => (a.name < b.name ? -1 : 1)).flatMap(({ name, errorCode }) => {
-    const subject = `topic ${name}`
-    if (errorCode === 3) {
-      const allowed = options.missingTopics === 'warn'
-      return [{ subject, action: 'exists', allowed, detail: 'no such topic (backup.missing_topics decides)' }]
-    }
-    const granted = permissions.get(name)
-    return NEEDED.map(action => {
-      const allowed = granted?.has(action) ?? false
-      return { subject, action, allowed, detail: allowed ? '' : `grant ${action} on topic ${name}` }
+  return known
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap(({ name, errorCode }) => {
+      const subject = `topic ${name}`
+      if (errorCode === 3) {
+        const allowed = options.missingTopics === 'warn'
+        return [{ subject, action: 'exists', allowed, detail: 'no such topic (backup.missing_topics decides)' }]
+      }
+      const granted = permissions.get(name)
+      return NEEDED.map(action => {
+        const allowed = granted?.has(action) ?? false
+        return { subject, action, allowed, detail: allowed ? '' : `grant ${action} on topic ${name}` }
+      })
     })
-  })
 }
 
 /** Whether a run could go on from what is stored: the same cluster, nothing truncated, the manifest readable. */

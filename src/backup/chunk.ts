@@ -1,8 +1,9 @@
-import { type ChunkFacts, earlier, later } from '../archive/segment-writer.ts'
+import type { ChunkFacts } from '../archive/segment-writer.ts'
+import { earlier, later } from '../archive/times.ts'
 import { decodeMarker } from '../batch/control.ts'
 import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, codecOf, isControl, isTransactional } from '../batch/header.ts'
-import { countRecordsFrom } from '../batch/records.ts'
+import { countRecordsFrom, firstTimestamp } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { AbortTracker } from './abort-tracker.ts'
@@ -20,7 +21,12 @@ export interface Chunk {
 }
 
 /** Whole batches from the position up to the end; undefined where there is none. A batch across the end is kept whole. */
-export function cutChunk(bytes: Buffer, range: { start: number; end: number }, position: bigint, end: bigint): Chunk | undefined {
+export function cutChunk(
+  bytes: Buffer,
+  range: { start: number; end: number },
+  position: bigint,
+  end: bigint,
+): Chunk | undefined {
   const headers = walkBatches(bytes, range.start, range.end).filter(
     header => header.lastOffset >= position && header.baseOffset < end,
   )
@@ -79,7 +85,10 @@ export function examineChunk(bytes: Buffer, chunk: Chunk, tracker: AbortTracker,
 }
 
 function badChecksum(where: string, header: BatchHeader): KafkaBackupError {
-  return new KafkaBackupError('SOURCE_CORRUPT', `${where}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`)
+  return new KafkaBackupError(
+    'SOURCE_CORRUPT',
+    `${where}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`,
+  )
 }
 
 function noteMarker(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, facts: ChunkFacts): void {
@@ -93,6 +102,6 @@ function countData(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, fa
   facts.records += count
   if (isTransactional(header.attributes) && tracker.isAborted(header.producerId)) facts.abortedRecords += count
   if (header.recordCount === 0) return
-  facts.firstTimestamp = earlier(facts.firstTimestamp, header.baseTimestamp)
+  facts.firstTimestamp = earlier(facts.firstTimestamp, firstTimestamp(bytes, header))
   facts.lastTimestamp = later(facts.lastTimestamp, header.maxTimestamp)
 }

@@ -1,5 +1,5 @@
-import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { Gap } from '../archive/manifest.ts'
+import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './options.ts'
 import type { PlannedPartition } from './plan.ts'
 import { type BackupParts, prepareBackup } from './run-backup.ts'
@@ -33,13 +33,19 @@ export async function dryRunBackup(
 ): Promise<DryRun> {
   const { observed, plan, previous } = await prepareBackup(options, parts, signal)
   const current = plan.topics.filter(topic => topic.state === 'current')
-  const sizes = await fetchPartitionSizes(parts.cluster, current.map(topic => topic.name), signal)
+  const sizes = await fetchPartitionSizes(
+    parts.cluster,
+    current.map(topic => topic.name),
+    signal,
+  )
   const known = new Set(previous?.topics.map(topic => topic.id))
   const topics = current.map(({ name, id, partitions }) => ({
     name,
     partitions: partitions.length,
     offsets: partitions.reduce((sum, one) => sum + offsetsOf(one), 0n),
-    bytes: sizes ? partitions.reduce((sum, one) => sum + estimateBytes(one, sizes.get(`${name}/${one.durable.partition}`)), 0) : null,
+    bytes: sizes
+      ? partitions.reduce((sum, one) => sum + estimateBytes(one, sizes.get(`${name}/${one.durable.partition}`)), 0)
+      : null,
     isNew: !known.has(id),
   }))
   return {

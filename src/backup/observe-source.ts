@@ -56,7 +56,8 @@ async function judgeSelection(
   if (missing.length > 0) await refuseDenied(cluster, missing, signal)
   const problems = missing.map(name => `topic ${name} does not exist`)
   if (names.length === 0) problems.push(`no topic matches source.topics.include (${topics.include.join(', ')})`)
-  if (problems.length > 0 && missingTopics === 'fail') throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '))
+  if (problems.length > 0 && missingTopics === 'fail')
+    throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '))
   const idle = idlePatterns.map(pattern => `pattern ${pattern} of source.topics.include matches no topic`)
   return [...problems, ...(names.length === 0 ? [] : idle)]
 }
@@ -66,7 +67,10 @@ async function refuseDenied(cluster: Cluster, names: readonly string[], signal: 
   const { topics } = await cluster.metadata({ topics: [...names] }, signal)
   const denied = topics.filter(topic => topic.errorCode === 29).map(topic => topic.name)
   if (denied.length === 0) return
-  throw new KafkaBackupError('KAFKA_DENIED', `not allowed to see ${denied.join(', ')}: Describe on the topic is missing`)
+  throw new KafkaBackupError(
+    'KAFKA_DENIED',
+    `not allowed to see ${denied.join(', ')}: Describe on the topic is missing`,
+  )
 }
 
 async function describeTopics(
@@ -74,8 +78,13 @@ async function describeTopics(
   topics: readonly MetadataTopic[],
   signal: AbortSignal,
 ): Promise<ObservedTopic[]> {
-  const wanted = topics.flatMap(({ name, partitions }) => partitions.map(({ partition }) => ({ topic: name, partition })))
-  const configs = await cluster.topicConfigs(topics.map(topic => topic.name), signal)
+  const wanted = topics.flatMap(({ name, partitions }) =>
+    partitions.map(({ partition }) => ({ topic: name, partition })),
+  )
+  const configs = await cluster.topicConfigs(
+    topics.map(topic => topic.name),
+    signal,
+  )
   const bounds = await fetchBounds(cluster, wanted, signal)
   return topics
     .map(topic => ({

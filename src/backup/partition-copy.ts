@@ -93,12 +93,12 @@ export class PartitionCopy {
     return stored
   }
 
-  /** Nothing is left between the position and the end: compaction or dropped markers can leave such a hole. */
+  /**
+   * No batch is left between the position and the end: compaction and dropped markers leave such holes. What is durable
+   * still ends at the last batch, so that the next run's first segment covers the hole and no offset is unaccounted for.
+   */
   skipToEnd(): void {
     this.#finishSegment()
-    this.#queue(async () => {
-      this.#durable = { ...this.#durable, end_offset: this.end }
-    })
     this.position = this.end
   }
 

@@ -59,7 +59,13 @@ function planTopic(
   const partitions = topic.partitions.map(({ partition, bounds }) => {
     const name = `${topic.name}/${partition}`
     warnOfOpenTransaction(name, bounds, warnings)
-    return planPartition(name, partition, bounds, before?.partitions.find(p => p.partition === partition), now)
+    return planPartition(
+      name,
+      partition,
+      bounds,
+      before?.partitions.find(p => p.partition === partition),
+      now,
+    )
   })
   const { name, id, internal, configs, replicationFactor } = topic
   return { name, id, state: 'current', internal, replication_factor: replicationFactor, configs, partitions }
@@ -90,7 +96,8 @@ function planPartition(
 /** A topic of an earlier run that is not, or no longer, part of this one. What is stored of it stays. */
 function keepTopic(topic: ManifestTopic, observed: ObservedSource, now: string, warnings: string[]): PlannedTopic {
   const replaced = topic.state !== 'replaced' && observed.topics.some(({ name }) => name === topic.name)
-  if (replaced) warnings.push(`topic ${topic.name} was deleted and created anew; both are kept, told apart by their ids`)
+  if (replaced)
+    warnings.push(`topic ${topic.name} was deleted and created anew; both are kept, told apart by their ids`)
   return {
     ...topic,
     state: replaced || topic.state === 'replaced' ? 'replaced' : 'absent',

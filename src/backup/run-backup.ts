@@ -1,6 +1,6 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Gap, Manifest } from '../archive/manifest.ts'
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -35,7 +35,11 @@ export interface BackupReport {
  * Copies what the source has beyond the newest committed state and commits it. When it is interrupted or fails, what is
  * durable is committed as an incomplete generation before the error is thrown; the next run goes on from there.
  */
-export async function runBackup(options: BackupOptions, parts: BackupParts, signal: AbortSignal): Promise<BackupReport> {
+export async function runBackup(
+  options: BackupOptions,
+  parts: BackupParts,
+  signal: AbortSignal,
+): Promise<BackupReport> {
   const startedAt = parts.clock.monotonic()
   const { observed, plan, previous } = await prepareBackup(options, parts, signal)
   const tally = new Tally(plan, parts.onProgress)
@@ -46,8 +50,8 @@ export async function runBackup(options: BackupOptions, parts: BackupParts, sign
   try {
     await copyAll(session, observed, options, { ...parts, onProgress: tally.onProgress }, signal)
   } catch (error) {
-    await saveWhatIsDurable(session, tally, error)
-    throw error
+    const saved = await saveWhatIsDurable(session, tally, error)
+    throw saved && !signal.aborted ? partialError(saved, error) : error
   }
   const manifest = await session.commit(true, tally.warnings)
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
@@ -91,19 +95,34 @@ async function copyAll(
 }
 
 /** Best effort, because something has gone wrong already: partitions that cannot be finished stay at their last segment. */
-async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<void> {
+async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<Manifest | undefined> {
   await Promise.all(session.copies.map(copy => copy.settle().catch(() => copy.abort())))
-  if (!session.hasFresh || (cause instanceof KafkaBackupError && cause.code === 'WRITER_CONFLICT')) return
+  if (!session.hasFresh || hasCode(cause, 'WRITER_CONFLICT')) return undefined
   try {
-    await session.commit(false, tally.warnings)
+    return await session.commit(false, tally.warnings)
   } catch (error) {
     const { message } = toKafkaBackupError(error)
     tally.onProgress({ type: 'warning', message: `what was copied since the last commit is not kept: ${message}` })
+    return undefined
   }
 }
 
+function partialError({ generation }: Manifest, cause: unknown): KafkaBackupError {
+  const { message, help } = toKafkaBackupError(cause)
+  return new KafkaBackupError(
+    'BACKUP_PARTIAL',
+    `${message}; what was copied until then is kept as generation ${generation}`,
+    {
+      cause,
+      help: `${help} Then run the same command to go on.`,
+    },
+  )
+}
+
 function gapError(gaps: BackupReport['newGaps']): KafkaBackupError {
-  const list = gaps.slice(0, 10).map(({ topic, partition, from, to }) => `${topic}/${partition} ${from} to ${to ?? 'unknown'}`)
+  const list = gaps
+    .slice(0, 10)
+    .map(({ topic, partition, from, to }) => `${topic}/${partition} ${from} to ${to ?? 'unknown'}`)
   return new KafkaBackupError('GAP_FOUND', `the source lost records before they were read: ${list.join(', ')}`)
 }
 
@@ -152,6 +171,8 @@ class Tally {
   #addGap(gap: BackupReport['newGaps'][number]): void {
     this.gaps.push(gap)
     const { topic, partition, from, to, reason } = gap
-    this.warnings.push(`${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`)
+    this.warnings.push(
+      `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`,
+    )
   }
 }

@@ -13,7 +13,10 @@ export interface Selected {
  * Pure. A topic is taken when an include pattern matches and no exclude pattern does. Internal topics belong to the
  * cluster that made them, so a wildcard passes them over; one that is named literally is taken.
  */
-export function selectTopics(selection: TopicSelection, topics: readonly { name: string; internal: boolean }[]): Selected {
+export function selectTopics(
+  selection: TopicSelection,
+  topics: readonly { name: string; internal: boolean }[],
+): Selected {
   const isExcluded = compileGlobs(selection.exclude)
   const literals = new Set(selection.include.filter(entry => !isPattern(entry)))
   const patterns = selection.include.filter(isPattern)

@@ -1,7 +1,11 @@
+import { createRequire } from 'node:module'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
-import { decompressFrameSync } from 'lz4-napi'
-import { uncompressSync } from 'snappy'
 import type { Codec } from './header.ts'
+
+/** The native codecs are loaded when a batch needs them: most runs never open one. */
+const load = createRequire(import.meta.url)
+const lz4 = (): typeof import('lz4-napi') => load('lz4-napi')
+const snappy = (): typeof import('snappy') => load('snappy')
 
 /** The plain bytes of a batch's records. Throws what the codec throws; the caller knows which batch it was. */
 export function decompress(codec: Codec, bytes: Buffer): Buffer {
@@ -13,7 +17,7 @@ export function decompress(codec: Codec, bytes: Buffer): Buffer {
     case 'snappy':
       return decompressSnappy(bytes)
     case 'lz4':
-      return decompressFrameSync(bytes)
+      return lz4().decompressFrameSync(bytes)
     case 'zstd':
       return zstdDecompressSync(bytes)
     default:
@@ -40,5 +44,5 @@ function decompressSnappy(bytes: Buffer): Buffer {
 }
 
 function snappyBlock(bytes: Buffer): Buffer {
-  return Buffer.from(uncompressSync(bytes, { asBuffer: true }))
+  return Buffer.from(snappy().uncompressSync(bytes, { asBuffer: true }))
 }

@@ -78,3 +78,8 @@ export function isTransactional(attributes: number): boolean {
 export function isControl(attributes: number): boolean {
   return (attributes & 0x20) !== 0
 }
+
+/** Compaction has put the time at which tombstones may go into the place of the base timestamp. */
+export function hasDeleteHorizon(attributes: number): boolean {
+  return (attributes & 0x40) !== 0
+}

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import { decompress } from './compression.ts'
-import { type BatchHeader, codecOf, HEADER_BYTES, isLogAppendTime } from './header.ts'
+import { type BatchHeader, codecOf, HEADER_BYTES, hasDeleteHorizon, isLogAppendTime } from './header.ts'
 import { type Cursor, readVarint, readVarlong } from './varint.ts'
 
 export interface KafkaRecord {
@@ -37,6 +37,13 @@ export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[
 export function countRecordsFrom(buffer: Buffer, header: BatchHeader, startOffset: bigint): number {
   if (header.baseOffset >= startOffset) return header.recordCount
   return decodeRecords(buffer, header).filter(record => record.offset >= startOffset).length
+}
+
+/** The first record's time, which the header holds unless a delete horizon has taken its place; null without records. */
+export function firstTimestamp(buffer: Buffer, header: BatchHeader): bigint | null {
+  if (header.recordCount === 0) return null
+  if (!hasDeleteHorizon(header.attributes)) return header.baseTimestamp
+  return decodeRecords(buffer, header)[0]?.timestamp ?? null
 }
 
 function decodeRecord(cursor: Cursor, header: BatchHeader): KafkaRecord {

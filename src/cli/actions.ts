@@ -23,8 +23,11 @@ export interface Actions {
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
 export const realActions: Actions = {
   loadJob: async (...args) => (await import('../config/load-job.ts')).loadJob(...args),
-  openLocation: async (...args) => (await import('../wiring.ts')).openLocation(...args),
-  openJobStorage: async (...args) => (await import('../wiring.ts')).openJobStorage(...args),
+  openLocation: async path => {
+    const { parseLocation } = await import('../storage/location.ts')
+    return (await import('../wiring.ts')).openExistingStorage(parseLocation(path))
+  },
+  openJobStorage: async job => (await import('../wiring.ts')).openExistingStorage(job.storage),
   runBackupJob: async (...args) => (await import('../wiring.ts')).runBackupJob(...args),
   dryRunJob: async (...args) => (await import('../wiring.ts')).dryRunJob(...args),
   checkJob: async (...args) => (await import('../wiring.ts')).checkJob(...args),

@@ -1,5 +1,4 @@
 import { backupId, config, deep, dryRun, type OptionSpec, path, set } from './option-specs.ts'
-import type { RunCommand } from './session.ts'
 
 export interface CommandSpec {
   name: string
@@ -13,7 +12,6 @@ export interface CommandSpec {
   exits?: string
   /** What an interruption leaves behind; the error table's words where it is not given. */
   onInterrupt?: string
-  load(): Promise<{ run: RunCommand }>
 }
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
@@ -42,7 +40,6 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits: '1 when something is missing',
     onInterrupt: nothingChanged,
-    load: () => import('./commands/check.ts'),
   },
   {
     name: 'backup',
@@ -60,7 +57,6 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits:
       '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`; 5 when another writer was faster; 130 or 143 when interrupted',
-    load: () => import('./commands/backup.ts'),
   },
   {
     name: 'list',
@@ -73,7 +69,6 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits: '1 also when a backup among them cannot be read',
     onInterrupt: nothingChanged,
-    load: () => import('./commands/list.ts'),
   },
   {
     name: 'describe',
@@ -89,7 +84,6 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits: '3 when the backup is damaged',
     onInterrupt: nothingChanged,
-    load: () => import('./commands/describe.ts'),
   },
   {
     name: 'verify',
@@ -103,7 +97,6 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits: '3 when something is damaged or missing',
     onInterrupt: nothingChanged,
-    load: () => import('./commands/verify.ts'),
   },
   {
     name: 'completion',
@@ -119,6 +112,5 @@ export const commandTable: readonly CommandSpec[] = [
         meaning: 'once',
       },
     ],
-    load: () => import('./commands/completion.ts'),
   },
 ]

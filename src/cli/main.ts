@@ -7,6 +7,7 @@ import type { CommandSpec } from './command-table.ts'
 import { type FailureOutput, reportFailure } from './failure.ts'
 import { reasonOf, watchInterrupts } from './interrupts.ts'
 import type { Io } from './io.ts'
+import { loadCommand } from './load-command.ts'
 import { lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { parseCommandLine } from './program.ts'
@@ -32,7 +33,7 @@ async function runCommand(command: CommandSpec, options: CommandOptions, io: Io,
   })
   const { signal } = interrupts
   try {
-    const { run } = await command.load()
+    const run = await loadCommand(command.name)
     return await run(new Session({ ...output, actions, signal }))
   } catch (error) {
     return reportFailure(toKafkaBackupError(reasonOf(error, signal)), output)

@@ -88,7 +88,7 @@ export const registrySchema = fields({
       'x-type': 'list of text',
       'x-allowed': schemaTypes.join(', '),
     })
-    .prefault(['AVRO']),
+    .prefault([...schemaTypes]),
   protobuf: fields({
     include_dependencies: flag({ description: 'Take the .proto files that a schema imports.' }).exactOptional(),
   })

@@ -59,7 +59,10 @@ export class Cluster {
     const configs = new Map<string, Record<string, string>>()
     for (let start = 0; start < topics.length; start += TOPICS_PER_REQUEST) {
       const request = { topics: topics.slice(start, start + TOPICS_PER_REQUEST) }
-      const described = await this.settling(() => this.#any(link => link.call(describeConfigs, request, signal), signal), signal)
+      const described = await this.settling(
+        () => this.#any(link => link.call(describeConfigs, request, signal), signal),
+        signal,
+      )
       for (const one of described) {
         if (one.errorCode !== 0) throw brokerError(one.errorCode, `reading the configuration of topic ${one.topic}`)
         const own = one.configs.filter(config => config.source === SOURCE_TOPIC && config.value !== null)
@@ -97,7 +100,12 @@ export class Cluster {
   #retrying<T>(policy: RetryPolicy, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock, onRetry } = this.#options
     const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
-    return retry(call, policy, { isRetryable, clock, onRetry: (error, _n, delayMs) => onRetry?.(error, delayMs) }, signal)
+    return retry(
+      call,
+      policy,
+      { isRetryable, clock, onRetry: (error, _n, delayMs) => onRetry?.(error, delayMs) },
+      signal,
+    )
   }
 
   async #askAny(request: MetadataRequest, signal: AbortSignal): Promise<MetadataResponse> {

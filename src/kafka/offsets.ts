@@ -35,7 +35,9 @@ export async function fetchBounds(
     partitions.map(partitionKey).map(key => {
       const start = at(logStart, key)
       const bounds = { logStart: start, lastStable: at(lastStable, key), highWatermark: at(highWatermark, key) }
-      return [key, { ...bounds, lastStable: bounds.lastStable < start ? start : bounds.lastStable }]
+      if (bounds.lastStable < start) bounds.lastStable = start
+      if (bounds.highWatermark < start) bounds.highWatermark = start
+      return [key, bounds]
     }),
   )
 }

@@ -2,7 +2,16 @@ import { fetchApi } from './api/fetch.ts'
 import type { Cluster } from './cluster.ts'
 
 /** Operations on a topic as `kafka-acls.sh` names them, by the bit that a broker reports them with. */
-const operationBits = { Read: 3, Write: 4, Create: 5, Delete: 6, Alter: 7, Describe: 8, DescribeConfigs: 10, AlterConfigs: 11 }
+const operationBits = {
+  Read: 3,
+  Write: 4,
+  Create: 5,
+  Delete: 6,
+  Alter: 7,
+  Describe: 8,
+  DescribeConfigs: 10,
+  AlterConfigs: 11,
+}
 export type TopicOperation = keyof typeof operationBits
 
 /** Which of the operations we may do, by topic. A topic that we may not even see has none. */

@@ -10,7 +10,11 @@ declare global {
  * fit a double. A bigint is written as plain digits; an integer too large for a double is read back as a bigint.
  */
 export function formatJson(value: unknown, indent?: number): string {
-  return JSON.stringify(value, (_key, item) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item), indent)
+  return JSON.stringify(
+    value,
+    (_key, item) => (typeof item === 'bigint' ? JSON.rawJSON(item.toString()) : item),
+    indent,
+  )
 }
 
 export function parseJson(text: string): unknown {

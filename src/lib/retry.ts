@@ -1,4 +1,4 @@
-import { systemClock, type Clock } from './clock.ts'
+import { type Clock, systemClock } from './clock.ts'
 
 export interface RetryPolicy {
   /** Tries in all, the first one included. */

@@ -34,7 +34,8 @@ export function formatBytes(bytes: number): string {
   const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
   let value = bytes
   let unit = 0
-  while (value >= 1024 && unit < units.length - 1) {
+  // Rounded first: just below a unit's end is the next unit's beginning, not `1024`.
+  while (Number(value.toFixed(unit === 0 ? 0 : 1)) >= 1023.5 && unit < units.length - 1) {
     value /= 1024
     unit++
   }

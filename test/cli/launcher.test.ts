@@ -60,7 +60,7 @@ test('the first start installs, says so on standard error only, and passes the a
   const { code, out, err } = await launch(['list', '--path', 'a b'])
   assert.equal(code, 0)
   assert.equal(out, `${root}/src/cli/bin.ts list --path a b\n`)
-  assert.match(err, /^kafka-backup: installing dependencies\nnpm says ci /)
+  assert.match(err, /^kafka-backup: installing dependencies\nnpm says install /)
 })
 
 test('later starts install nothing and say nothing', async () => {

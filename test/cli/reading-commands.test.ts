@@ -17,7 +17,10 @@ const one = [...at, '--backup-id', 'orders']
 const config = ['--config', 'job.yaml']
 
 describe('list', () => {
-  const broken = async () => [...summaries, { backup_id: 'broken', error: 'manifests/3.json is not JSON' }]
+  const broken = async () => [
+    ...summaries,
+    { backup_id: 'broken', error: 'manifests/3.json is not JSON', code: 'ARCHIVE_DAMAGED' as const },
+  ]
 
   test('has one row a backup', async () => {
     const { code, out, err } = await run(['list', ...at])
@@ -31,9 +34,9 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     )
   })
 
-  test('shows one that cannot be read, with the reason, and exits 1', async () => {
+  test('shows one that cannot be read, with the reason, and exits 3', async () => {
     const { code, out } = await run(['list', ...at], { listBackups: broken })
-    assert.equal(code, 1)
+    assert.equal(code, 3)
     assert.match(out, /^orders {2}complete .*\nbroken {2}UNREADABLE {4}- /m)
     assert.match(out, /\n\nbroken: manifests\/3\.json is not JSON\n$/)
   })

@@ -78,7 +78,7 @@ describe('a schema registry', () => {
       enabled: false,
       restore: { strategy: 'preserve' },
       backup: { subjects: ['*'] },
-      schemaTypes: ['AVRO'],
+      schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
     })
   })
 

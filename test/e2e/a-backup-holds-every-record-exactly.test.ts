@@ -149,7 +149,10 @@ describe('a backup holds every record exactly', () => {
     for (let attempt = 0; attempt < 150; attempt++) {
       const [records] = await driver.consume(topic, { isolation: 'read_committed' })
       if (records && records.length < 1000) return
-      await driver.produce(topic, [0, 1].map(partition => ({ partition, key: Buffer.from('k'), value: Buffer.from('v') })))
+      await driver.produce(
+        topic,
+        [0, 1].map(partition => ({ partition, key: Buffer.from('k'), value: Buffer.from('v') })),
+      )
       await new Promise(resolve => setTimeout(resolve, 200))
     }
     throw new Error(`${topic} was not compacted in time`)

@@ -127,7 +127,10 @@ describe('a run goes on from what is durable', () => {
       await driver.createTopic('stopped', { partitions: 2 })
       await driver.seedBulk('stopped', { count: 60_000, partitions: 2, valueBytes: 1000 })
       const stop = new AbortController()
-      const small = { ...spec('stopped', path), backup: { compression: 'none', segment_bytes: '1MiB', memory_budget: '32MiB' } }
+      const small = {
+        ...spec('stopped', path),
+        backup: { compression: 'none', segment_bytes: '1MiB', memory_budget: '32MiB' },
+      }
       const onProgress = (event: { type: string }) => event.type === 'copied' && stop.abort(new Error('Ctrl-C'))
       await assert.rejects(backUp(small, { onProgress }, stop.signal), /Ctrl-C/)
       const partial = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)

@@ -115,7 +115,10 @@ describe('the command line', () => {
       const packed = await run('npm', ['pack', '--silent', '--pack-destination', path], { cwd: root })
       assert.equal(packed.code, 0, packed.stderr)
       const tarball = join(path, packed.stdout.trim().split('\n').at(-1) ?? '')
-      const prefix = { cwd: path, env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` } }
+      const prefix = {
+        cwd: path,
+        env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+      }
       await writeFile(join(path, 'package.json'), '{"name":"user","private":true}')
       const installed = await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], prefix)
       assert.equal(installed.code, 0, installed.stderr)

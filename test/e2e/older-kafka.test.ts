@@ -5,7 +5,7 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { openDriver, type SeedRecord } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
-import { oldestKafkaVersion, olderKafkaVersion } from '../servers/kafka-dist.ts'
+import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
 import { backUp, withFolder } from './backup-job.ts'
 
 const never = new AbortController().signal
@@ -41,7 +41,12 @@ describe('a backup of an older Kafka is exact', () => {
         )
         const expected = await driver.consume('old', { isolation: 'read_committed' })
         assertSameRecords(expected, await readArchivedTopic(path, 'b1', 'old'))
-        const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+        const verified = await verifyBackup(
+          openLocation(path),
+          'b1',
+          { deep: true, onProgress: () => undefined },
+          never,
+        )
         assert.deepEqual(verified.problems, [])
       }))
   }

@@ -40,14 +40,23 @@ describe('what is selected, and what is refused before anything is written', () 
     await server?.stop()
   })
 
-  const job = (path: string, include: string[], more = {}) => ({ servers: server.bootstrapServers, path, include, ...more })
-  const names = (report: { manifest: { topics: { name: string }[] } }) => report.manifest.topics.map(topic => topic.name)
+  const job = (path: string, include: string[], more = {}) => ({
+    servers: server.bootstrapServers,
+    path,
+    include,
+    ...more,
+  })
+  const names = (report: { manifest: { topics: { name: string }[] } }) =>
+    report.manifest.topics.map(topic => topic.name)
 
   test('patterns take what they match less what is excluded, and never internal topics', () =>
     withFolder(async path => {
       const report = await backUp(job(path, ['ord*', '?licks', '__*'], { exclude: ['*-retry'] }))
       assert.deepEqual(names(report), ['clicks', 'orders'])
-      assert.ok(report.warnings.some(line => line.includes('__*')), 'a pattern without a match is said')
+      assert.ok(
+        report.warnings.some(line => line.includes('__*')),
+        'a pattern without a match is said',
+      )
     }))
 
   test('an internal topic is taken when it is named', () =>
@@ -82,7 +91,10 @@ describe('what is selected, and what is refused before anything is written', () 
   test('a topic without permission fails by the name of the topic, and nothing is written', () =>
     withFolder(async path => {
       await assert.rejects(backUp(job(path, ['guarded'])), { code: 'KAFKA_DENIED', message: /guarded/ })
-      await assert.rejects(backUp(job(path, ['hidden'])), { code: 'KAFKA_DENIED', message: /not allowed to see hidden/ })
+      await assert.rejects(backUp(job(path, ['hidden'])), {
+        code: 'KAFKA_DENIED',
+        message: /not allowed to see hidden/,
+      })
       assert.deepEqual(await readdir(path), [])
     }))
 
@@ -90,7 +102,9 @@ describe('what is selected, and what is refused before anything is written', () 
     withFolder(async path => {
       const report = await checkJob(makeJob(job(path, ['orders', 'guarded', 'hidden', 'nope'])), never)
       assert.equal(report.ok, false)
-      const missing = report.checks.filter(check => !check.allowed).map(({ subject, action }) => `${subject}: ${action}`)
+      const missing = report.checks
+        .filter(check => !check.allowed)
+        .map(({ subject, action }) => `${subject}: ${action}`)
       assert.deepEqual(missing.sort(), [
         'topic guarded: DescribeConfigs',
         'topic guarded: Read',

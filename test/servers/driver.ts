@@ -112,7 +112,7 @@ export interface KafkaDriver {
 export async function openDriver(target: DriverTarget, config: Record<string, string> = {}): Promise<KafkaDriver> {
   const { jar, key } = await driverJar(target.libs, target.version)
   const classPath = ['-cp', `${join(target.libs, '*')}:${jar}`]
-  const archive = await classArchiveFlags(key, async flags => {
+  const archive = await classArchiveFlags(key, target.version, async flags => {
     await using server = await startKafka({ version: target.version })
     await using driver = await startDriver(server, {}, [...flags, ...classPath])
     await exercise(driver)

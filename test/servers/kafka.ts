@@ -52,15 +52,14 @@ const startTimeoutMs = 60_000
 /** Starts a Kafka cluster on free ports of 127.0.0.1 and returns when all its brokers take clients. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const version = options.version ?? defaultKafkaVersion
-  const archive = await classArchiveFlags(`kafka-${version}`, async flags => {
-    await using server = await startCluster({ version }, flags)
+  const archive = await classArchiveFlags(`kafka-${version}`, version, async flags => {
+    await using server = await startCluster(version, {}, flags)
     await server.stopBroker(0)
   })
-  return startCluster(options, archive)
+  return startCluster(version, options, archive)
 }
 
-async function startCluster(options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
-  const version = options.version ?? defaultKafkaVersion
+async function startCluster(version: string, options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
   const libs = await kafkaLibs(version)
   const folder = await makeGuardedFolder('kafka')
   const plans = await planBrokers(folder.path, options.brokers ?? 1)
@@ -87,13 +86,10 @@ async function startCluster(options: KafkaOptions, jvmFlags: readonly string[]):
     throw error
   }
   return {
-    bootstrapServers: plans.map(({ clientPort }) => `127.0.0.1:${clientPort}`),
-    secureBootstrapServers: options.secureListener ? plans.map(({ securePort }) => `127.0.0.1:${securePort}`) : [],
+    ...describePlans(plans, options),
     version,
     clusterId,
     libs,
-    dataDirs: plans.map(({ dataDir }) => dataDir),
-    logFiles: plans.map(logFile),
     brokerPid: index => (processes[index]?.hasExited() === false ? processes[index].pid : undefined),
     killBroker: index => end(index, 'SIGKILL'),
     stopBroker: index => end(index, 'SIGTERM'),
@@ -105,6 +101,15 @@ async function startCluster(options: KafkaOptions, jvmFlags: readonly string[]):
     },
     stop,
     [Symbol.asyncDispose]: stop,
+  }
+}
+
+function describePlans(plans: readonly BrokerPlan[], options: KafkaOptions) {
+  return {
+    bootstrapServers: plans.map(({ clientPort }) => `127.0.0.1:${clientPort}`),
+    secureBootstrapServers: options.secureListener ? plans.map(({ securePort }) => `127.0.0.1:${securePort}`) : [],
+    dataDirs: plans.map(({ dataDir }) => dataDir),
+    logFiles: plans.map(logFile),
   }
 }
 

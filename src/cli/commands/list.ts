@@ -1,4 +1,5 @@
 import type { BackupSummary } from '../../archive/describe.ts'
+import { errorTable } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
@@ -15,7 +16,8 @@ export async function run(session: Session): Promise<number> {
       () => formatBackups(backups, storage.location, session.look),
       () => ({ location: storage.location, backups }),
     )
-    return backups.some(backup => 'error' in backup) ? 1 : 0
+    // Damage outranks what may pass, such as a folder that cannot be read now.
+    return Math.max(0, ...backups.map(backup => ('error' in backup ? errorTable[backup.code].exitCode : 0)))
   })
 }
 

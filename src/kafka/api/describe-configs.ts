@@ -25,7 +25,13 @@ export const describeConfigs: Api<{ topics: string[] }, DescribedTopicConfigs[]>
   version: 4,
   encode: (writer, request) =>
     writer
-      .array(request.topics, name => writer.int8(RESOURCE_TOPIC).string(name).array(null, () => undefined).noTags())
+      .array(request.topics, name =>
+        writer
+          .int8(RESOURCE_TOPIC)
+          .string(name)
+          .array(null, () => undefined)
+          .noTags(),
+      )
       .boolean(false)
       .boolean(false)
       .noTags(),

@@ -7,7 +7,11 @@ export function classifySocketError(error: NodeJS.ErrnoException, endpoint: Endp
   const options = { cause: error }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new KafkaBackupError('KAFKA_UNREACHABLE', `${name} refused the connection: no broker listens there`, options)
+      return new KafkaBackupError(
+        'KAFKA_UNREACHABLE',
+        `${name} refused the connection: no broker listens there`,
+        options,
+      )
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return new KafkaBackupError('KAFKA_UNREACHABLE', `the host name of ${name} cannot be resolved`, options)

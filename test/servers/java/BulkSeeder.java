@@ -9,8 +9,8 @@ import org.apache.kafka.clients.producer.ProducerRecord;
 /** Many records from a seed: the same request gives the same records. Values look and compress like JSON events. */
 final class BulkSeeder {
     private static final String[] WORDS = ("order payment invoice customer shipped pending refund basket checkout "
-            + "login session mobile desktop berlin madrid toronto nairobi osaka premium standard express fragile returned "
-            + "confirmed rejected timeout retry gateway voucher discount quantity warehouse").split(" ");
+            + "login session mobile desktop berlin madrid toronto nairobi osaka premium standard express fragile "
+            + "returned confirmed rejected timeout retry gateway voucher discount quantity warehouse").split(" ");
 
     private final String topic;
     private final long count;

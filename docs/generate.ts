@@ -1,0 +1,18 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { writeConfigDocs } from './generate-config.ts'
+
+/** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
+await writeConfigDocs()
+await fill('cli.md', 'cli', cliReference())
+await fill('errors.md', 'errors', errorReference())
+
+async function fill(page: string, name: string, text: string): Promise<void> {
+  const path = join(import.meta.dirname, page)
+  const markers = new RegExp(`(<!-- ${name}:start -->\n)[\\s\\S]*?(\n<!-- ${name}:end -->)`)
+  await writeFile(
+    path,
+    (await readFile(path, 'utf8')).replace(markers, (_, start, end) => `${start}${text.trim()}${end}`),
+  )
+}

@@ -1,0 +1,17 @@
+import type { RunCommand } from './session.ts'
+
+/** What each command runs, loaded when it is its turn. Kept apart from the table, which some of the commands read. */
+const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
+  check: () => import('./commands/check.ts'),
+  backup: () => import('./commands/backup.ts'),
+  list: () => import('./commands/list.ts'),
+  describe: () => import('./commands/describe.ts'),
+  verify: () => import('./commands/verify.ts'),
+  completion: () => import('./commands/completion.ts'),
+}
+
+export async function loadCommand(name: string): Promise<RunCommand> {
+  const load = loaders[name]
+  if (!load) throw new Error(`the command ${name} is in the table but has no code`)
+  return (await load()).run
+}

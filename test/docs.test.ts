@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { formatTable } from '../bench/report.ts'
+import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
+import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { configTable } from '../src/config/config-table.ts'
+import { jobJsonSchema } from '../src/config/job-json-schema.ts'
+import { parseJob } from '../src/config/load-job.ts'
+import { marked, tableRows } from './markdown.ts'
+
+const root = resolve(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownBelow('docs')]
+
+test('docs/configuration.md has the table of the schema', () => {
+  assert.equal(marked(read('docs/configuration.md'), 'config-table'), configTable().trim())
+})
+
+test('docs/job.schema.json is the schema of the validator', () => {
+  assert.deepEqual(JSON.parse(read('docs/job.schema.json')), JSON.parse(JSON.stringify(jobJsonSchema())))
+})
+
+test('docs/cli.md has the commands and options of the program', () => {
+  assert.equal(marked(read('docs/cli.md'), 'cli'), cliReference().trim())
+})
+
+test('docs/errors.md has the table of errors', () => {
+  assert.equal(marked(read('docs/errors.md'), 'errors'), errorReference().trim())
+})
+
+test('docs/benchmarks.md has the figures of bench/results.json', () => {
+  const result = JSON.parse(read('bench/results.json'))
+  assert.equal(marked(read('docs/benchmarks.md'), 'bench'), formatTable(result).trim())
+  for (const { name, measure, value, limit } of result.rows) {
+    assert.ok(limit === undefined || value <= limit, `${name}: ${measure} is ${value}, at most ${limit}`)
+  }
+})
+
+for (const [name, schema, marker] of [
+  ['manifest', manifestSchema, 'manifest-fields'],
+  ['index', partitionIndexSchema, 'index-fields'],
+] as const) {
+  test(`docs/format.md names every field of the ${name}`, () => {
+    const documented = tableRows(read('docs/format.md'), marker).map(([field]) => field)
+    assert.deepEqual(documented.sort(), fieldsOf(schema).sort())
+  })
+}
+
+test('every job file shown in the docs is valid', () => {
+  const jobs = pages.flatMap(page =>
+    [...read(page).matchAll(/```yaml\n([\s\S]*?)```/g)]
+      .map(([, text]) => ({ page, text: text ?? '' }))
+      .filter(({ text }) => /^mode: /m.test(text)),
+  )
+  assert.ok(jobs.length > 0)
+  for (const { page, text } of jobs) {
+    const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name ?? '', 'value']))
+    assert.doesNotThrow(() => parseJob(text, { source: page, env }), page)
+  }
+})
+
+test('links between pages lead somewhere', () => {
+  const dead = pages.flatMap(page =>
+    [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#]+)(?:#[^)]*)?\)/g)]
+      .map(([, target]) => resolve(root, dirname(page), target ?? ''))
+      .filter(target => !existsSync(target))
+      .map(target => `${page} -> ${relative(root, target)}`),
+  )
+  assert.deepEqual(dead, [])
+})
+
+test('files named in the docs exist', () => {
+  const dead = pages.flatMap(page =>
+    [...read(page).matchAll(/`((?:src|test|bench|demo|docs)\/[\w./-]+\.(?:ts|md|json))`/g)]
+      .map(([, path]) => path ?? '')
+      .filter(path => !existsSync(join(root, path)))
+      .map(path => `${page} names ${path}`),
+  )
+  assert.deepEqual(dead, [])
+})
+
+function markdownBelow(folder: string): string[] {
+  return readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.md'))
+    .map(name => join(folder, name))
+}
+
+/** The paths of all fields, as `topics[].partitions[].start_offset`. */
+function fieldsOf(schema: unknown, path = ''): string[] {
+  const { def } = (schema as { _zod: { def: Definition } })._zod as { def: Definition }
+  switch (def.type) {
+    case 'object':
+      return Object.entries(def.shape ?? {}).flatMap(([name, inner]) => {
+        const field = path === '' ? name : `${path}.${name}`
+        return [field, ...fieldsOf(inner, field)]
+      })
+    case 'array':
+      return fieldsOf(def.element, `${path}[]`)
+    case 'nullable':
+    case 'optional':
+      return fieldsOf(def.innerType, path)
+    default:
+      return []
+  }
+}
+
+interface Definition {
+  type: string
+  shape?: Record<string, unknown>
+  element?: unknown
+  innerType?: unknown
+}

@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatJson, parseJson } from '../../src/lib/json.ts'
+
+const beyond = [2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n), 2n ** 63n - 1n, -(2n ** 63n), 10n ** 30n]
+
+test('whole numbers beyond the reach of a double survive, in every place and with either sign', () => {
+  for (const value of beyond) {
+    const nested = { a: [value, { b: value }] }
+    assert.deepEqual(parseJson(formatJson(nested)), nested)
+    assert.equal(formatJson(value), value.toString())
+  }
+})
+
+test('small whole numbers come back as numbers, whatever they were written from', () => {
+  assert.deepEqual(parseJson(formatJson({ a: 5n, b: 5, c: -1n, d: 2n ** 53n - 1n })), {
+    a: 5,
+    b: 5,
+    c: -1,
+    d: Number.MAX_SAFE_INTEGER,
+  })
+})
+
+test('what is no whole number stays what it was', () => {
+  const text = '[0.1,1e20,1.5e300,-0.25,"9007199254740993",null,true]'
+  assert.deepEqual(parseJson(text), [0.1, 1e20, 1.5e300, -0.25, '9007199254740993', null, true])
+})
+
+test('the text can be indented, and has digits without quotes', () => {
+  assert.equal(formatJson({ offset: 9_007_199_254_740_993n }, 1), '{\n "offset": 9007199254740993\n}')
+})
+
+test('what is no JSON throws', () => {
+  for (const text of ['', '{', '[1,]', '01', 'NaN']) assert.throws(() => parseJson(text), SyntaxError)
+})
