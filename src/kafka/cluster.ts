@@ -5,8 +5,7 @@ import { describeConfigs, SOURCE_TOPIC } from './api/describe-configs.ts'
 import { type MetadataRequest, type MetadataResponse, metadata } from './api/metadata.ts'
 import { brokerError } from './broker-errors.ts'
 import { BrokerLink } from './broker-link.ts'
-import { parseEndpoint } from './endpoint.ts'
-import type { Endpoint } from './wire/connection.ts'
+import { type Endpoint, parseEndpoint } from './wire/endpoint.ts'
 
 export interface ClusterOptions {
   /** `host:port` each; any of them will do. */

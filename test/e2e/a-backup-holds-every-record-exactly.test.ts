@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openBackup, openLocation, verifyBackup } from '../../src/index.ts'
 import { readArchivedTopic, segmentsOf } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import { type KafkaDriver, openDriver, type SeedRecord } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import type { SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const codecs = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
@@ -40,23 +40,13 @@ const zoo: SeedRecord[] = [0, 1].flatMap(partition => [
 ])
 
 describe('a backup holds every record exactly', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
-
-  before(async () => {
-    server = await startKafka()
-    driver = await openDriver(server)
-  })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
-  })
+  const kafka = useKafka()
 
   /** Backs the topic up, compares the archive with a consumer of the source and verifies every byte of it. */
   async function assertExact(topic: string, options: { backup?: Record<string, unknown> } = {}) {
     await withFolder(async path => {
-      const report = await backUp({ servers: server.bootstrapServers, path, include: [topic], ...options })
-      const expected = await driver.consume(topic, { isolation: 'read_committed' })
+      const report = await backUp({ servers: kafka.server.bootstrapServers, path, include: [topic], ...options })
+      const expected = await kafka.driver.consume(topic, { isolation: 'read_committed' })
       assertSameRecords(expected, await readArchivedTopic(path, 'b1', topic))
       const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
       assert.deepEqual(verified.problems, [])
@@ -68,62 +58,65 @@ describe('a backup holds every record exactly', () => {
   for (const codec of codecs) {
     test(`with ${codec} batches, odd records and batches of one`, async () => {
       const topic = `zoo-${codec}`
-      await driver.createTopic(topic, { partitions: 3, configs: anyTime })
-      await driver.produce(topic, zoo, { compression: codec })
-      await driver.produce(topic, zoo, { compression: codec, flushEvery: 1 })
+      await kafka.driver.createTopic(topic, { partitions: 3, configs: anyTime })
+      await kafka.driver.produce(topic, zoo, { compression: codec })
+      await kafka.driver.produce(topic, zoo, { compression: codec, flushEvery: 1 })
       await assertExact(topic)
     })
   }
 
   test('with producers of different compression on one topic', async () => {
-    await driver.createTopic('mixed', { partitions: 2, configs: anyTime })
-    for (const compression of [...codecs, ...codecs]) await driver.produce('mixed', zoo, { compression })
+    await kafka.driver.createTopic('mixed', { partitions: 2, configs: anyTime })
+    for (const compression of [...codecs, ...codecs]) await kafka.driver.produce('mixed', zoo, { compression })
     for (const compression of ['auto', 'none', 'zstd']) await assertExact('mixed', { backup: { compression } })
   })
 
   test('with timestamps that the broker sets', async () => {
-    await driver.createTopic('append-time', { partitions: 2, configs: { 'message.timestamp.type': 'LogAppendTime' } })
-    await driver.produce('append-time', zoo, { compression: 'lz4' })
+    await kafka.driver.createTopic('append-time', {
+      partitions: 2,
+      configs: { 'message.timestamp.type': 'LogAppendTime' },
+    })
+    await kafka.driver.produce('append-time', zoo, { compression: 'lz4' })
     await assertExact('append-time')
   })
 
   test('with records of 20 MiB between small ones', async () => {
-    await driver.createTopic('huge', { partitions: 2, configs: { 'max.message.bytes': String(30 << 20) } })
+    await kafka.driver.createTopic('huge', { partitions: 2, configs: { 'max.message.bytes': String(30 << 20) } })
     const config = { 'max.request.size': String(30 << 20), 'buffer.memory': String(64 << 20) }
     const big: SeedRecord[] = [0, 1].flatMap(partition => [
       { partition, key: Buffer.from('small'), value: Buffer.from('before') },
       { partition, key: Buffer.from('big'), value: Buffer.alloc(20 << 20, `big ${partition} `) },
       { partition, key: Buffer.from('small'), value: Buffer.from('after') },
     ])
-    await driver.produce('huge', [...big, ...big], { config, flushEvery: 1 })
+    await kafka.driver.produce('huge', [...big, ...big], { config, flushEvery: 1 })
     await assertExact('huge')
   })
 
   test('with committed, aborted and interleaved transactions, up to the first open one', async () => {
-    await driver.createTopic('tx', { partitions: 2 })
+    await kafka.driver.createTopic('tx', { partitions: 2 })
     const some = (tag: string): SeedRecord[] =>
       [0, 1, 0, 1].map((partition, i) => ({ partition, key: Buffer.from(tag), value: Buffer.from(`${tag} ${i}`) }))
-    await driver.produce('tx', some('plain'))
-    await driver.transaction('tx', some('kept'), { transactionalId: 'a', outcome: 'commit', flushEvery: 1 })
-    await driver.transaction('tx', some('dropped'), { transactionalId: 'b', outcome: 'abort', flushEvery: 1 })
-    await driver.transaction('tx', some('long abort'), { transactionalId: 'c', outcome: 'open' })
-    await driver.transaction('tx', some('short kept'), { transactionalId: 'a', outcome: 'commit' })
-    await driver.finishTransaction('c', 'abort')
-    await driver.transaction('tx', some('decided late'), { transactionalId: 'd', outcome: 'open' })
-    await driver.transaction('tx', some('hangs'), { transactionalId: 'e', outcome: 'open' })
-    await driver.produce('tx', some('behind'))
-    await driver.finishTransaction('d', 'abort')
+    await kafka.driver.produce('tx', some('plain'))
+    await kafka.driver.transaction('tx', some('kept'), { transactionalId: 'a', outcome: 'commit', flushEvery: 1 })
+    await kafka.driver.transaction('tx', some('dropped'), { transactionalId: 'b', outcome: 'abort', flushEvery: 1 })
+    await kafka.driver.transaction('tx', some('long abort'), { transactionalId: 'c', outcome: 'open' })
+    await kafka.driver.transaction('tx', some('short kept'), { transactionalId: 'a', outcome: 'commit' })
+    await kafka.driver.finishTransaction('c', 'abort')
+    await kafka.driver.transaction('tx', some('decided late'), { transactionalId: 'd', outcome: 'open' })
+    await kafka.driver.transaction('tx', some('hangs'), { transactionalId: 'e', outcome: 'open' })
+    await kafka.driver.produce('tx', some('behind'))
+    await kafka.driver.finishTransaction('d', 'abort')
     await assertExact('tx')
     await withFolder(async path => {
-      const spec = { servers: server.bootstrapServers, path, include: ['tx'] }
+      const spec = { servers: kafka.server.bootstrapServers, path, include: ['tx'] }
       const { warnings, manifest } = await backUp(spec)
       assert.ok(warnings.some(line => /tx\/0: an open transaction keeps the newest \d+ offsets/.test(line)))
       const [first] = manifest.topics[0]?.partitions ?? []
       assert.ok(first && first.high_watermark > first.last_stable_offset)
       assert.equal(first.open_aborted.length, 1, 'the transaction decided behind the end is known to be aborted')
-      await driver.finishTransaction('e', 'commit')
+      await kafka.driver.finishTransaction('e', 'commit')
       await backUp(spec)
-      const expected = await driver.consume('tx', { isolation: 'read_committed' })
+      const expected = await kafka.driver.consume('tx', { isolation: 'read_committed' })
       assertSameRecords(expected, await readArchivedTopic(path, 'b1', 'tx'))
     })
   })
@@ -136,20 +129,20 @@ describe('a backup holds every record exactly', () => {
       'min.compaction.lag.ms': '0',
       'delete.retention.ms': '100',
     }
-    await driver.createTopic('compacted', { partitions: 2, configs })
+    await kafka.driver.createTopic('compacted', { partitions: 2, configs })
     const burst = { count: 4000, partitions: 2, valueBytes: 100, keySpace: 7, batchSize: 1000 }
-    for (let round = 0; round < 4; round++) await driver.seedBulk('compacted', burst)
+    for (let round = 0; round < 4; round++) await kafka.driver.seedBulk('compacted', burst)
     await waitForHoles('compacted')
     // A consumer is slower than a backup; between the two the cleaner may run, so its work must be over.
-    await driver.alterTopicConfig('compacted', { 'min.compaction.lag.ms': '86400000' })
+    await kafka.driver.alterTopicConfig('compacted', { 'min.compaction.lag.ms': '86400000' })
     await assertExact('compacted')
   })
 
   async function waitForHoles(topic: string): Promise<void> {
     for (let attempt = 0; attempt < 150; attempt++) {
-      const [records] = await driver.consume(topic, { isolation: 'read_committed' })
+      const [records] = await kafka.driver.consume(topic, { isolation: 'read_committed' })
       if (records && records.length < 1000) return
-      await driver.produce(
+      await kafka.driver.produce(
         topic,
         [0, 1].map(partition => ({ partition, key: Buffer.from('k'), value: Buffer.from('v') })),
       )
@@ -159,13 +152,13 @@ describe('a backup holds every record exactly', () => {
   }
 
   test('after DeleteRecords cut the log inside a batch', async () => {
-    await driver.createTopic('cut', { partitions: 1 })
+    await kafka.driver.createTopic('cut', { partitions: 1 })
     const batch = Array.from({ length: 100 }, (_, i) => ({ partition: 0, key: null, value: Buffer.from(`value ${i}`) }))
-    await driver.produce('cut', batch, { compression: 'gzip', lingerMs: 500, batchSize: 1 << 20 })
-    await driver.deleteRecords('cut', 0, 42n)
+    await kafka.driver.produce('cut', batch, { compression: 'gzip', lingerMs: 500, batchSize: 1 << 20 })
+    await kafka.driver.deleteRecords('cut', 0, 42n)
     await assertExact('cut')
     await withFolder(async path => {
-      const { manifest } = await backUp({ servers: server.bootstrapServers, path, include: ['cut'] })
+      const { manifest } = await backUp({ servers: kafka.server.bootstrapServers, path, include: ['cut'] })
       const [partition] = manifest.topics[0]?.partitions ?? []
       assert.ok(partition)
       assert.deepEqual([partition.start_offset, partition.records], [42n, 58])
@@ -176,14 +169,14 @@ describe('a backup holds every record exactly', () => {
 
   test('with empty partitions and an empty topic, which keep their place and settings', async () => {
     const configs = { 'retention.ms': '123456789', 'cleanup.policy': 'compact,delete' }
-    await driver.createTopic('empty', { partitions: 5, configs })
+    await kafka.driver.createTopic('empty', { partitions: 5, configs })
     await assertExact('empty')
     await withFolder(async path => {
-      await backUp({ servers: server.bootstrapServers, path, include: ['empty'] })
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: ['empty'] })
       const [topic] = (await openBackup(openLocation(path), 'b1', never)).topics
       assert.equal(topic?.partitions.length, 5)
       assert.deepEqual(topic?.configs, configs)
-      assert.equal(topic?.id, idOf((await driver.describeTopic('empty')).topicId))
+      assert.equal(topic?.id, idOf((await kafka.driver.describeTopic('empty')).topicId))
     })
   })
 })

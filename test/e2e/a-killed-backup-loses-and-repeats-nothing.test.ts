@@ -3,38 +3,27 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
 import { openLocation, verifyBackup } from '../../src/index.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords, hashChain } from '../oracle/records.ts'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { backUp, type JobSpec, jobText, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const child = join(import.meta.dirname, 'killed-backup-child.ts')
 const cli = join(import.meta.dirname, '../../bin/kafka-backup.js')
 
 describe('a killed backup loses nothing and repeats nothing', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
-
-  before(async () => {
-    server = await startKafka()
-    driver = await openDriver(server)
-  })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
-  })
+  const kafka = useKafka()
 
   test('at every call to the store, before it and after it', () =>
     withFolder(async folder => {
-      await driver.createTopic('calls', { partitions: 2 })
-      const seed = () => driver.seedBulk('calls', { count: 6000, partitions: 2, valueBytes: 500 })
+      await kafka.driver.createTopic('calls', { partitions: 2 })
+      const seed = () => kafka.driver.seedBulk('calls', { count: 6000, partitions: 2, valueBytes: 500 })
       const spec = (path: string): JobSpec => ({
-        servers: server.bootstrapServers,
+        servers: kafka.server.bootstrapServers,
         path,
         include: ['calls'],
         backup: { segment_bytes: '1MiB', compression: 'none' },
@@ -43,7 +32,7 @@ describe('a killed backup loses nothing and repeats nothing', () => {
       await seed()
       await backUp(spec(base))
       await seed()
-      const expected = await driver.consume('calls', { isolation: 'read_committed' })
+      const expected = await kafka.driver.consume('calls', { isolation: 'read_committed' })
       const start = async (name: string) => {
         await cp(base, join(folder, name), { recursive: true })
         return spec(join(folder, name))
@@ -66,12 +55,12 @@ describe('a killed backup loses nothing and repeats nothing', () => {
 
   test('at random moments after it began to copy, one kill after the other on the same backup', () =>
     withFolder(async folder => {
-      await driver.createTopic('moments', { partitions: 4 })
-      await driver.seedBulk('moments', { count: 200_000, partitions: 4, valueBytes: 1000 })
+      await kafka.driver.createTopic('moments', { partitions: 4 })
+      await kafka.driver.seedBulk('moments', { count: 200_000, partitions: 4, valueBytes: 1000 })
       const path = join(folder, 'store')
       const config = join(folder, 'job.yaml')
       const backup = { segment_bytes: '1MiB', commit_interval: '1s', compression: 'none', memory_budget: '32MiB' }
-      const spec = { servers: server.bootstrapServers, path, include: ['moments'], backup }
+      const spec = { servers: kafka.server.bootstrapServers, path, include: ['moments'], backup }
       await mkdir(path)
       await writeFile(config, jobText(spec))
       const kills = []
@@ -83,7 +72,7 @@ describe('a killed backup loses nothing and repeats nothing', () => {
       }
       await backUp(spec)
       await assertReadable(path)
-      const digests = await driver.digest('moments', { isolation: 'read_committed' })
+      const digests = await kafka.driver.digest('moments', { isolation: 'read_committed' })
       const archived = await readArchivedTopic(path, 'b1', 'moments')
       assert.deepEqual(
         archived.map(hashChain),

@@ -1,32 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { openLocation, verifyBackup } from '../../src/index.ts'
 import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { openDriver } from '../servers/driver.ts'
+import { startKafka } from '../servers/kafka.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
 describe('a run goes on from what is durable', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
+  const kafka = useKafka()
 
-  before(async () => {
-    server = await startKafka()
-    driver = await openDriver(server)
-  })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
-  })
-
-  const seed = (topic: string, count = 3000) => driver.seedBulk(topic, { count, partitions: 2, valueBytes: 200 })
-  const spec = (topic: string, path: string) => ({ servers: server.bootstrapServers, path, include: [topic] })
+  const seed = (topic: string, count = 3000) => kafka.driver.seedBulk(topic, { count, partitions: 2, valueBytes: 200 })
+  const spec = (topic: string, path: string) => ({ servers: kafka.server.bootstrapServers, path, include: [topic] })
 
   async function assertWhole(topic: string, path: string): Promise<void> {
-    const expected = await driver.consume(topic, { isolation: 'read_committed' })
+    const expected = await kafka.driver.consume(topic, { isolation: 'read_committed' })
     assertSameRecords(expected, await readArchivedTopic(path, 'b1', topic))
     const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
     assert.deepEqual(verified.problems, [])
@@ -34,7 +25,7 @@ describe('a run goes on from what is durable', () => {
 
   test('it copies only what is new, and nothing when nothing is', () =>
     withFolder(async path => {
-      await driver.createTopic('more', { partitions: 2 })
+      await kafka.driver.createTopic('more', { partitions: 2 })
       await seed('more')
       assert.equal((await backUp(spec('more', path))).copied.records, 3000)
       assert.equal((await backUp(spec('more', path))).copied.records, 0)
@@ -47,12 +38,12 @@ describe('a run goes on from what is durable', () => {
 
   test('it takes in partitions and topics that have appeared', () =>
     withFolder(async path => {
-      await driver.createTopic('grow-a', { partitions: 2 })
+      await kafka.driver.createTopic('grow-a', { partitions: 2 })
       await seed('grow-a')
       await backUp(spec('grow-*', path))
-      await driver.createPartitions('grow-a', 4)
-      await driver.produce('grow-a', [{ partition: 3, key: null, value: Buffer.from('new partition') }])
-      await driver.createTopic('grow-b', { partitions: 2 })
+      await kafka.driver.createPartitions('grow-a', 4)
+      await kafka.driver.produce('grow-a', [{ partition: 3, key: null, value: Buffer.from('new partition') }])
+      await kafka.driver.createTopic('grow-b', { partitions: 2 })
       await seed('grow-b', 100)
       await backUp(spec('grow-*', path))
       await assertWhole('grow-a', path)
@@ -61,12 +52,12 @@ describe('a run goes on from what is durable', () => {
 
   test('a topic that was deleted and created anew is told apart, and the old one stays', () =>
     withFolder(async path => {
-      await driver.createTopic('again', { partitions: 2 })
+      await kafka.driver.createTopic('again', { partitions: 2 })
       await seed('again', 1000)
-      const old = await driver.consume('again', { isolation: 'read_committed' })
+      const old = await kafka.driver.consume('again', { isolation: 'read_committed' })
       await backUp(spec('again', path))
-      await driver.deleteTopic('again')
-      await driver.createTopic('again', { partitions: 2 })
+      await kafka.driver.deleteTopic('again')
+      await kafka.driver.createTopic('again', { partitions: 2 })
       await seed('again', 50)
       const { manifest, warnings, newGaps } = await backUp(spec('again', path))
       assert.ok(warnings.some(line => line.includes('deleted and created anew')))
@@ -79,11 +70,11 @@ describe('a run goes on from what is durable', () => {
 
   test('what retention removed between two runs is a gap that the manifest and verify name', () =>
     withFolder(async path => {
-      await driver.createTopic('expired', { partitions: 2 })
+      await kafka.driver.createTopic('expired', { partitions: 2 })
       await seed('expired', 200)
       await backUp(spec('expired', path))
       await seed('expired', 200)
-      await driver.deleteRecords('expired', 0, 150n)
+      await kafka.driver.deleteRecords('expired', 0, 150n)
       const { newGaps } = await backUp(spec('expired', path))
       const gap = { topic: 'expired', partition: 0, from: 100n, to: 150n, reason: 'retention' }
       assert.deepEqual(newGaps, [gap])
@@ -95,9 +86,9 @@ describe('a run goes on from what is durable', () => {
       )
       await assert.rejects(
         async () => {
-          await driver.deleteRecords('expired', 1, 200n)
+          await kafka.driver.deleteRecords('expired', 1, 200n)
           await seed('expired', 2)
-          await driver.deleteRecords('expired', 1, 201n)
+          await kafka.driver.deleteRecords('expired', 1, 201n)
           await backUp({ ...spec('expired', path), backup: { on_gap: 'fail' } })
         },
         { code: 'GAP_FOUND', exitCode: 4 },
@@ -106,7 +97,7 @@ describe('a run goes on from what is durable', () => {
 
   test('another cluster under the same backup_id is refused before anything is written', () =>
     withFolder(async path => {
-      await driver.createTopic('here', { partitions: 2 })
+      await kafka.driver.createTopic('here', { partitions: 2 })
       await seed('here', 10)
       await backUp(spec('here', path))
       const other = await startKafka()
@@ -124,8 +115,8 @@ describe('a run goes on from what is durable', () => {
 
   test('an interrupted run commits what it has stored, and the next one goes on', () =>
     withFolder(async path => {
-      await driver.createTopic('stopped', { partitions: 2 })
-      await driver.seedBulk('stopped', { count: 60_000, partitions: 2, valueBytes: 1000 })
+      await kafka.driver.createTopic('stopped', { partitions: 2 })
+      await kafka.driver.seedBulk('stopped', { count: 60_000, partitions: 2, valueBytes: 1000 })
       const stop = new AbortController()
       const small = {
         ...spec('stopped', path),

@@ -5,34 +5,29 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { jobText, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const launcher = join(root, 'kafka-backup')
 
 describe('the command line', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
   let folder: string
   let config: string
   let store: string
 
+  const kafka = useKafka()
+
   before(async () => {
-    server = await startKafka()
-    driver = await openDriver(server)
     folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
     store = join(folder, 'store')
     config = join(folder, 'job.yaml')
-    await driver.createTopic('events', { partitions: 2 })
-    await driver.seedBulk('events', { count: 20_000, partitions: 2, valueBytes: 500 })
-    await writeFile(config, jobText({ servers: server.bootstrapServers, path: store, include: ['events'] }))
+    await kafka.driver.createTopic('events', { partitions: 2 })
+    await kafka.driver.seedBulk('events', { count: 20_000, partitions: 2, valueBytes: 500 })
+    await writeFile(config, jobText({ servers: kafka.server.bootstrapServers, path: store, include: ['events'] }))
   })
   after(async () => {
     await rm(folder, { recursive: true, force: true })
-    await driver?.close()
-    await server?.stop()
   })
 
   const at = () => ['--path', store, '--backup-id', 'b1']
@@ -94,10 +89,10 @@ describe('the command line', () => {
   ] as const) {
     test(`${signal} commits what is stored and exits ${exitCode}`, () =>
       withFolder(async path => {
-        await driver.createTopic(`long-${signal}`, { partitions: 4 })
-        await driver.seedBulk(`long-${signal}`, { count: 150_000, partitions: 4, valueBytes: 2000 })
+        await kafka.driver.createTopic(`long-${signal}`, { partitions: 4 })
+        await kafka.driver.seedBulk(`long-${signal}`, { count: 150_000, partitions: 4, valueBytes: 2000 })
         const job = join(path, 'job.yaml')
-        const spec = { servers: server.bootstrapServers, path: join(path, 'store'), include: [`long-${signal}`] }
+        const spec = { servers: kafka.server.bootstrapServers, path: join(path, 'store'), include: [`long-${signal}`] }
         await writeFile(job, jobText({ ...spec, backup: { segment_bytes: '1MiB', memory_budget: '32MiB' } }))
         const interrupted = await run(launcher, ['backup', '--config', job], { signal, when: /offsets to copy/ })
         assert.equal(interrupted.code, exitCode, interrupted.stderr)

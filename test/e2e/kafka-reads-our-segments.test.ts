@@ -1,42 +1,34 @@
 import assert from 'node:assert/strict'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { zstdDecompressSync } from 'node:zlib'
 import type { Segment } from '../../src/index.ts'
 import { segmentsOf } from '../oracle/archive.ts'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 describe("Kafka's own DumpLogSegments finds in a backup what a consumer finds in the source", () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
+  const kafka = useKafka()
 
   before(async () => {
-    server = await startKafka()
-    driver = await openDriver(server)
-    await driver.createTopic('dumped', { partitions: 2 })
+    await kafka.driver.createTopic('dumped', { partitions: 2 })
     for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {
-      await driver.seedBulk('dumped', { count: 4000, partitions: 2, valueBytes: 400, compression, seed: 7 })
+      await kafka.driver.seedBulk('dumped', { count: 4000, partitions: 2, valueBytes: 400, compression, seed: 7 })
     }
-  })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
   })
 
   for (const compression of ['auto', 'none', 'zstd']) {
     test(`with backup.compression ${compression}`, () =>
       withFolder(async path => {
         const { manifest } = await backUp({
-          servers: server.bootstrapServers,
+          servers: kafka.server.bootstrapServers,
           path,
           include: ['dumped'],
           backup: { compression, segment_bytes: '1MiB' },
         })
-        const source = await driver.consume('dumped', { isolation: 'read_committed' })
+        const source = await kafka.driver.consume('dumped', { isolation: 'read_committed' })
         for (const partition of manifest.topics[0]?.partitions ?? []) {
           const segments = await segmentsOf(path, partition)
           assert.ok(segments.length >= 2, 'the test covers several segments')
@@ -60,7 +52,7 @@ describe("Kafka's own DumpLogSegments finds in a backup what a consumer finds in
       }),
     )
     const args = ['--deep-iteration', '--print-data-log', '--files', files.join()]
-    const { stdout, stderr, exitCode } = await runKafkaTool(server, 'kafka.tools.DumpLogSegments', args)
+    const { stdout, stderr, exitCode } = await runKafkaTool(kafka.server, 'kafka.tools.DumpLogSegments', args)
     assert.equal(exitCode, 0, stderr)
     assert.doesNotMatch(stdout, /isvalid: false|mismatch|corrupt/i)
     return [...stdout.matchAll(/^\| offset: (\d+) CreateTime: (\d+) .*? key: (.*?) payload: (.*)$/gm)].map(

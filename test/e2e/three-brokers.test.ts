@@ -1,31 +1,23 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { openLocation, verifyBackup } from '../../src/index.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
 describe('three brokers', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
+  const kafka = useKafka({ brokers: 3 })
 
   before(async () => {
-    server = await startKafka({ brokers: 3 })
-    driver = await openDriver(server)
-    await driver.createTopic('spread', { partitions: 9, replicationFactor: 3 })
-    await driver.seedBulk('spread', { count: 90_000, partitions: 9, valueBytes: 1000 })
-  })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
+    await kafka.driver.createTopic('spread', { partitions: 9, replicationFactor: 3 })
+    await kafka.driver.seedBulk('spread', { count: 90_000, partitions: 9, valueBytes: 1000 })
   })
 
   async function assertExact(path: string): Promise<void> {
-    const digests = await driver.digest('spread', { isolation: 'read_committed' })
+    const digests = await kafka.driver.digest('spread', { isolation: 'read_committed' })
     const archived = await readArchivedTopic(path, 'b1', 'spread')
     assert.deepEqual(
       archived.map(hashChain),
@@ -36,7 +28,7 @@ describe('three brokers', () => {
   }
 
   const spec = (path: string) => ({
-    servers: server.bootstrapServers,
+    servers: kafka.server.bootstrapServers,
     path,
     include: ['spread'],
     backup: { memory_budget: '32MiB', compression: 'none' },
@@ -56,9 +48,9 @@ describe('three brokers', () => {
       }
       const moveAll = async () => {
         for (let partition = 0; partition < 9; partition++) {
-          const { leader, replicas } = (await driver.describeTopic('spread')).partitions[partition] ?? {}
+          const { leader, replicas } = (await kafka.driver.describeTopic('spread')).partitions[partition] ?? {}
           const other = replicas?.find(id => id !== leader)
-          if (other !== undefined) await driver.moveLeader('spread', partition, other)
+          if (other !== undefined) await kafka.driver.moveLeader('spread', partition, other)
         }
       }
       await backUp(spec(path), { onProgress })
@@ -73,7 +65,7 @@ describe('three brokers', () => {
       const retries: string[] = []
       await backUp(spec(path), {
         onProgress: event => {
-          if (event.type === 'copied') killed ??= server.killBroker(1)
+          if (event.type === 'copied') killed ??= kafka.server.killBroker(1)
           if (event.type === 'retry') retries.push(event.what)
         },
       })
@@ -81,6 +73,6 @@ describe('three brokers', () => {
       await killed
       assert.ok(retries.length > 0, 'the loss of the broker was met')
       await assertExact(path)
-      await server.startBroker(1)
+      await kafka.server.startBroker(1)
     }))
 })

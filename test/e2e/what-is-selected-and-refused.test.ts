@@ -1,33 +1,29 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { checkJob, dryRunJob } from '../../src/index.ts'
-import { type KafkaDriver, openDriver } from '../servers/driver.ts'
-import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
 describe('what is selected, and what is refused before anything is written', () => {
-  let server: KafkaServer
-  let driver: KafkaDriver
+  const kafka = useKafka({
+    properties: {
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'allow.everyone.if.no.acl.found': 'true',
+    },
+  })
 
   before(async () => {
-    server = await startKafka({
-      properties: {
-        'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-        'allow.everyone.if.no.acl.found': 'true',
-      },
-    })
-    driver = await openDriver(server)
     const record = { partition: 0, key: null, value: Buffer.from('x') }
     for (const name of ['orders', 'orders-retry', 'clicks', 'guarded', 'hidden']) {
-      await driver.createTopic(name)
-      await driver.produce(name, [record])
+      await kafka.driver.createTopic(name)
+      await kafka.driver.produce(name, [record])
     }
-    await driver.transaction('clicks', [record], { transactionalId: 'makes-internal-topic', outcome: 'commit' })
+    await kafka.driver.transaction('clicks', [record], { transactionalId: 'makes-internal-topic', outcome: 'commit' })
     const deny = { principal: 'User:ANONYMOUS', permission: 'DENY', resourceType: 'TOPIC' } as const
-    await driver.createAcls([
+    await kafka.driver.createAcls([
       { ...deny, resourceName: 'guarded', operation: 'DESCRIBE_CONFIGS' },
       { ...deny, resourceName: 'guarded', operation: 'READ' },
       { ...deny, resourceName: 'hidden', operation: 'DESCRIBE' },
@@ -35,13 +31,9 @@ describe('what is selected, and what is refused before anything is written', () 
       { ...deny, permission: 'ALLOW', resourceName: 'guarded', operation: 'DESCRIBE' },
     ])
   })
-  after(async () => {
-    await driver?.close()
-    await server?.stop()
-  })
 
   const job = (path: string, include: string[], more = {}) => ({
-    servers: server.bootstrapServers,
+    servers: kafka.server.bootstrapServers,
     path,
     include,
     ...more,

@@ -1,13 +1,9 @@
 import { connect, type Socket } from 'node:net'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { Endpoint } from './endpoint.ts'
 import { ResponseBuffer } from './response-buffer.ts'
 import { classifySocketError } from './socket-error.ts'
-
-export interface Endpoint {
-  host: string
-  port: number
-}
 
 export interface ConnectionOptions {
   endpoint: Endpoint

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { Endpoint } from './connection.ts'
+import type { Endpoint } from './endpoint.ts'
 
 /** The socket's errno, the one place where it is looked at. */
 export function classifySocketError(error: NodeJS.ErrnoException, endpoint: Endpoint): KafkaBackupError {

@@ -1,5 +1,9 @@
-import { KafkaBackupError } from '../errors.ts'
-import type { Endpoint } from './wire/connection.ts'
+import { KafkaBackupError } from '../../errors.ts'
+
+export interface Endpoint {
+  host: string
+  port: number
+}
 
 /** `host:port`, with an IPv6 address in brackets. */
 export function parseEndpoint(text: string): Endpoint {
