@@ -19,12 +19,11 @@ interface Run {
   wallMs: number
   peakBytes: number
   bytes: number
-  storageMs: number
-  requests: number
 }
 
-const ROUNDS = 3
-const cli = resolve(import.meta.dirname, 'backup-child.ts')
+const ROUNDS = 5
+const cli = resolve(import.meta.dirname, '../bin/kafka-backup.js')
+const observedRun = resolve(import.meta.dirname, 'observed-run.ts')
 
 export class Scenarios {
   readonly #server: KafkaServer
@@ -51,7 +50,8 @@ export class Scenarios {
     const bytes = ours[0]?.bytes ?? 0
     const name = `${topic}, compression ${compression}`
     const detail = { ours_ms: wallMs, kcat_ms: median(kcat), bare_copy_ms: median(bare), bytes, rounds: ROUNDS }
-    const waiting = median(ours.map(run => run.storageMs / run.wallMs))
+    const observed = await this.#observe(topic, compression)
+    const waiting = observed.storageMs / observed.wallMs
     return [
       { name, measure: 'wall time against kcat', value: wallMs / median(kcat), unit: 'ratio', limit, detail },
       { name, measure: 'share of a bare loopback copy', value: median(bare) / wallMs, unit: 'ratio', detail },
@@ -88,7 +88,7 @@ export class Scenarios {
   }
 
   async requestsPerPartition(topic: string): Promise<Row> {
-    const { requests, wallMs } = await this.#backUp(topic, 'auto')
+    const { requests, wallMs } = await this.#observe(topic, 'auto')
     const value = requests / SMALL_PARTITIONS
     const detail = { requests, ours_ms: wallMs }
     return {
@@ -105,19 +105,28 @@ export class Scenarios {
     return measureSilenced(`kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic}`)
   }
 
+  /** The program as users run it. */
   async #backUp(topic: string, compression: string): Promise<Run> {
-    const store = join(this.#folder, 'store')
+    const args = [cli, 'backup', '--config', await this.#writeJob(topic, compression), '--format', 'json']
+    const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, args)
+    return { wallMs, peakBytes, bytes: JSON.parse(stdout).copied.bytes }
+  }
+
+  /** The same backup through the library, which can tell its requests and its time with the store. */
+  async #observe(topic: string, compression: string): Promise<{ wallMs: number; requests: number; storageMs: number }> {
+    const args = [observedRun, await this.#writeJob(topic, compression)]
+    return JSON.parse((await measureProcess(process.execPath, args)).stdout)
+  }
+
+  /** Into a place without an earlier backup. */
+  async #writeJob(topic: string, compression: string): Promise<string> {
+    const path = join(this.#folder, 'store')
     const config = join(this.#folder, 'job.json')
-    await rm(store, { recursive: true, force: true })
+    await rm(path, { recursive: true, force: true })
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
-    const storage = { backend: 'filesystem', path: store }
-    await writeFile(
-      config,
-      JSON.stringify({ mode: 'backup', backup_id: 'bench', source, storage, backup: { compression } }),
-    )
-    const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, [cli, config])
-    await rm(store, { recursive: true, force: true })
-    return { wallMs, peakBytes, ...JSON.parse(stdout) }
+    const job = { mode: 'backup', backup_id: 'bench', source, storage: { backend: 'filesystem', path } }
+    await writeFile(config, JSON.stringify({ ...job, backup: { compression } }))
+    return config
   }
 
   async #bareCopy(bytes: number): Promise<number> {

@@ -25,7 +25,7 @@ export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[
   try {
     const body = buffer.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
     const cursor: Cursor = { buffer: decompress(codec, body), position: 0 }
-    const records = Array.from({ length: header.recordCount }, () => decodeRecord(cursor, header))
+    const records = readMany(cursor, header.recordCount, () => decodeRecord(cursor, header))
     if (cursor.position !== cursor.buffer.length) throw new RangeError('bytes are left over after the last record')
     return records
   } catch (cause) {
@@ -56,7 +56,7 @@ function decodeRecord(cursor: Cursor, header: BatchHeader): KafkaRecord {
     timestamp: isLogAppendTime(header.attributes) ? header.maxTimestamp : timestamp,
     key: readBytes(cursor),
     value: readBytes(cursor),
-    headers: Array.from({ length: readVarint(cursor) }, () => {
+    headers: readMany(cursor, readVarint(cursor), () => {
       const name = readBytes(cursor)
       if (name === null) throw new RangeError('a header has no name')
       return [name.toString('utf8'), readBytes(cursor)] satisfies [string, Buffer | null]
@@ -64,6 +64,14 @@ function decodeRecord(cursor: Cursor, header: BatchHeader): KafkaRecord {
   }
   if (cursor.position !== end) throw new RangeError(`the record at offset ${record.offset} has a wrong length`)
   return record
+}
+
+/** Whatever is counted takes a byte at least, so that no claim makes room for more than there can be. */
+function readMany<T>(cursor: Cursor, count: number, read: () => T): T[] {
+  if (count < 0 || count > cursor.buffer.length) throw new RangeError(`a number of items of ${count} is impossible`)
+  const items: T[] = []
+  for (let i = 0; i < count; i++) items.push(read())
+  return items
 }
 
 function readBytes(cursor: Cursor): Buffer | null {

@@ -4,12 +4,33 @@ export function isPattern(text: string): boolean {
 }
 
 export function compileGlob(pattern: string): (name: string) => boolean {
-  const source = pattern
-    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    .replace(/\*+/g, '.*')
-    .replace(/\?/g, '.')
-  const expression = new RegExp(`^${source}$`, 's')
-  return name => expression.test(name)
+  return name => matchesGlob(pattern, name)
+}
+
+/**
+ * One pass with a single point to go back to, the last star: a regular expression would try every way to share the name
+ * out among the stars, which a pattern of twenty turns into minutes.
+ */
+function matchesGlob(pattern: string, name: string): boolean {
+  let at = 0
+  let star = -1
+  let resumeAt = 0
+  for (let i = 0; i < name.length; ) {
+    if (pattern[at] === '*') {
+      star = at++
+      resumeAt = i
+    } else if (at < pattern.length && (pattern[at] === '?' || pattern[at] === name[i])) {
+      at++
+      i++
+    } else if (star >= 0) {
+      at = star + 1
+      i = ++resumeAt
+    } else {
+      return false
+    }
+  }
+  while (pattern[at] === '*') at++
+  return at === pattern.length
 }
 
 export function compileGlobs(patterns: readonly string[]): (name: string) => boolean {

@@ -14,10 +14,10 @@ export async function runPool<T, R>(
 
   const worker = async () => {
     while (failure === undefined) {
-      const { value, done } = iterator.next()
-      if (done) return
-      const index = next++
       try {
+        const { value, done } = iterator.next()
+        if (done) return
+        const index = next++
         results[index] = await task(value, index)
       } catch (error) {
         failure ??= { error }

@@ -47,8 +47,9 @@ export function formatCount(count: number | bigint): string {
 }
 
 export function formatDuration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`
-  if (ms < 60e3) return `${(ms / 1e3).toFixed(1)} s`
+  // As with sizes, what rounds up to the next unit's beginning is shown in that unit.
+  if (Math.round(ms) < 1000) return `${Math.round(ms)} ms`
+  if (ms < 59_950) return `${(ms / 1e3).toFixed(1)} s`
   const seconds = Math.round(ms / 1e3)
   const [h, m, s] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
   const two = (n: number) => String(n).padStart(2, '0')

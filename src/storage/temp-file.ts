@@ -28,13 +28,16 @@ export interface TempFile {
 export async function openTempFile(key: string, folders: Folders, files: FileCalls): Promise<TempFile> {
   const { folder, path, handle } = await openUnfinished(parentOf(key), folders, files)
   const finalPath = join(folder, baseOf(key))
+  const flusher = createFlusher(handle)
   let position = 0
 
   return {
     async write(chunks, signal) {
       position = await writeAll(handle, chunks, position, signal)
+      flusher.wrote(position)
     },
     async seal() {
+      await flusher.idle()
       await handle.datasync()
       await handle.close()
     },
@@ -49,9 +52,35 @@ export async function openTempFile(key: string, folders: Folders, files: FileCal
       await folders.sync(folder)
     },
     async discard() {
+      await flusher.idle().catch(() => {})
       await handle.close().catch(() => {})
       await files.unlink(path).catch(() => {})
     },
+  }
+}
+
+const flushBytes = 16 << 20
+
+/**
+ * Sends what was written on to the disk now and then, while more is being written: otherwise the system keeps it all in
+ * memory until the file is sealed, and that then takes as long as the disk needs for the whole of it.
+ */
+function createFlusher(handle: FileHandle): { wrote(position: number): void; idle(): Promise<void> } {
+  let flushed = 0
+  let isFlushing = false
+  let running: Promise<void> = Promise.resolve()
+  return {
+    wrote: position => {
+      if (isFlushing || position - flushed < flushBytes) return
+      flushed = position
+      isFlushing = true
+      running = handle.datasync().finally(() => {
+        isFlushing = false
+      })
+      // Whoever seals the file meets the failure; until then nobody waits.
+      running.catch(() => {})
+    },
+    idle: () => running,
   }
 }
 

@@ -41,7 +41,7 @@ export function encodeBatch(spec: BatchSpec = {}): Buffer {
   batch.writeInt32BE(spec.leaderEpoch ?? 0, 12)
   batch.writeInt8(spec.magic ?? 2, 16)
   batch.writeInt16BE(attributesOf(spec, codec), 21)
-  batch.writeInt32BE(spec.lastOffsetDelta ?? (records.at(-1)?.offsetDelta ?? records.length - 1), 23)
+  batch.writeInt32BE(spec.lastOffsetDelta ?? records.at(-1)?.offsetDelta ?? records.length - 1, 23)
   batch.writeBigInt64BE(baseTimestamp, 27)
   batch.writeBigInt64BE(spec.maxTimestamp ?? baseTimestamp + maxDelta(records), 35)
   batch.writeBigInt64BE(spec.producerId ?? -1n, 43)
@@ -113,7 +113,9 @@ function attributesOf({ logAppendTime, transactional, control }: BatchSpec, code
 }
 
 function maxDelta(records: readonly RecordSpec[]): bigint {
-  return records.reduce((max, { timestampDelta = 0n }) => (timestampDelta > max ? timestampDelta : max), 0n)
+  let max = 0n
+  for (const { timestampDelta = 0n } of records) if (timestampDelta > max) max = timestampDelta
+  return max
 }
 
 function encodeBytes(bytes: Buffer | null): Buffer {

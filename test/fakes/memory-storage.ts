@@ -61,13 +61,14 @@ export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } 
       return body && { key, size: body.length }
     },
     list: async function* (prefix, signal) {
+      signal.throwIfAborted()
       for (const key of keysUnder(objects, prefix)) {
-        signal.throwIfAborted()
         yield { key, size: find(key).length }
         signal.throwIfAborted()
       }
     },
     listFolders: async function* (prefix, signal) {
+      signal.throwIfAborted()
       const folder = parsePrefix(prefix)
       const skipped = folder === '' ? 0 : folder.split('/').length
       const parts = keysUnder(objects, prefix).map(key => key.split('/').slice(skipped))

@@ -72,7 +72,7 @@ test('sizes are written in the largest unit that keeps them readable', () => {
     '1.0 KiB',
     '1.5 KiB',
     '100 KiB',
-    '1024 KiB',
+    '1.0 MiB',
     '1.0 MiB',
     '5.0 PiB',
     '5000 PiB',
@@ -80,10 +80,13 @@ test('sizes are written in the largest unit that keeps them readable', () => {
 })
 
 test('counts have their thousands marked', () => {
-  assert.deepEqual(
-    [0, 999, 1000, 1234567, 9_223_372_036_854_775_807n].map(formatCount),
-    ['0', '999', '1,000', '1,234,567', '9,223,372,036,854,775,807'],
-  )
+  assert.deepEqual([0, 999, 1000, 1234567, 9_223_372_036_854_775_807n].map(formatCount), [
+    '0',
+    '999',
+    '1,000',
+    '1,234,567',
+    '9,223,372,036,854,775,807',
+  ])
 })
 
 test('durations are written in two steps at most', () => {

@@ -110,8 +110,10 @@ function decodePartition(reader: Reader): FetchedPartition {
   let divergesAt: bigint | undefined
   reader.tags(tag => {
     if (tag !== 0) return
-    reader.int32()
-    divergesAt = reader.int64()
+    // An unset field may be spelled out all the same, with an epoch of -1.
+    const epoch = reader.int32()
+    const endOffset = reader.int64()
+    if (epoch >= 0) divergesAt = endOffset
   })
   return { ...fixed, start, end, divergesAt }
 }

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** The compiled program's backup as one process, told to count its requests and its time with the store. */
+/** A backup through the compiled library as one process, which counts its requests and its time with the store. */
 const { parseJob, runBackupJob } = (await import('../dist/index.js' as string)) as typeof import('../src/index.ts')
 const config = process.argv[2] ?? ''
 const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {} })
@@ -20,7 +20,7 @@ const report = await runBackupJob(
   },
   new AbortController().signal,
 )
-process.stdout.write(JSON.stringify({ bytes: report.copied.bytes, requests, storageMs: lengthOfUnion(calls) }))
+process.stdout.write(JSON.stringify({ wallMs: report.durationMs, requests, storageMs: lengthOfUnion(calls) }))
 
 /** How long at least one of the calls was under way. */
 function lengthOfUnion(spans: [number, number][]): number {
