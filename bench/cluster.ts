@@ -26,14 +26,21 @@ export async function startBenchCluster(folder: string, say: (text: string) => v
   const { bytes } = await writePayloadFile(payload, 50_000)
   say(`payload: JSON lines of ${Math.round(bytes / 50_000)} bytes on average`)
   await using driver = await openDriver(server)
+  // First, while the disk is quiet: opening so many files takes the broker a while.
+  say(`producing 10 records to each of ${SMALL_PARTITIONS} partitions`)
+  await driver.createTopic('small', { partitions: SMALL_PARTITIONS, configs: { 'segment.index.bytes': '1024' } })
+  await driver.seedBulk('small', {
+    count: 10 * SMALL_PARTITIONS,
+    partitions: SMALL_PARTITIONS,
+    valueBytes: 200,
+    batchSize: 4000,
+    config: { 'enable.idempotence': 'false', 'linger.ms': '200', 'delivery.timeout.ms': '300000' },
+  })
   for (const { name, compression, records } of topics) {
     say(`producing ${records.toLocaleString('en')} records to ${name} with kafka-producer-perf-test`)
     await driver.createTopic(name, { partitions: 4 })
     await produce(server, name, compression, records, payload)
   }
-  say(`producing 10 records to each of ${SMALL_PARTITIONS} partitions`)
-  await driver.createTopic('small', { partitions: SMALL_PARTITIONS })
-  await driver.seedBulk('small', { count: 10 * SMALL_PARTITIONS, partitions: SMALL_PARTITIONS, valueBytes: 200 })
   return server
 }
 

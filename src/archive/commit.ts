@@ -12,6 +12,8 @@ export interface Draft {
   manifest: Omit<Manifest, 'format' | 'format_version'>
   /** By `topic id/partition`, in the order of their offsets. */
   freshSegments: ReadonlyMap<string, readonly Segment[]>
+  /** From 1. What an attempt that failed has left behind is not in the way of the next. */
+  attempt: number
 }
 
 /** An index is carried over and added to until it has this many segments; then a new one begins. */
@@ -40,17 +42,23 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
       })),
     })),
   }
-  const bytes = Buffer.from(`${formatJson(manifest, 1)}\n`)
-  await createManifest(storage, manifest, bytes, signal)
-  // Only a convenience for people; whoever reads on starts at the generations.
-  await storage.replace(manifestCopyKey(manifest.backup_id), bytes, signal)
+  await createManifest(storage, manifest, signal)
   return manifest
 }
 
-async function createManifest(storage: Storage, manifest: Manifest, bytes: Buffer, signal: AbortSignal): Promise<void> {
+/** Only a convenience for people, after the fact: whoever reads on starts at the generations. */
+export async function renewManifestCopy(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
+  await storage.replace(manifestCopyKey(manifest.backup_id), encodeManifest(manifest), signal)
+}
+
+function encodeManifest(manifest: Manifest): Buffer {
+  return Buffer.from(`${formatJson(manifest, 1)}\n`)
+}
+
+async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
   const { backup_id, generation } = manifest
   try {
-    await storage.create(manifestKey(backup_id, generation), bytes, signal)
+    await storage.create(manifestKey(backup_id, generation), encodeManifest(manifest), signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
     throw new KafkaBackupError(
@@ -88,7 +96,8 @@ async function extendIndexes(
   const carried = extendsLast ? (await readIndex(storage, last, signal)).segments : []
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation, run } = draft.manifest
-  const key = indexKey({ backupId, topic: topic.name, partition }, generation, run)
+  const writer = draft.attempt === 1 ? run : `${run}-${draft.attempt}`
+  const key = indexKey({ backupId, topic: topic.name, partition }, generation, writer)
   const head = { format: 'kafka-backup-index', format_version: FORMAT_VERSION }
   const index = { ...head, topic: topic.name, topic_id: topic.id, partition, segments }
   const bytes = Buffer.from(`${formatJson(index, 1)}\n`)

@@ -22,7 +22,7 @@ export async function* readSegment(storage: Storage, segment: Segment, signal: A
     hasher.update(stored)
     plainSize += plain.length
     const joined = rest.length === 0 ? plain : Buffer.concat([rest, plain])
-    const wholeBytes = endOfWholeBatches(joined, segment.key)
+    const wholeBytes = endOfWholeBatches(joined, segment, plainSize - joined.length)
     if (wholeBytes > 0) yield joined.subarray(0, wholeBytes)
     rest = joined.subarray(wholeBytes)
   }
@@ -83,12 +83,16 @@ async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): 
   return plain
 }
 
-function endOfWholeBatches(bytes: Buffer, key: string): number {
+/** A length that is wrong is found here, before the rest of the segment is gathered for a batch that never ends. */
+function endOfWholeBatches(bytes: Buffer, segment: Segment, start: number): number {
   let position = 0
   for (;;) {
     const size = batchSizeAt(bytes, position, bytes.length)
-    if (size === undefined || position + size > bytes.length) return position
-    if (size <= 0) throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: a record batch has no valid length`)
+    if (size === undefined) return position
+    if (size <= 0 || start + position + size > segment.plain_size) {
+      throw damaged(segment, `the record batch at byte ${start + position} has a length of ${size} bytes`)
+    }
+    if (position + size > bytes.length) return position
     position += size
   }
 }

@@ -6,7 +6,8 @@ import type { AbortedTransaction, Segment } from './manifest.ts'
 import { earlier, later } from './times.ts'
 
 const compress = promisify(zstdCompress)
-const ZSTD_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
+/** Room for a whole frame at once: each smaller piece of output costs a turn of the event loop. */
+const ZSTD_OPTIONS = { chunkSize: 512 * 1024, params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /** What a run of batches holds, told by whoever has walked them. */
 export interface ChunkFacts {

@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -123,13 +123,8 @@ async function checkBytes(
   let objects = 0
   let bytes = 0
   await runPool(segments, CONCURRENCY, async segment => {
-    try {
-      const found = await checkSegment(storage, segment, signal)
-      problems.push(...found.map(problem => ({ key: segment.key, problem })))
-    } catch (error) {
-      if (!(error instanceof KafkaBackupError) || error.exitCode !== 3) throw error
-      problems.push({ key: segment.key, problem: error.message.replace(`${segment.key}: `, '') })
-    }
+    const found = await checkSegment(storage, segment, signal)
+    problems.push(...found.map(problem => ({ key: segment.key, problem })))
     objects++
     bytes += segment.size
     onProgress({ type: 'checked', objects, bytes, totalObjects: segments.length, totalBytes })

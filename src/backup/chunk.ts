@@ -26,8 +26,9 @@ export function cutChunk(
   range: { start: number; end: number },
   position: bigint,
   end: bigint,
+  where: string,
 ): Chunk | undefined {
-  const headers = walkBatches(bytes, range.start, range.end).filter(
+  const headers = walkAnswer(bytes, range, where).filter(
     header => header.lastOffset >= position && header.baseOffset < end,
   )
   const last = headers.at(-1)
@@ -45,6 +46,29 @@ export function cutChunk(
     lastEpoch: last.leaderEpoch,
     mostlyPlain: plainBytes * 2 > totalBytes,
   }
+}
+
+/**
+ * The batches of an answer, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
+ * have its batch left out, or taken twice, without a word.
+ */
+function walkAnswer(bytes: Buffer, range: { start: number; end: number }, where: string): BatchHeader[] {
+  let headers: BatchHeader[]
+  try {
+    headers = walkBatches(bytes, range.start, range.end)
+  } catch (cause) {
+    if (!(cause instanceof KafkaBackupError)) throw cause
+    throw new KafkaBackupError(cause.code, `${where}: ${cause.message}`, { cause })
+  }
+  let next = headers[0]?.baseOffset ?? 0n
+  for (const { baseOffset, lastOffset, recordCount } of headers) {
+    if (baseOffset < next || lastOffset < baseOffset || recordCount < 0) {
+      const message = `${where}: the batch of ${recordCount} records from offset ${baseOffset} to ${lastOffset} cannot be`
+      throw new KafkaBackupError('SOURCE_CORRUPT', message)
+    }
+    next = lastOffset + 1n
+  }
+  return headers
 }
 
 /** The chunk up to where its batches fill `roomBytes`, and what is left of it. At least one batch goes first. */

@@ -7,7 +7,7 @@ import { type Chunk, cutChunk } from './chunk.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 
 export interface LaneParts {
-  fetcher: Fetcher
+  fetcher: Pick<Fetcher, 'fetch'>
   /** Partitions with an open segment at a time. */
   maxActive: number
   clock: Clock
@@ -49,8 +49,9 @@ export async function copyLane(
       } finally {
         fetched.release()
       }
+      await lane.settleOldest(parts.maxActive)
     }
-    await lane.settled()
+    await lane.settleOldest(0)
   } catch (error) {
     await pending?.then(
       fetched => fetched.release(),
@@ -106,21 +107,29 @@ class Lane {
     const steps: Step[] = []
     const hungry: [PartitionCopy, Place][] = []
     const fed: [PartitionCopy, Place][] = []
+    let isIdle = true
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
-      const chunk = part && cutChunk(fetched.bytes, part, place.offset, copy.end)
+      const chunk = part && cutChunk(fetched.bytes, part, place.offset, copy.end, copy.name)
       if (chunk) {
+        isIdle = false
         steps.push({ copy, chunk, part })
         const next = { offset: chunk.nextOffset, epoch: chunk.lastEpoch, emptyAnswers: 0 }
         if (next.offset < copy.end) fed.push([copy, next])
         else this.#finished.push(copy)
-      } else if (!part || !this.#endsHere(copy, place, part, fetched.bytes, steps.length === 0)) {
+      } else if (part && firstOffset(fetched.bytes, part) >= copy.end) {
+        // A batch at or beyond the end proves that there is none before it.
+        isIdle = false
+        copy.skipToEnd()
+        this.#finished.push(copy)
+      } else {
         hungry.push([copy, place])
       }
     }
-    this.#active = new Map([...hungry, ...fed])
-    this.#pauseMs = steps.length === 0 && hungry.length > 0 ? EMPTY_PAUSE_MS : 0
+    const patient = isIdle ? hungry.filter(([copy, place]) => !this.#givesUp(copy, place, fetched)) : hungry
+    this.#active = new Map([...patient, ...fed])
+    this.#pauseMs = isIdle ? EMPTY_PAUSE_MS : 0
     return steps
   }
 
@@ -137,8 +146,9 @@ class Lane {
     if (failed) throw failed.reason
   }
 
-  async settled(): Promise<void> {
-    for (const copy of this.#finished) await copy.settled()
+  /** A segment that becomes durable in the background still holds memory and a file: only so many may. */
+  async settleOldest(maxUnsettled: number): Promise<void> {
+    while (this.#finished.length > maxUnsettled) await this.#finished.shift()?.settled()
   }
 
   async #fetchActive(): Promise<Fetched> {
@@ -160,18 +170,16 @@ class Lane {
   }
 
   /**
-   * Whether an answer without a batch below the end means that there is none. A batch at or beyond the end proves it. With
-   * an empty answer only patience can tell a hole from a broker that could not read (tiered storage answers so when it
-   * is slow): after many of them the rest counts as lost, and is said to be.
+   * After an answer that brought nothing for anybody, so that none was passed over for want of room. Only patience can tell
+   * a hole from a broker that could not read (tiered storage answers so when it is slow): after many such answers in a
+   * row the rest counts as lost where the broker claims to have it, and as not there yet where it does not.
    */
-  #endsHere(copy: PartitionCopy, place: Place, part: AnswerPart, bytes: Buffer, hadRoom: boolean): boolean {
-    const isEmpty = part.end === part.start
-    const isPastEnd = !isEmpty && firstOffset(bytes, part) >= copy.end
-    if (isEmpty && hadRoom && part.lastStableOffset >= copy.end) place.emptyAnswers++
-    if (!isPastEnd && place.emptyAnswers < EMPTY_ANSWERS) return false
-    if (isPastEnd) copy.skipToEnd()
-    else this.leavers.push({ copy, error: unreadable(copy) })
-    if (isPastEnd) this.#finished.push(copy)
+  #givesUp(copy: PartitionCopy, place: Place, { partitions }: Fetched): boolean {
+    if (++place.emptyAnswers < EMPTY_ANSWERS) return false
+    const part = partitions.find(one => one.topicId === copy.topicId && one.partition === copy.partition)
+    const isEmpty = partitions.every(one => one.start === one.end)
+    const isClaimed = part !== undefined && part.lastStableOffset >= copy.end
+    this.leavers.push({ copy, error: isEmpty && isClaimed ? unreadable(copy) : notThere(copy, part) })
     return true
   }
 }
@@ -181,10 +189,17 @@ function unreadable(copy: PartitionCopy): KafkaBackupError {
   return new KafkaBackupError('SOURCE_UNREADABLE', `${copy.name}: the broker returns nothing for the offsets ${range}`)
 }
 
+function notThere(copy: PartitionCopy, part: AnswerPart | undefined): KafkaBackupError {
+  const stable = part ? `has decided offsets up to ${part.lastStableOffset}` : 'does not answer for it'
+  const message = `${copy.name}: no whole batch comes at offset ${copy.position} of ${copy.end}; the broker ${stable}`
+  return new KafkaBackupError('KAFKA_NOT_READY', message)
+}
+
 function partError(copy: PartitionCopy, part: AnswerPart): KafkaBackupError | undefined {
   if (part.errorCode !== 0) return brokerError(part.errorCode, `reading ${copy.name}`)
-  if (part.divergesAt === undefined || part.divergesAt >= copy.position) return undefined
-  const message = `${copy.name}: the source went back to offset ${part.divergesAt} and continued differently`
+  if (part.divergesAt === undefined) return undefined
+  const history = `the history that this backup holds up to ${copy.position} is not the source's any more`
+  const message = `${copy.name}: ${history}; they part at offset ${part.divergesAt} at the latest`
   return new KafkaBackupError('SOURCE_TRUNCATED', message)
 }
 

@@ -1,9 +1,10 @@
 import type { Gap } from '../archive/manifest.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { BufferPool } from '../kafka/buffer-pool.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
-import { fetchBounds } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -73,6 +74,7 @@ export class CopyScheduler {
 
   async #runLane(brokerId: number, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
     const { cluster, lanes, onProgress } = this.#parts
+    const before = share.map(copy => copy.position)
     let leavers: Leaver[]
     try {
       const options = { brokerId, buffers: this.#buffers, maxWaitMs: 0, rack: '' }
@@ -88,6 +90,8 @@ export class CopyScheduler {
       if (!isSourceTrouble(error)) throw error
       leavers = share.filter(copy => !copy.isDone).map(copy => ({ copy, error }))
     }
+    // What only waited its turn while others of its lane moved on has not stalled.
+    if (share.some((copy, i) => copy.position !== before[i])) for (const copy of share) this.#progressAt.delete(copy)
     await this.#returnToDeal(leavers, signal, stop)
   }
 
@@ -110,7 +114,7 @@ export class CopyScheduler {
       this.#recordGap(copy, null, 'unreadable')
       return 0
     }
-    if (error.code !== 'OFFSET_OUT_OF_RANGE' && !isSourceTrouble(error)) throw error
+    if (!callsForAnotherLook(error)) throw error
     const now = this.#parts.cluster.clock.monotonic()
     const seen = this.#progressAt.get(copy)
     const record = seen?.position === copy.position ? seen : { position: copy.position, at: now, failures: 0 }
@@ -125,7 +129,14 @@ export class CopyScheduler {
     signal: AbortSignal,
   ): Promise<{ leaders: Map<number, PartitionCopy[]>; leavers: Leaver[] }> {
     const names = [...new Set(copies.map(copy => copy.topic))]
-    const { topics } = await this.#parts.cluster.metadata({ topics: names }, signal)
+    let topics: MetadataTopic[]
+    try {
+      topics = (await this.#parts.cluster.metadata({ topics: names }, signal)).topics
+    } catch (error) {
+      signal.throwIfAborted()
+      if (!isSourceTrouble(error)) throw error
+      return { leaders: new Map(), leavers: copies.map(copy => ({ copy, error })) }
+    }
     const byName = new Map(topics.map(topic => [topic.name, topic]))
     const leaders = new Map<number, PartitionCopy[]>()
     const leavers: Leaver[] = []
@@ -144,7 +155,15 @@ export class CopyScheduler {
 
   /** The log start moved past the position (or seems to have): what is gone is a gap, what is left is copied. */
   async #passOverLost(copies: readonly PartitionCopy[], signal: AbortSignal): Promise<void> {
-    const bounds = await fetchBounds(this.#parts.cluster, copies, signal)
+    let bounds: Map<string, PartitionBounds>
+    try {
+      bounds = await fetchBounds(this.#parts.cluster, copies, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      // Nobody can tell at the moment; the next fetch asks the question again.
+      if (callsForAnotherLook(error)) return
+      throw error
+    }
     for (const copy of copies) {
       const bound = bounds.get(copy.name)
       if (!bound) continue
@@ -164,6 +183,11 @@ export class CopyScheduler {
 
 function isSourceTrouble(error: unknown): error is KafkaBackupError {
   return error instanceof KafkaBackupError && error.retryable && !error.code.startsWith('STORAGE_')
+}
+
+/** Retention, deletion and re-creation show as final errors of a fetch; what they mean is seen in the metadata. */
+function callsForAnotherLook(error: unknown): boolean {
+  return isSourceTrouble(error) || hasCode(error, 'OFFSET_OUT_OF_RANGE', 'TOPIC_NOT_FOUND')
 }
 
 function noLeader(copy: PartitionCopy): KafkaBackupError {

@@ -85,6 +85,8 @@ async function copyAll(
     stop.abort(error)
     throw error
   })
+  // Its failure is thrown below, when the lanes have stopped; until then it must not end the process as unheard.
+  committing.catch(() => undefined)
   try {
     await scheduler.run(session.copies, scoped)
     for (const copy of session.copies) await copy.settle()

@@ -1,5 +1,6 @@
-import { commitGeneration, type Draft, freshKey } from '../archive/commit.ts'
+import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../archive/commit.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
+import { toKafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -27,6 +28,7 @@ export class BackupSession {
   readonly #startedAt: string
   readonly #copyByKey: Map<string, PartitionCopy>
   #generation: number
+  #attempt = 1
   #committing: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -73,8 +75,9 @@ export class BackupSession {
 
   async #commitNow(complete: boolean, warnings: readonly string[]): Promise<Manifest> {
     const freshSegments = new Map([...this.#copyByKey].map(([key, copy]) => [key, [...copy.fresh]]))
-    const draft = { manifest: this.#draftManifest(complete, warnings), freshSegments }
+    const draft = { manifest: this.#draftManifest(complete, warnings), freshSegments, attempt: this.#attempt++ }
     const manifest = await commitGeneration(this.#parts.storage, draft, this.#parts.storeSignal)
+    this.#attempt = 1
     this.#generation = manifest.generation
     for (const topic of manifest.topics) {
       for (const { partition, indexes } of topic.partitions) {
@@ -82,8 +85,20 @@ export class BackupSession {
         this.#copyByKey.get(key)?.committed(freshSegments.get(key)?.length ?? 0, indexes)
       }
     }
+    await this.#renewCopy(manifest)
     this.#parts.onProgress({ type: 'committed', generation: manifest.generation, complete })
     return manifest
+  }
+
+  /** The generation is committed already; a copy that stays behind is told, and renewed by the next commit. */
+  async #renewCopy(manifest: Manifest): Promise<void> {
+    const { storage, storeSignal, onProgress } = this.#parts
+    try {
+      await renewManifestCopy(storage, manifest, storeSignal)
+    } catch (error) {
+      const { message } = toKafkaBackupError(error)
+      onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
+    }
   }
 
   #draftManifest(complete: boolean, warnings: readonly string[]): Draft['manifest'] {

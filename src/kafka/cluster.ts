@@ -130,8 +130,11 @@ export class Cluster {
 
   async #linkTo(endpoint: Endpoint, signal: AbortSignal): Promise<BrokerLink> {
     const name = `${endpoint.host}:${endpoint.port}`
-    const existing = await this.#links.get(name)?.catch(() => undefined)
+    const known = this.#links.get(name)
+    const existing = await known?.catch(() => undefined)
     if (existing?.isOpen) return existing
+    // Somebody else has opened it meanwhile: a second one would be forgotten, and never closed.
+    if (this.#links.get(name) !== known) return this.#linkTo(endpoint, signal)
     const opening = BrokerLink.open(endpoint, this.#linkOptions, signal)
     this.#links.set(name, opening)
     return opening

@@ -30,16 +30,17 @@ export async function fetchBounds(
   const lastStable = await listAll(cluster, partitions, LATEST, 'read_committed', signal)
   const highWatermark = await listAll(cluster, partitions, LATEST, 'read_uncommitted', signal)
   const logStart = await listAll(cluster, partitions, EARLIEST, 'read_uncommitted', signal)
-  const at = (offsets: Map<string, bigint>, key: string) => offsets.get(key) ?? 0n
-  return new Map(
-    partitions.map(partitionKey).map(key => {
-      const start = at(logStart, key)
-      const bounds = { logStart: start, lastStable: at(lastStable, key), highWatermark: at(highWatermark, key) }
-      if (bounds.lastStable < start) bounds.lastStable = start
-      if (bounds.highWatermark < start) bounds.highWatermark = start
-      return [key, bounds]
-    }),
-  )
+  const found = new Map<string, PartitionBounds>()
+  for (const key of partitions.map(partitionKey)) {
+    const [start, stable, end] = [logStart.get(key), lastStable.get(key), highWatermark.get(key)]
+    // What a broker left out of its answer stays out: zero would pass for an empty partition.
+    if (start === undefined || stable === undefined || end === undefined) continue
+    const bounds = { logStart: start, lastStable: stable, highWatermark: end }
+    if (bounds.lastStable < start) bounds.lastStable = start
+    if (bounds.highWatermark < start) bounds.highWatermark = start
+    found.set(key, bounds)
+  }
+  return found
 }
 
 /** One request a leader; partitions whose leader has moved are asked for again at their new one. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { codecNames } from '../../src/batch/header.ts'
-import { countRecordsFrom, decodeRecords } from '../../src/batch/records.ts'
+import { countRecordsFrom, decodeRecords, firstTimestamp } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { type BatchSpec, compress, encodeBatch, encodeRecord, encodeVarint, withCrc } from '../fakes/batches.ts'
 
@@ -60,6 +60,20 @@ describe('records of a batch', () => {
   test('of a batch that the broker stamped have its time', () => {
     const batch = encodeBatch({ ...odd, logAppendTime: true, maxTimestamp: 42n })
     assert.deepEqual(new Set(decode(batch).map(record => record.timestamp)), new Set([42n]))
+  })
+
+  test('have their first time in the header, unless compaction has put a delete horizon there', () => {
+    const timeOf = (batch: Buffer) => {
+      const [header] = walkBatches(batch, 0, batch.length)
+      assert.ok(header)
+      return firstTimestamp(batch, header)
+    }
+    const records = [{ timestampDelta: -9n }, { timestampDelta: 5n }]
+    assert.equal(timeOf(encodeBatch({ baseTimestamp: 100n, records })), 100n)
+    const horizon = encodeBatch({ baseTimestamp: 100n, records })
+    horizon.writeInt16BE(horizon.readInt16BE(21) | 0x40, 21)
+    assert.equal(timeOf(withCrc(horizon)), 91n)
+    assert.equal(timeOf(encodeBatch({ records: [], lastOffsetDelta: 3 })), null)
   })
 
   test('a batch that compaction emptied has none', () => {

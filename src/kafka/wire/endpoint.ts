@@ -7,7 +7,7 @@ export interface Endpoint {
 
 /** `host:port`, with an IPv6 address in brackets. */
 export function parseEndpoint(text: string): Endpoint {
-  const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)
+  const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(text)
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
   if (host === undefined || port < 1 || port > 65535) {

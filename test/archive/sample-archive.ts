@@ -1,0 +1,92 @@
+import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import type { Manifest, ManifestPartition, ManifestTopic, Segment } from '../../src/archive/manifest.ts'
+import { type ChunkFacts, SegmentWriter } from '../../src/archive/segment-writer.ts'
+import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+
+export const never = new AbortController().signal
+
+export type DraftManifest = Omit<Manifest, 'format' | 'format_version'>
+
+export function draftManifest(topics: ManifestTopic[], changes: Partial<DraftManifest> = {}): DraftManifest {
+  return {
+    tool_version: '0.0.0',
+    backup_id: 'b1',
+    generation: 1,
+    run: 'run1',
+    complete: true,
+    created_at: '2026-01-02T03:04:05.000Z',
+    started_at: '2026-01-02T03:04:00.000Z',
+    cluster: { id: 'c1', brokers: 1 },
+    selection: { include: ['*'], exclude: [] },
+    topics,
+    warnings: [],
+    ...changes,
+  }
+}
+
+export function topicOf(
+  name: string,
+  partitions: ManifestPartition[],
+  changes: Partial<ManifestTopic> = {},
+): ManifestTopic {
+  return {
+    name,
+    id: `id-${name}`,
+    state: 'current',
+    internal: false,
+    replication_factor: 1,
+    configs: {},
+    partitions,
+    ...changes,
+  }
+}
+
+/** What the batches hold, all of them plain data. */
+export function factsOf(batches: Buffer[]): ChunkFacts {
+  const bytes = Buffer.concat(batches)
+  const headers = walkBatches(bytes, 0, bytes.length)
+  const times = headers.flatMap(header => [header.baseTimestamp, header.maxTimestamp]).sort((a, b) => (a < b ? -1 : 1))
+  return {
+    startOffset: headers[0]?.baseOffset ?? 0n,
+    endOffset: (headers.at(-1)?.lastOffset ?? -1n) + 1n,
+    batches: headers.length,
+    records: headers.reduce((sum, header) => sum + header.recordCount, 0),
+    abortedRecords: 0,
+    firstTimestamp: times[0] ?? null,
+    lastTimestamp: times.at(-1) ?? null,
+    aborted: [],
+  }
+}
+
+/** A segment of these batches; each batch is a piece, and so a frame, of its own. */
+export async function storeSegment(
+  storage: Storage,
+  key: string,
+  batches: Buffer[],
+  compressed: boolean,
+): Promise<Segment> {
+  const writer = await SegmentWriter.open(storage, key, compressed, never)
+  await writer.append(batches, factsOf(batches), never)
+  return writer.finish(never)
+}
+
+/** A whole backup `b1` with one topic `orders` of one partition, a segment for each list of batches. */
+export async function storeBackup(storage: Storage, lists: Buffer[][], compressed = false): Promise<Manifest> {
+  const segments: Segment[] = []
+  let partition = emptyPartition(0, 0n)
+  for (const [i, batches] of lists.entries()) {
+    const segment = await storeSegment(storage, `b1/kafka/orders/0/${i}.log`, batches, compressed)
+    segments.push(segment)
+    partition = withSegment(partition, segment, 0, [])
+  }
+  const manifest = draftManifest([topicOf('orders', [partition])])
+  const committed = await commitGeneration(
+    storage,
+    { manifest, freshSegments: new Map([['id-orders/0', segments]]), attempt: 1 },
+    never,
+  )
+  await renewManifestCopy(storage, committed, never)
+  return committed
+}

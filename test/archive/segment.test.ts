@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Segment } from '../../src/archive/manifest.ts'
+import { readSegment } from '../../src/archive/segment-reader.ts'
+import { SegmentWriter } from '../../src/archive/segment-writer.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { encodeBatch, encodeRun } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { factsOf, never, storeSegment } from './sample-archive.ts'
+
+async function readAll(storage: Storage, segment: Segment): Promise<Buffer[]> {
+  const pieces: Buffer[] = []
+  for await (const piece of readSegment(storage, segment, never)) pieces.push(piece)
+  return pieces
+}
+
+const batches = [300, 5, 70_000, 1, 5_000_000, 20].map((valueBytes, i) =>
+  encodeRun(BigInt(i * 10), 10, { valueBytes: valueBytes / 10 }),
+)
+
+for (const compressed of [false, true]) {
+  describe(`a segment, ${compressed ? 'compressed' : 'plain'}`, () => {
+    test('is read back byte for byte in pieces of whole batches', async () => {
+      const storage = openMemoryStorage()
+      const segment = await storeSegment(storage, 'b/s', batches, compressed)
+      const pieces = await readAll(storage, segment)
+      assert.ok(Buffer.concat(pieces).equals(Buffer.concat(batches)))
+      for (const piece of pieces) {
+        const covered = walkBatches(piece, 0, piece.length).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)
+        assert.equal(covered, piece.length)
+      }
+      assert.equal(segment.size, storage.objects.get('b/s')?.length)
+      assert.equal(segment.plain_size, Buffer.concat(batches).length)
+      assert.equal(segment.frames?.length, compressed ? batches.length : undefined)
+    })
+
+    test('joins what was appended in steps', async () => {
+      const storage = openMemoryStorage()
+      const writer = await SegmentWriter.open(storage, 'b/s', compressed, never)
+      for (const batch of batches) await writer.append([batch], factsOf([batch]), never)
+      const stepwise = await writer.finish(never)
+      const atOnce = await storeSegment(storage, 'b/t', batches, compressed)
+      assert.deepEqual({ ...stepwise, key: '' }, { ...atOnce, key: '' })
+      assert.deepEqual(storage.objects.get('b/s'), storage.objects.get('b/t'))
+    })
+
+    test('that is aborted leaves nothing', async () => {
+      const storage = openMemoryStorage()
+      const writer = await SegmentWriter.open(storage, 'b/s', compressed, never)
+      await writer.append(batches, factsOf(batches), never)
+      await writer.abort()
+      assert.deepEqual([storage.objects.size, storage.openWriters.size], [0, 0])
+    })
+  })
+}
+
+test('a segment larger than one read is read in order, with batches across the reads', async () => {
+  const storage = openMemoryStorage()
+  const many = Array.from({ length: 40 }, (_, i) => encodeRun(BigInt(i), 1, { valueBytes: 300_000 }))
+  const segment = await storeSegment(storage, 'b/s', many, false)
+  const pieces = await readAll(storage, segment)
+  assert.ok(pieces.length >= 3)
+  assert.ok(Buffer.concat(pieces).equals(Buffer.concat(many)))
+})
+
+test('a length that reaches beyond the segment is found at once, without gathering the rest of it', async () => {
+  const storage = openMemoryStorage()
+  const many = Array.from({ length: 100 }, (_, i) => encodeRun(BigInt(i), 1, { valueBytes: 300_000 }))
+  const segment = await storeSegment(storage, 'b/s', many, false)
+  storage.objects.get('b/s')?.writeInt32BE(2_000_000_000, 8)
+  let reads = 0
+  const counting = {
+    ...storage,
+    readRange: (key: string, start: number, length: number, signal: AbortSignal) => {
+      reads++
+      return storage.readRange(key, start, length, signal)
+    },
+  }
+  await assert.rejects(readAll(counting, segment), { code: 'ARCHIVE_DAMAGED' })
+  assert.equal(reads, 1)
+})
+
+test('a frame that holds more than recorded stops at the recorded size', async () => {
+  const storage = openMemoryStorage()
+  const [big] = [encodeBatch({ records: [{ value: Buffer.alloc(10_000_000) }] })]
+  const segment = await storeSegment(storage, 'b/s', [big], true)
+  const lying = {
+    ...segment,
+    plain_size: 100,
+    frames: segment.frames?.map(([stored]): [number, number] => [stored, 100]) ?? [],
+  }
+  await assert.rejects(readAll(storage, lying), { code: 'ARCHIVE_DAMAGED', message: /frame/ })
+})
+
+test('reading stops when it is told to', async () => {
+  const storage = openMemoryStorage()
+  const segment = await storeSegment(storage, 'b/s', batches, false)
+  const reason = new Error('stopped')
+  const reading = (async () => {
+    for await (const _ of readSegment(storage, segment, AbortSignal.abort(reason))) assert.fail('there is a piece')
+  })()
+  await assert.rejects(reading, error => error === reason)
+})

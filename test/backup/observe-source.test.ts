@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { observeSource } from '../../src/backup/observe-source.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { type FakeCluster, type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+
+const never = new AbortController().signal
+
+async function withObserver(
+  topics: FakeTopic[],
+  work: (
+    observe: (include: string[], missingTopics?: 'fail' | 'warn') => ReturnType<typeof observeSource>,
+    fake: FakeCluster,
+  ) => Promise<void>,
+): Promise<void> {
+  const fake = await startFakeCluster(topics)
+  try {
+    const cluster = await fake.open()
+    const observe = (include: string[], missingTopics: 'fail' | 'warn' = 'fail') =>
+      observeSource({ topics: { include, exclude: [] }, missingTopics }, cluster, never)
+    await work(observe, fake)
+  } finally {
+    await fake.close()
+  }
+}
+
+const orders = () => fakeTopic('orders', [[encodeRun(5n, 3)], []], { configs: { 'retention.ms': '5' } })
+const offsets = fakeTopic('__consumer_offsets', [[]], { internal: true })
+
+describe('a look at the source', () => {
+  test('tells the selected topics in order, with their settings and bounds', () =>
+    withObserver([orders(), fakeTopic('a', [[]]), offsets], async observe => {
+      const observed = await observe(['*'])
+      assert.deepEqual([observed.clusterId, observed.brokers, observed.warnings], ['cluster-a', 1, []])
+      assert.deepEqual(
+        observed.topics.map(topic => topic.name),
+        ['a', 'orders'],
+      )
+      const empty = { logStart: 0n, lastStable: 0n, highWatermark: 0n }
+      assert.deepEqual(observed.topics[1], {
+        name: 'orders',
+        id: orders().id,
+        internal: false,
+        replicationFactor: 1,
+        configs: { 'retention.ms': '5' },
+        partitions: [
+          { partition: 0, bounds: { logStart: 5n, lastStable: 8n, highWatermark: 8n } },
+          { partition: 1, bounds: empty },
+        ],
+      })
+    }))
+
+  test('fails where a name is no topic or nothing is selected, or warns where the job says so', () =>
+    withObserver([orders()], async observe => {
+      await assert.rejects(observe(['orders', 'lost']), {
+        code: 'TOPIC_NOT_FOUND',
+        message: 'topic lost does not exist',
+      })
+      await assert.rejects(observe(['x*']), { code: 'TOPIC_NOT_FOUND', message: /no topic matches .*x\*/ })
+      assert.deepEqual((await observe(['orders', 'lost', 'x*'], 'warn')).warnings, [
+        'topic lost does not exist',
+        'pattern x* of source.topics.include matches no topic',
+      ])
+    }))
+
+  test('says that a topic is hidden, not that it is missing', () =>
+    withObserver([orders()], async (observe, fake) => {
+      const hidden = fakeTopic('hidden', [], { errorCode: 29 })
+      fake.state.intercept = ({ key, nth }) => {
+        if (key === API.metadata && nth === 2) fake.state.topics.push(hidden)
+        return undefined
+      }
+      await assert.rejects(observe(['orders', 'hidden'], 'warn'), {
+        code: 'KAFKA_DENIED',
+        message: /not allowed to see hidden/,
+      })
+    }))
+
+  test('fails where a selected topic cannot be looked at', () =>
+    withObserver([orders(), fakeTopic('broken', [], { errorCode: 17 })], async observe => {
+      await assert.rejects(observe(['*']), { code: 'KAFKA_REFUSED', message: /looking at topic broken/ })
+    }))
+
+  test('does not take a partition for empty whose offsets nobody told', () =>
+    withObserver([orders()], async (observe, fake) => {
+      fake.state.intercept = ({ key }) =>
+        key === API.listOffsets ? new Writer().int32(0).uvarint(1).noTags() : undefined
+      await assert.rejects(observe(['orders']), { code: 'KAFKA_PROTOCOL', message: /the offsets of orders\/0/ })
+    }))
+})

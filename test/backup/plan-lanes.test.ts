@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { planLanes } from '../../src/backup/plan-lanes.ts'
+
+const MiB = 1 << 20
+
+test('the buffers stay within the budget, or are two of the smallest, for any number of brokers', () => {
+  for (const brokers of [0, 1, 3, 50, 1000]) {
+    for (const connectionsPerBroker of [1, 2, 16]) {
+      for (const budgetMiB of [1, 32, 96, 100, 4096]) {
+        for (const writerBytes of [0, 16 * MiB]) {
+          const limits = { memoryBudgetBytes: budgetMiB * MiB, connectionsPerBroker, writerBytes }
+          const plan = planLanes(brokers, limits)
+          const bytes = plan.buffers * plan.bufferBytes
+          const what = JSON.stringify({ brokers, ...limits, plan })
+          assert.ok(bytes <= limits.memoryBudgetBytes || (plan.buffers === 2 && plan.bufferBytes === MiB), what)
+          assert.ok(plan.buffers >= 2 && plan.bufferBytes >= MiB && plan.bufferBytes <= 8 * MiB, what)
+          assert.ok(plan.maxActive >= 1 && plan.maxActive <= 128, what)
+          assert.ok(Object.values(plan).every(Number.isInteger), what)
+        }
+      }
+    }
+  }
+})
+
+test('with room for all, each lane has two large buffers', () => {
+  const plan = planLanes(3, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 })
+  assert.deepEqual(plan, { lanesPerBroker: 2, buffers: 12, bufferBytes: 8 * MiB, maxActive: 128 })
+})
+
+test('a store whose writers hold memory gets half of the budget', () => {
+  const plan = planLanes(1, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 8 * MiB })
+  assert.ok(plan.buffers * plan.bufferBytes <= 48 * MiB)
+  assert.equal(plan.maxActive, 3)
+})

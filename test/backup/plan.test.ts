@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Manifest, ManifestPartition, ManifestTopic } from '../../src/archive/manifest.ts'
+import { emptyPartition } from '../../src/archive/summary.ts'
+import type { ObservedSource, ObservedTopic } from '../../src/backup/observe-source.ts'
+import { planBackup } from '../../src/backup/plan.ts'
+
+const now = '2026-01-02T03:04:05.000Z'
+
+function observe(topics: ObservedTopic[], changes: Partial<ObservedSource> = {}): ObservedSource {
+  return { clusterId: 'c1', brokers: 3, topics, warnings: [], ...changes }
+}
+
+function seen(
+  name: string,
+  id: string,
+  ...bounds: [logStart: bigint, lastStable: bigint, highWatermark?: bigint][]
+): ObservedTopic {
+  const partitions = bounds.map(([logStart, lastStable, highWatermark = lastStable], partition) => ({
+    partition,
+    bounds: { logStart, lastStable, highWatermark },
+  }))
+  return { name, id, internal: false, replicationFactor: 3, configs: { 'retention.ms': '1' }, partitions }
+}
+
+function held(
+  name: string,
+  id: string,
+  state: ManifestTopic['state'],
+  ...partitions: Partial<ManifestPartition>[]
+): ManifestTopic {
+  const full = partitions.map((one, partition) => ({ ...emptyPartition(partition, 0n), records: 7, ...one }))
+  return { name, id, state, internal: false, replication_factor: 1, configs: {}, partitions: full }
+}
+
+function manifest(topics: ManifestTopic[], clusterId: string | null = 'c1'): Manifest {
+  return {
+    format: 'kafka-backup',
+    format_version: 1,
+    tool_version: '0',
+    backup_id: 'b1',
+    generation: 4,
+    run: 'r',
+    complete: true,
+    created_at: now,
+    started_at: now,
+    cluster: { id: clusterId, brokers: 3 },
+    selection: { include: ['*'], exclude: [] },
+    topics,
+    warnings: [],
+  }
+}
+
+describe('the plan of a backup', () => {
+  test('takes a new topic from the start of its log to its last stable offset', () => {
+    const plan = planBackup(observe([seen('a', 'id1', [5n, 90n, 90n], [0n, 0n])]), undefined, now)
+    const [topic] = plan.topics
+    assert.ok(topic)
+    const { partitions, ...settings } = topic
+    assert.deepEqual(settings, {
+      name: 'a',
+      id: 'id1',
+      state: 'current',
+      internal: false,
+      replication_factor: 3,
+      configs: { 'retention.ms': '1' },
+    })
+    const marks = { high_watermark: 90n, last_stable_offset: 90n }
+    const first = { durable: { ...emptyPartition(0, 5n), ...marks }, end: 90n, logStart: 5n, newGaps: [] }
+    assert.deepEqual(partitions, [first, { durable: emptyPartition(1, 0n), end: 0n, logStart: 0n, newGaps: [] }])
+    assert.deepEqual(plan.warnings, [])
+  })
+
+  test('goes on where the backup ends, and takes in partitions that are new', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n })])
+    const plan = planBackup(observe([seen('a', 'id1', [10n, 90n], [3n, 8n])]), previous, now)
+    const [first, second] = plan.topics[0]?.partitions ?? []
+    assert.deepEqual([first?.durable.end_offset, first?.end, first?.durable.records], [40n, 90n, 7])
+    assert.deepEqual([second?.durable.start_offset, second?.durable.end_offset, second?.end], [3n, 3n, 8n])
+    assert.equal(plan.topics[0]?.configs['retention.ms'], '1', 'the settings are those of now')
+  })
+
+  test('has nothing to do where the source stands still, also when a whole batch across the end was kept', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 92n })])
+    const plan = planBackup(observe([seen('a', 'id1', [0n, 90n, 95n])]), previous, now)
+    const [partition] = plan.topics[0]?.partitions ?? []
+    assert.deepEqual([partition?.durable.end_offset, partition?.end, partition?.newGaps], [92n, 90n, []])
+  })
+
+  test('records what retention removed since as a gap, and goes on behind it', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n })])
+    const plan = planBackup(observe([seen('a', 'id1', [55n, 90n])]), previous, now)
+    const [partition] = plan.topics[0]?.partitions ?? []
+    const gap = { from: 40n, to: 55n, reason: 'retention', found_at: now }
+    assert.deepEqual(partition?.newGaps, [gap])
+    assert.deepEqual(partition?.durable.gaps, [gap])
+    assert.equal(partition?.durable.end_offset, 55n)
+  })
+
+  test('has no gap where the log starts exactly at the end of the backup', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n })])
+    const [partition] = planBackup(observe([seen('a', 'id1', [40n, 90n])]), previous, now).topics[0]?.partitions ?? []
+    assert.deepEqual(partition?.newGaps, [])
+  })
+
+  test('refuses a source that has lost what the backup holds', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n })])
+    const plan = () => planBackup(observe([seen('a', 'id1', [0n, 39n])]), previous, now)
+    assert.throws(plan, { code: 'SOURCE_TRUNCATED', message: /a\/0 ends at 39, .* up to 40/ })
+  })
+
+  test('keeps a topic that was re-created beside the new one, with a gap that has no end', () => {
+    const previous = manifest([held('a', 'old', 'current', { end_offset: 40n })])
+    const plan = planBackup(observe([seen('a', 'new', [0n, 5n])]), previous, now)
+    assert.deepEqual(
+      plan.topics.map(({ id, state }) => [id, state]),
+      [
+        ['old', 'replaced'],
+        ['new', 'current'],
+      ],
+    )
+    const [old] = plan.topics[0]?.partitions ?? []
+    assert.deepEqual(old?.newGaps, [{ from: 40n, to: null, reason: 'topic_recreated', found_at: now }])
+    assert.equal(old?.durable.end_offset, 40n)
+    assert.ok(old && old.end <= old.durable.end_offset, 'nothing is copied of it')
+    const [fresh] = plan.topics[1]?.partitions ?? []
+    assert.deepEqual([fresh?.durable.end_offset, fresh?.end, fresh?.durable.records], [0n, 5n, 0])
+    assert.ok(plan.warnings.some(line => line.includes('deleted and created anew')))
+  })
+
+  test('says that a topic was re-created only once', () => {
+    const previous = manifest([
+      held('a', 'old', 'replaced', { end_offset: 40n }),
+      held('a', 'new', 'current', { end_offset: 5n }),
+    ])
+    const plan = planBackup(observe([seen('a', 'new', [0n, 6n])]), previous, now)
+    assert.deepEqual(plan.warnings, [])
+    assert.deepEqual(plan.topics[0]?.partitions[0]?.newGaps, [])
+    assert.equal(plan.topics[1]?.partitions[0]?.durable.end_offset, 5n)
+  })
+
+  test('keeps a topic that is no longer selected, and goes on with it when it is selected again', () => {
+    const previous = manifest([
+      held('a', 'id1', 'current', { end_offset: 40n }),
+      held('b', 'id2', 'current', { end_offset: 3n }),
+    ])
+    const without = planBackup(observe([seen('b', 'id2', [0n, 9n])]), previous, now)
+    assert.deepEqual(
+      without.topics.map(({ name, state }) => [name, state]),
+      [
+        ['a', 'absent'],
+        ['b', 'current'],
+      ],
+    )
+    assert.deepEqual(without.topics[0]?.partitions[0]?.newGaps, [])
+    const back = manifest([held('a', 'id1', 'absent', { end_offset: 40n })])
+    const [again] = planBackup(observe([seen('a', 'id1', [0n, 50n])]), back, now).topics
+    assert.deepEqual([again?.state, again?.partitions[0]?.durable.end_offset], ['current', 40n])
+  })
+
+  test('refuses another cluster under the same id; an unknown one on either side passes', () => {
+    const previous = manifest([], 'c2')
+    assert.throws(() => planBackup(observe([]), previous, now), {
+      code: 'CONFIG_INVALID',
+      message: /holds cluster c2.*c1/,
+    })
+    assert.doesNotThrow(() => planBackup(observe([], { clusterId: null }), previous, now))
+    assert.doesNotThrow(() => planBackup(observe([]), manifest([], null), now))
+  })
+
+  test('warns of an open transaction with what it keeps out', () => {
+    const { warnings } = planBackup(
+      observe([seen('a', 'id1', [0n, 90n, 93n])], { warnings: ['earlier'] }),
+      undefined,
+      now,
+    )
+    assert.deepEqual(warnings, [
+      'earlier',
+      'a/0: an open transaction keeps the newest 3 offsets (90 to 93) out of this backup',
+    ])
+  })
+})

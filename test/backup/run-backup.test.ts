@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import type { BackupOptions } from '../../src/backup/options.ts'
+import { runBackup } from '../../src/backup/run-backup.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { encodeMarker, encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import {
+  type FakeCluster,
+  type FakePartition,
+  type FakeTopic,
+  fakePartition,
+  fakeTopic,
+  startFakeCluster,
+} from '../fakes/fake-cluster.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+
+const never = new AbortController().signal
+
+const fixed: BackupOptions = {
+  backupId: 'b1',
+  topics: { include: ['*'], exclude: [] },
+  compression: 'auto',
+  segmentBytes: 1 << 20,
+  commitIntervalMs: 60_000,
+  memoryBudgetBytes: 32 << 20,
+  connectionsPerBroker: 2,
+  missingTopics: 'fail',
+  onGap: 'warn',
+}
+
+interface Stage {
+  fake: FakeCluster
+  backUp(
+    storage: Storage,
+    run: string,
+    options?: Partial<BackupOptions>,
+    signal?: AbortSignal,
+  ): ReturnType<typeof runBackup>
+  events: ProgressEvent[]
+}
+
+async function withStage(topics: FakeTopic[], work: (stage: Stage) => Promise<void>): Promise<void> {
+  const fake = await startFakeCluster(topics)
+  const events: ProgressEvent[] = []
+  try {
+    const cluster = await fake.open()
+    const onProgress = (event: ProgressEvent) => events.push(event)
+    await work({
+      fake,
+      events,
+      backUp: (storage, run, options = {}, signal = never) => {
+        const parts = { cluster, storage, clock: new QuietClock(), run, toolVersion: '0', onProgress }
+        return runBackup({ ...fixed, ...options }, parts, signal)
+      },
+    })
+  } finally {
+    await fake.close()
+  }
+}
+
+/** The session's time: the commit interval passes only where a test asks for short ones. */
+class QuietClock extends JumpingClock {
+  override readonly sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    if (ms < 60_000) return new Promise(resolve => setImmediate(resolve))
+    await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  }
+}
+
+const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
+const runs = (from: number, count: number, valueBytes = 10) =>
+  Array.from({ length: count }, (_, i) => encodeRun(BigInt((from + i) * 10), 10, { valueBytes }))
+
+function partitionOf(fake: FakeCluster): FakePartition {
+  return fake.state.topics[0]?.partitions[0] ?? assert.fail('there is no partition')
+}
+
+/** More records at the end of the first partition, and its bounds moved on to `end`. */
+function append(fake: FakeCluster, batches: Buffer[], end: bigint): void {
+  Object.assign(partitionOf(fake), {
+    batches: [...partitionOf(fake).batches, ...batches],
+    highWatermark: end,
+    lastStable: end,
+  })
+}
+
+describe('a backup', () => {
+  test('holds what the source holds, and a second run adds what is new', () =>
+    withStage([fakeTopic('orders', [runs(0, 3), runs(0, 2)]), fakeTopic('empty', [[]])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      const first = await backUp(storage, 'r1')
+      assert.deepEqual(first.copied.records, 50)
+      assert.deepEqual([first.manifest.generation, first.manifest.complete], [1, true])
+      append(fake, runs(3, 1), 40n)
+      const second = await backUp(storage, 'r2')
+      assert.deepEqual([second.copied.records, second.manifest.generation], [10, 2])
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.warnings], [[], 60, []])
+    }))
+
+  test('is whole over holes at the end of a run, whatever the next run begins with', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      // Offsets 20 to 29 are gone, and the next batch lies beyond the end of the first run.
+      append(fake, [encodeRun(35n, 5)], 30n)
+      partitionOf(fake).lastStable = 40n
+      let offsets = 0
+      fake.state.intercept = ({ key }) => {
+        if (key === API.listOffsets && offsets++ === 0) partitionOf(fake).lastStable = 30n
+        else partitionOf(fake).lastStable = 40n
+        return undefined
+      }
+      assert.equal((await backUp(storage, 'r1')).copied.records, 20)
+      assert.deepEqual((await verify(storage)).problems, [])
+      append(fake, [], 40n)
+      assert.equal((await backUp(storage, 'r2')).copied.records, 5)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 25])
+    }))
+
+  test('knows rolled-back transactions whose marker comes with a later run', () => {
+    const data = encodeRun(0n, 10, { producerId: 5n, transactional: true })
+    const partitions = [fakePartition([data], { aborted: [{ producerId: 5n, firstOffset: 0n }] })]
+    return withStage([fakeTopic('orders', [], { partitions })], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      const first = await backUp(storage, 'r1')
+      const open = { producer_id: 5n, first_offset: 0n, last_offset: null }
+      assert.deepEqual(first.manifest.topics[0]?.partitions[0]?.open_aborted, [open])
+      append(fake, [encodeMarker(10n, 5n, 'abort')], 11n)
+      const second = await backUp(storage, 'r2')
+      const [partition] = second.manifest.topics[0]?.partitions ?? []
+      assert.deepEqual([partition?.open_aborted, partition?.aborted_records, partition?.records], [[], 10, 10])
+      assert.deepEqual((await verify(storage)).problems, [])
+    })
+  })
+
+  test('commits now and then while it copies, and each commit can be read', () =>
+    withStage([fakeTopic('orders', [runs(0, 60, 20_000)])], async ({ backUp, events }) => {
+      const storage = openMemoryStorage()
+      const { manifest } = await backUp(storage, 'r1', { commitIntervalMs: 1, compression: 'none' })
+      assert.ok(manifest.generation > 2, `${manifest.generation} generations`)
+      assert.deepEqual(
+        await listGenerations(storage, 'b1', never),
+        Array.from({ length: manifest.generation }, (_, i) => i + 1),
+      )
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.complete], [[], 600, true])
+      assert.equal(events.filter(event => event.type === 'committed').length, manifest.generation)
+    }))
+
+  test('with gaps ends with GAP_FOUND where the job asks for it, and is committed all the same', () =>
+    withStage([fakeTopic('orders', [runs(0, 3)])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      await backUp(storage, 'r1')
+      append(fake, runs(5, 2), 70n)
+      partitionOf(fake).logStart = 50n
+      await assert.rejects(backUp(storage, 'r2', { onGap: 'fail' }), {
+        code: 'GAP_FOUND',
+        exitCode: 4,
+        message: /orders\/0 30 to 50/,
+      })
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.gaps.length], [[], 50, 1])
+    }))
+
+  test('whose copy of the manifest cannot be renewed goes on all the same, and says so', () =>
+    withStage([fakeTopic('orders', [runs(0, 60, 20_000)])], async ({ backUp }) => {
+      const memory = openMemoryStorage()
+      const storage = withFaults(memory, [{ on: 'replace', nth: 1, effect: { kind: 'throw-before' } }])
+      const { warnings, manifest } = await backUp(storage, 'r1', { commitIntervalMs: 1, compression: 'none' })
+      assert.ok(warnings.some(line => line.startsWith('manifest.json is not the newest generation')))
+      assert.ok(manifest.generation > 1)
+      const report = await verify(memory)
+      assert.deepEqual([report.problems, report.records, report.warnings], [[], 600, []])
+      storage.verifyAllFaultsExercised()
+    }))
+})
+
+describe('a backup that cannot go on', () => {
+  const topic = () => fakeTopic('orders', [runs(0, 60, 20_000)])
+  const often = { commitIntervalMs: 1, compression: 'none' } as const
+
+  test('because a commit failed on the way ends with that error, and with no promise left unheard', () =>
+    withStage([topic()], async ({ backUp }) => {
+      const memory = openMemoryStorage()
+      const error = () => new Error('the disk is gone')
+      const storage = withFaults(memory, [
+        { on: 'create', key: /manifests/, effect: { kind: 'throw-before', error } },
+        // The lanes take a while to stop: what failed must not go unheard until then.
+        { on: 'write', effect: { kind: 'delay', ms: 5 } },
+      ])
+      await assert.rejects(backUp(storage, 'r1', often), /the disk is gone/)
+      assert.deepEqual(await listGenerations(memory, 'b1', never), [])
+      assert.deepEqual([...memory.openWriters], [])
+      storage.verifyAllFaultsExercised()
+    }))
+
+  test('because another process has committed stops with WRITER_CONFLICT and leaves what is there', () =>
+    withStage([topic()], async ({ backUp }) => {
+      const storage = openMemoryStorage()
+      await backUp(storage, 'r1', { topics: { include: ['orders'], exclude: ['orders'] }, missingTopics: 'warn' })
+      const before = storage.objects.get('b1/manifests/00000001.json')
+      const other = withFaults(storage, [])
+      const racing: Storage = { ...other, list: async function* () {} }
+      await assert.rejects(backUp(racing, 'r2', often), { code: 'WRITER_CONFLICT', exitCode: 5 })
+      assert.equal(storage.objects.get('b1/manifests/00000001.json'), before)
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+
+  test('because the store failed once keeps what was durable before', () =>
+    withStage([topic()], async ({ backUp }) => {
+      const memory = openMemoryStorage()
+      const storage = withFaults(memory, [{ on: 'write', nth: 5, effect: { kind: 'throw-before' } }])
+      await assert.rejects(backUp(storage, 'r1', { compression: 'none' }), { code: 'BACKUP_PARTIAL', exitCode: 4 })
+      const partial = await verify(memory)
+      assert.deepEqual([partial.problems, partial.complete], [[], false])
+      assert.ok(partial.records > 0 && partial.records < 600)
+      const rest = await backUp(memory, 'r2', { compression: 'none' })
+      assert.equal(rest.copied.records + partial.records, 600)
+      assert.deepEqual((await verify(memory)).problems, [])
+      storage.verifyAllFaultsExercised()
+    }))
+
+  test('because a commit failed once keeps what was durable, though its indexes are there already', () =>
+    withStage([topic()], async ({ backUp }) => {
+      const memory = openMemoryStorage()
+      const storage = withFaults(memory, [{ on: 'create', key: /manifests/, nth: 1, effect: { kind: 'throw-before' } }])
+      await assert.rejects(backUp(storage, 'r1', often), { code: 'BACKUP_PARTIAL' })
+      const partial = await verify(memory)
+      assert.deepEqual(partial.problems, [])
+      assert.ok(partial.records > 0)
+      storage.verifyAllFaultsExercised()
+    }))
+
+  test('because it was stopped commits what it has and ends with the reason', () =>
+    withStage([topic()], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      const controller = new AbortController()
+      const reason = new Error('Ctrl-C')
+      fake.state.intercept = ({ key, nth }) => {
+        if (key === API.fetch && nth === 1) controller.abort(reason)
+        return undefined
+      }
+      await assert.rejects(backUp(storage, 'r1', {}, controller.signal), error => error === reason)
+      const partial = await verify(storage)
+      assert.deepEqual([partial.problems, partial.complete], [[], false])
+      assert.ok(partial.records > 0 && partial.records < 600, `${partial.records}`)
+      const rest = await backUp(storage, 'r2')
+      assert.equal(rest.copied.records + partial.records, 600)
+    }))
+
+  test('before the first byte writes nothing', () =>
+    withStage([topic()], async ({ backUp }) => {
+      const storage = openMemoryStorage()
+      const topics = { include: ['nothing'], exclude: [] }
+      await assert.rejects(backUp(storage, 'r1', { topics }), { code: 'TOPIC_NOT_FOUND' })
+      assert.equal(storage.objects.size, 0)
+    }))
+})
