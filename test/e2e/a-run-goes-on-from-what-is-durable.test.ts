@@ -113,6 +113,18 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('here', path)
     }))
 
+  test('of two runs on one backup_id at once, one commits and the other ends with exit code 5; nothing mixes', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('race', { partitions: 2 })
+      await seed('race')
+      const results = await Promise.allSettled([backUp(spec('race', path)), backUp(spec('race', path))])
+      const lost = results.filter(result => result.status === 'rejected')
+      assert.equal(lost.length, 1)
+      assert.equal(lost[0]?.reason.code, 'WRITER_CONFLICT')
+      assert.equal(lost[0]?.reason.exitCode, 5)
+      await assertWhole('race', path)
+    }))
+
   test('an interrupted run commits what it has stored, and the next one goes on', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('stopped', { partitions: 2 })

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { describeBackup, openLocation, verifyBackup } from '../../src/index.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { hashChain } from '../oracle/records.ts'
+
+const never = new AbortController().signal
+
+/** What a consumer read of the source when each archive was made: the hash of each partition's committed records. */
+const expected: Record<string, string[]> = {
+  'v0.1.0': [
+    '8847817ad17def051666d3422ff1bd0d42583f1126b23c5a186a392fcca26b67',
+    '41fadcfeff64932dfcc80642ac39b07d3be6bb271c44648a1cde1846763dd887',
+  ],
+}
+
+describe('an archive of every released version stays readable', () => {
+  const kept = readdirSync(import.meta.dirname).filter(name => /^v\d/.test(name))
+
+  test('there is one for every version in the list', () => {
+    assert.deepEqual(kept.sort(), Object.keys(expected).sort())
+  })
+
+  for (const name of kept) {
+    test(name, async () => {
+      const path = join(import.meta.dirname, name)
+      const verified = await verifyBackup(
+        openLocation(path),
+        'golden',
+        { deep: true, onProgress: () => undefined },
+        never,
+      )
+      assert.deepEqual([verified.problems, verified.gaps, verified.complete], [[], [], true])
+      const archived = await readArchivedTopic(path, 'golden', 'golden')
+      assert.deepEqual(archived.map(hashChain), expected[name])
+      const { topics } = await describeBackup(openLocation(path), 'golden', never)
+      assert.deepEqual(topics[0]?.configs, { 'segment.bytes': '16777216' })
+      assert.equal(topics[0]?.aborted_records, 3)
+    })
+  }
+})
