@@ -25,7 +25,7 @@ types: $(INSTALLED) ## Check the types
 	@npm run --silent types
 
 unit: $(INSTALLED) ## Run the tests that need no server
-	@$(NODE) --test $$(find test -name '*.test.ts' -not -path 'test/e2e/*' -not -path 'test/servers/*' | sort)
+	@$(NODE) --test --test-isolation=none $$(find test -name '*.test.ts' -not -path 'test/e2e/*' -not -path 'test/servers/*' | sort)
 
 e2e: $(INSTALLED) build ## Run the tests against real servers
 	@$(NODE) --test --test-concurrency=1 $$(find test/servers test/e2e -name '*.test.ts' | sort)

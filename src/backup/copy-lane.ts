@@ -12,6 +12,8 @@ export interface LaneParts {
   maxActive: number
   clock: Clock
   onProgress: OnProgress
+  /** Told after each answer, so that partitions need not wait for the rest of their lane before they are tried elsewhere. */
+  onLeave: (leavers: readonly Leaver[]) => void
 }
 
 /** Why a partition left its lane before its end. */
@@ -27,20 +29,17 @@ type AnswerPart = Fetched['partitions'][number]
 
 /**
  * Copies partitions of one broker over one connection. The next fetch is on its way while the last answer is stored, so
- * broker, network and store work at the same time. Returns those that need another leader, or another look at their
- * bounds; a failure that concerns the connection or the store is thrown.
+ * broker, network and store work at the same time. Partitions that need another leader, or another look at their bounds,
+ * leave; a failure that concerns the connection or the store is thrown.
  */
-export async function copyLane(
-  copies: readonly PartitionCopy[],
-  parts: LaneParts,
-  signal: AbortSignal,
-): Promise<Leaver[]> {
+export async function copyLane(copies: readonly PartitionCopy[], parts: LaneParts, signal: AbortSignal): Promise<void> {
   const lane = new Lane(copies, parts, signal)
   let pending = lane.fetchNext()
   try {
     while (pending) {
       const fetched = await pending
       const steps = lane.take(fetched)
+      if (lane.leavers.length > 0) parts.onLeave(lane.leavers.splice(0))
       pending = lane.fetchNext()
       // An answer that fails while this one is stored is met at the next turn.
       pending?.catch(() => undefined)
@@ -59,7 +58,6 @@ export async function copyLane(
     )
     throw error
   }
-  return lane.leavers
 }
 
 interface Step {
@@ -77,6 +75,7 @@ interface Place {
 }
 
 class Lane {
+  /** Of the last answer. */
   readonly leavers: Leaver[] = []
   readonly #parts: LaneParts
   readonly #signal: AbortSignal

@@ -73,26 +73,47 @@ export class CopyScheduler {
   }
 
   async #runLane(brokerId: number, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
-    const { cluster, lanes, onProgress } = this.#parts
     const before = share.map(copy => copy.position)
-    let leavers: Leaver[]
+    const gone = new Set<PartitionCopy>()
+    const elsewhere: Promise<void>[] = []
+    const onLeave = (leavers: readonly Leaver[]) => {
+      for (const { copy } of leavers) gone.add(copy)
+      const work = this.#guard(() => this.#returnToDeal(leavers, signal, stop), stop)
+      work.catch(() => undefined)
+      elsewhere.push(work)
+    }
+    await this.#guard(async () => {
+      const error = await this.#tryLane(brokerId, share, onLeave, signal)
+      // What only waited its turn while others of its lane moved on has not stalled.
+      if (share.some((copy, i) => copy.position !== before[i])) for (const copy of share) this.#progressAt.delete(copy)
+      const left = error ? share.filter(copy => !copy.isDone && !gone.has(copy)) : []
+      await this.#returnToDeal(error ? left.map(copy => ({ copy, error })) : [], signal, stop)
+    }, stop).finally(() => Promise.allSettled(elsewhere))
+    await Promise.all(elsewhere)
+  }
+
+  /** The trouble at the source that ended the lane, if any; whatever else goes wrong is thrown. */
+  async #tryLane(
+    brokerId: number,
+    share: PartitionCopy[],
+    onLeave: (leavers: readonly Leaver[]) => void,
+    signal: AbortSignal,
+  ): Promise<KafkaBackupError | undefined> {
+    const { cluster, lanes, onProgress } = this.#parts
     try {
-      const options = { brokerId, buffers: this.#buffers, maxWaitMs: 0, rack: '' }
-      const fetcher = await Fetcher.open(cluster, options, signal)
+      const fetcher = await Fetcher.open(cluster, { brokerId, buffers: this.#buffers, maxWaitMs: 0, rack: '' }, signal)
       try {
-        const parts = { fetcher, maxActive: lanes.maxActive, clock: cluster.clock, onProgress }
-        leavers = await copyLane(share, parts, signal)
+        const parts = { fetcher, maxActive: lanes.maxActive, clock: cluster.clock, onProgress, onLeave }
+        await copyLane(share, parts, signal)
+        return undefined
       } finally {
         fetcher.close()
       }
     } catch (error) {
       signal.throwIfAborted()
       if (!isSourceTrouble(error)) throw error
-      leavers = share.filter(copy => !copy.isDone).map(copy => ({ copy, error }))
+      return error
     }
-    // What only waited its turn while others of its lane moved on has not stalled.
-    if (share.some((copy, i) => copy.position !== before[i])) for (const copy of share) this.#progressAt.delete(copy)
-    await this.#returnToDeal(leavers, signal, stop)
   }
 
   async #returnToDeal(leavers: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {

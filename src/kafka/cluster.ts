@@ -58,12 +58,13 @@ export class Cluster {
     const configs = new Map<string, Record<string, string>>()
     for (let start = 0; start < topics.length; start += TOPICS_PER_REQUEST) {
       const request = { topics: topics.slice(start, start + TOPICS_PER_REQUEST) }
-      const described = await this.settling(
-        () => this.#any(link => link.call(describeConfigs, request, signal), signal),
-        signal,
-      )
+      const described = await this.settling(async () => {
+        const answer = await this.#any(link => link.call(describeConfigs, request, signal), signal)
+        const failed = answer.find(one => one.errorCode !== 0)
+        if (failed) throw brokerError(failed.errorCode, `reading the configuration of topic ${failed.topic}`)
+        return answer
+      }, signal)
       for (const one of described) {
-        if (one.errorCode !== 0) throw brokerError(one.errorCode, `reading the configuration of topic ${one.topic}`)
         const own = one.configs.filter(config => config.source === SOURCE_TOPIC && config.value !== null)
         configs.set(one.topic, Object.fromEntries(own.map(config => [config.name, config.value ?? ''])))
       }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { copyLane } from '../../src/backup/copy-lane.ts'
+import { copyLane, type Leaver } from '../../src/backup/copy-lane.ts'
 import type { PartitionCopy } from '../../src/backup/partition-copy.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Fetched, FetchTarget } from '../../src/kafka/fetcher.ts'
@@ -70,7 +70,7 @@ interface Lane {
   fetcher: ScriptedFetcher
   clock: JumpingClock
   events: ProgressEvent[]
-  run(signal?: AbortSignal): ReturnType<typeof copyLane>
+  run(signal?: AbortSignal): Promise<Leaver[]>
 }
 
 function makeLane(copies: PartitionCopy[], answer: Answer, maxActive = 128): Lane {
@@ -83,7 +83,11 @@ function makeLane(copies: PartitionCopy[], answer: Answer, maxActive = 128): Lan
     fetcher,
     clock,
     events,
-    run: (signal = new AbortController().signal) => copyLane(copies, parts, signal),
+    run: async (signal = new AbortController().signal) => {
+      const leavers: Leaver[] = []
+      await copyLane(copies, { ...parts, onLeave: left => leavers.push(...left) }, signal)
+      return leavers
+    },
   }
 }
 

@@ -86,6 +86,28 @@ describe('the scheduler', () => {
     })
   })
 
+  test('follows it while the rest of its lane is still read', () => {
+    const partitions = [fakePartition(large(8), { leader: 0 }), fakePartition(runs(3), { leader: 0 })]
+    return withStage(fakeTopic('orders', [], { partitions }), { brokers: 2 }, async ({ fake, copies, events, run }) => {
+      fake.state.fetchError = (topic, partition, brokerId) => {
+        const log = topic.partitions[partition]
+        if (partition !== 1 || brokerId === 1 || !log) return 0
+        log.leader = 1
+        return 6
+      }
+      // The old leader answers no more until the partition that left it has arrived.
+      fake.state.intercept = async ({ key, nth }, brokerId) => {
+        const isHeldUp = () => key === API.fetch && brokerId === 0 && nth > 3 && !copies[1]?.isDone
+        for (let tries = 0; isHeldUp() && tries < 200; tries++) await new Promise(resolve => setTimeout(resolve, 5))
+        return undefined
+      }
+      await run()
+      const order = events.flatMap(event => (event.type === 'copied' ? [event.partition] : []))
+      assert.deepEqual(await ends(copies), [80n, 30n])
+      assert.ok(order.lastIndexOf(0) > order.lastIndexOf(1), `copied in the order ${order}`)
+    })
+  })
+
   test('waits for a leader to be elected, and goes on after connections were lost', () =>
     withStage(
       fakeTopic('orders', [], { partitions: [fakePartition(runs(3), { leader: -1 })] }),

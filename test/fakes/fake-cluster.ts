@@ -30,8 +30,8 @@ export interface FakeState {
   topics: FakeTopic[]
   /** Called for each partition of each Fetch: an error code, or 0 to answer from the log. */
   fetchError: (topic: FakeTopic, partition: number, brokerId: number) => number
-  /** Called first for each request; what it returns is the answer. */
-  intercept: (request: BrokerRequest, brokerId: number) => ReturnType<Handler> | undefined
+  /** Called first for each request; what it returns is the answer. It may also only hold the request up for a while. */
+  intercept: (request: BrokerRequest, brokerId: number) => ReturnType<Handler> | Promise<undefined> | undefined
 }
 
 export interface FakeCluster {
@@ -91,8 +91,8 @@ export function fakePartition(batches: Buffer[], changes: Partial<FakePartition>
 function handlersOf(state: FakeState, brokerId: number, brokers: readonly FakeBroker[]): Record<number, Handler> {
   const handle =
     (handler: (request: BrokerRequest) => Writer): Handler =>
-    request =>
-      state.intercept(request, brokerId) ?? handler(request)
+    async request =>
+      (await state.intercept(request, brokerId)) ?? handler(request)
   return {
     [API.metadata]: handle(request => encodeMetadata(state, brokers, readTopicNames(request))),
     [API.listOffsets]: handle(request => encodeOffsets(state, request)),

@@ -22,6 +22,8 @@ interface Pending {
 
 /** No broker sends a frame larger than its own `socket.request.max.bytes` ballpark; text of another protocol reads as more. */
 const MAX_FRAME_BYTES = 1 << 30
+/** How a TLS listener answers plain text: record type 21 (alert), version 3. */
+const TLS_ALERT = 0x1503
 const SCRATCH_BYTES = 64 * 1024
 const CONTROL_RESPONSE_BYTES = 16 * 1024
 
@@ -150,6 +152,7 @@ export class Connection {
     pending.filled += length
     if (pending.needed === 4 && pending.filled >= 4) {
       const content = pending.target.bytes.readInt32BE(0)
+      if (content >>> 16 === TLS_ALERT) return this.#refuse('its listener expects TLS')
       if (content < 4 || content > MAX_FRAME_BYTES) return this.#refuse('its answer is not a Kafka frame')
       pending.needed = 4 + content
       pending.target.reserve(pending.needed, pending.filled)
