@@ -11,7 +11,7 @@ const COMPRESSIONS = 2
 const ZSTD_OPTIONS = {
   // Room for a whole frame at once: each smaller piece of output costs a turn of the event loop.
   chunkSize: 512 * 1024,
-  // A small window keeps the work of several threads within their caches, for about 2 % of the size.
+  // A small window keeps the work of several threads within their caches; frames grow by a little.
   params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 },
 }
 
