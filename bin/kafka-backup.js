@@ -10,5 +10,5 @@ if (Number(major) < 24) {
   process.exitCode = 1
 } else {
   module.enableCompileCache()
-  await import('../dist/cli/bin.js')
+  await import('../dist/kafka-backup.js')
 }

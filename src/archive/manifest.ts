@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
 

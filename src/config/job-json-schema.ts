@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { jobSchema } from './job-schema.ts'
 import { reference } from './leaf.ts'
 

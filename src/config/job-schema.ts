@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { backupSchema } from './backup-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Problem } from './problem.ts'
 
 /** What a reader says of a value; the leaf adds the field's own part, and hides the value where it must not be shown. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { camelKeys } from './camel-keys.ts'
 import { fields, kinds } from './leaf.ts'
 import { text } from './text-leaves.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
 import { authSchema, tlsSchema } from './registry-auth-schema.ts'

@@ -1,4 +1,4 @@
-import type { z } from 'zod'
+import type * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { nearMatch } from './near-match.ts'
 import { type FieldPath, formatPath, isMap, type Problem, startsWith, valueAt } from './problem.ts'
