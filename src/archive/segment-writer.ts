@@ -8,12 +8,8 @@ import { earlier, later } from './times.ts'
 
 const compress = promisify(zstdCompress)
 const COMPRESSIONS = 2
-const ZSTD_OPTIONS = {
-  // Room for a whole frame at once: each smaller piece of output costs a turn of the event loop.
-  chunkSize: 512 * 1024,
-  // A small window keeps the work of several threads within their caches; frames grow by a little.
-  params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 },
-}
+// A small window keeps the work of several threads within their caches; frames grow by a little.
+const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
 
 /** What a run of batches holds, told by whoever has walked them. */
 export interface ChunkFacts {
@@ -95,12 +91,18 @@ export class SegmentWriter {
   /** Each piece becomes a zstd frame of its own, so that a reader can start at any of them. */
   async #compressAll(pieces: readonly Buffer[]): Promise<Buffer[]> {
     // A few at a time: each has memory of its own while it waits for a thread, too.
-    const frames = await runPool(pieces, COMPRESSIONS, piece => compress(piece, ZSTD_OPTIONS))
+    const frames = await runPool(pieces, COMPRESSIONS, compressPiece)
     frames.forEach((frame, i) => {
       this.#frames.push([frame.length, pieces[i]?.length ?? 0])
     })
     return frames
   }
+}
+
+/** With room for the worst case zstd works in one pass, straight from the piece into the frame. */
+function compressPiece(piece: Buffer): Promise<Buffer> {
+  const chunkSize = piece.length + (piece.length >> 8) + 1024
+  return compress(piece, { chunkSize, params: ZSTD_PARAMS })
 }
 
 export function joinFacts(first: ChunkFacts, second: ChunkFacts): ChunkFacts {

@@ -8,7 +8,7 @@ import { FileWriter } from './file-writer.ts'
 import { baseOf, Folders, parentOf } from './folders.ts'
 import { assertKey, parsePrefix } from './key.ts'
 import type { ObjectWriter, Storage, StoredObject } from './storage.ts'
-import { openTempFile } from './temp-file.ts'
+import { type FlushGate, openTempFile } from './temp-file.ts'
 
 export interface FilesystemOptions {
   path: string
@@ -25,6 +25,7 @@ class FilesystemStorage implements Storage {
   readonly location: string
   readonly writerBytes = 0
   readonly #files: FileCalls
+  readonly #flushGate: FlushGate = { isBusy: false }
   readonly #folders: Folders
   readonly #writers = new Set<ObjectWriter>()
 
@@ -64,7 +65,7 @@ class FilesystemStorage implements Storage {
 
   async openWriter(key: string, signal: AbortSignal): Promise<ObjectWriter> {
     return this.#attempt('create', key, signal, async () => {
-      const file = await openTempFile(key, this.#folders, this.#files)
+      const file = await openTempFile(key, this.#folders, this.#files, this.#flushGate)
       const inner = new FileWriter(file, () => this.#writers.delete(writer))
       const writer: ObjectWriter = {
         write: (chunks, signal) => this.#mapped('write', key, () => inner.write(chunks, signal)),

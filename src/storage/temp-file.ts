@@ -25,10 +25,15 @@ export interface TempFile {
   discard(): Promise<void>
 }
 
-export async function openTempFile(key: string, folders: Folders, files: FileCalls): Promise<TempFile> {
+export async function openTempFile(
+  key: string,
+  folders: Folders,
+  files: FileCalls,
+  gate: FlushGate = { isBusy: false },
+): Promise<TempFile> {
   const { folder, path, handle } = await openUnfinished(parentOf(key), folders, files)
   const finalPath = join(folder, baseOf(key))
-  const flusher = createFlusher(handle)
+  const flusher = createFlusher(handle, gate)
   let position = 0
 
   return {
@@ -59,23 +64,27 @@ export async function openTempFile(key: string, folders: Folders, files: FileCal
   }
 }
 
+/** Lets one file at a time be flushed: each flush holds a thread that others need for writing. */
+export interface FlushGate {
+  isBusy: boolean
+}
+
 const flushBytes = 16 << 20
 
 /**
  * Sends what was written on to the disk now and then, while more is being written: otherwise the system keeps it all in
  * memory until the file is sealed, and that then takes as long as the disk needs for the whole of it.
  */
-function createFlusher(handle: FileHandle): { wrote(position: number): void; idle(): Promise<void> } {
+function createFlusher(handle: FileHandle, gate: FlushGate): { wrote(position: number): void; idle(): Promise<void> } {
   let flushed = 0
-  let isFlushing = false
   let running: Promise<void> = Promise.resolve()
   return {
     wrote: position => {
-      if (isFlushing || position - flushed < flushBytes) return
+      if (gate.isBusy || position - flushed < flushBytes) return
       flushed = position
-      isFlushing = true
+      gate.isBusy = true
       running = handle.datasync().finally(() => {
-        isFlushing = false
+        gate.isBusy = false
       })
       // Whoever seals the file meets the failure; until then nobody waits.
       running.catch(() => {})
