@@ -77,19 +77,27 @@ const flushBytes = 16 << 20
  */
 function createFlusher(handle: FileHandle, gate: FlushGate): { wrote(position: number): void; idle(): Promise<void> } {
   let flushed = 0
+  let failure: { error: unknown } | undefined
   let running: Promise<void> = Promise.resolve()
   return {
     wrote: position => {
-      if (gate.isBusy || position - flushed < flushBytes) return
+      if (gate.isBusy || failure || position - flushed < flushBytes) return
       flushed = position
       gate.isBusy = true
-      running = handle.datasync().finally(() => {
-        gate.isBusy = false
-      })
-      // Whoever seals the file meets the failure; until then nobody waits.
-      running.catch(() => {})
+      running = handle
+        .datasync()
+        .catch(error => {
+          failure = { error }
+        })
+        .finally(() => {
+          gate.isBusy = false
+        })
     },
-    idle: () => running,
+    // Kept for whoever seals the file: a later flush would succeed although the system has dropped what this one held.
+    idle: async () => {
+      await running
+      if (failure) throw failure.error
+    },
   }
 }
 

@@ -137,6 +137,32 @@ test('after a failed fsync a commit fails for good, since the system may have dr
   assert.deepEqual(await readdir(path), [])
 })
 
+test('a flush on the way that fails is not forgotten, however many succeed after it', async () => {
+  const path = freshPath()
+  let flushes = 0
+  const { files, log } = recordFiles(call => {
+    if (call === 'datasync .tmp-' && ++flushes === 1) throw systemError('EIO')
+    return undefined
+  })
+  const writer = await openFilesystemStorage({ path }, files).openWriter('large', signal)
+  const piece = Buffer.alloc(17 << 20)
+  for (let i = 0; i < 3; i++) await writer.write([piece], signal)
+  await rejectsWith(writer.commit(signal), 'STORAGE_UNAVAILABLE')
+  await writer.abort()
+  assert.equal(flushes, 1)
+  assert.ok(!log.some(call => call.startsWith('link')))
+  assert.deepEqual(await readdir(path), [])
+})
+
+test('a large object is flushed while it is written', async () => {
+  const path = freshPath()
+  const { files, log } = recordFiles()
+  const writer = await openFilesystemStorage({ path }, files).openWriter('large', signal)
+  await writer.write([Buffer.alloc(17 << 20)], signal)
+  await writer.commit(signal)
+  assert.equal(log.filter(call => call === 'datasync .tmp-').length, 2)
+})
+
 test('after a failed write a commit publishes nothing', async () => {
   const path = freshPath()
   let writes = 0
