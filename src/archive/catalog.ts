@@ -49,7 +49,7 @@ export async function readManifest(
   signal: AbortSignal,
 ): Promise<Manifest> {
   const key = manifestKey(backupId, generation)
-  const manifest = parseManifest((await storage.read(key, signal)).toString('utf8'), key)
+  const manifest = parseManifest(await storage.read(key, signal), key)
   if (manifest.backup_id === backupId && manifest.generation === generation) return manifest
   throw new KafkaBackupError(
     'ARCHIVE_DAMAGED',

@@ -2,10 +2,18 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readIndex } from './catalog.ts'
+import { readIndex, readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
 import { indexKey, manifestCopyKey, manifestKey } from './layout.ts'
-import { FORMAT_VERSION, type IndexRef, type Manifest, type ManifestTopic, type Segment } from './manifest.ts'
+import {
+  FORMAT_VERSION,
+  type IndexRef,
+  type Manifest,
+  type ManifestTopic,
+  type PartitionIndex,
+  type Segment,
+} from './manifest.ts'
+import { sealJson } from './seal.ts'
 
 /** A generation on its way: the manifest to be, and the segments that no index names yet. */
 export interface Draft {
@@ -16,8 +24,10 @@ export interface Draft {
   attempt: number
 }
 
-/** An index is carried over and added to until it has this many segments; then a new one begins. */
+/** A page of the index is merged with newer ones until it has this many segments. */
 const SEGMENTS_PER_INDEX = 1000
+/** Pages that are at most so many times larger than what follows them are merged with it. */
+const MERGE_RATIO = 4
 const CONCURRENCY = 16
 
 export function freshKey(topicId: string, partition: number): string {
@@ -27,6 +37,8 @@ export function freshKey(topicId: string, partition: number): string {
 /**
  * Writes the indexes that changed, then creates the manifest: that is the moment the generation exists. Nothing that an
  * earlier manifest names is touched, so a crash before it leaves the earlier state, and after it the new one.
+ *
+ * The manifest returned is the one that is there: an earlier attempt's where that had taken effect unheard.
  */
 export async function commitGeneration(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Manifest> {
   const refs = await writeIndexes(storage, draft, signal)
@@ -42,25 +54,24 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
       })),
     })),
   }
-  await createManifest(storage, manifest, signal)
-  return manifest
+  return createManifest(storage, manifest, signal)
 }
 
 /** Only a convenience for people, after the fact: whoever reads on starts at the generations. */
 export async function renewManifestCopy(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
-  await storage.replace(manifestCopyKey(manifest.backup_id), encodeManifest(manifest), signal)
+  await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(manifest), signal)
 }
 
-function encodeManifest(manifest: Manifest): Buffer {
-  return Buffer.from(`${formatJson(manifest, 1)}\n`)
-}
-
-async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
+async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Manifest> {
   const { backup_id, generation } = manifest
   try {
-    await storage.create(manifestKey(backup_id, generation), encodeManifest(manifest), signal)
+    await storage.create(manifestKey(backup_id, generation), sealJson(manifest), signal)
+    return manifest
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
+    const existing = await readManifest(storage, backup_id, generation, signal)
+    // An attempt whose answer was lost has taken effect.
+    if (existing.run === manifest.run) return existing
     throw new KafkaBackupError(
       'WRITER_CONFLICT',
       `another process committed generation ${generation} of backup \`${backup_id}\` at ${storage.location}`,
@@ -91,9 +102,8 @@ async function extendIndexes(
   fresh: readonly Segment[],
   signal: AbortSignal,
 ): Promise<IndexRef[]> {
-  const last = refs.at(-1)
-  const extendsLast = last !== undefined && last.segments < SEGMENTS_PER_INDEX
-  const carried = extendsLast ? (await readIndex(storage, last, signal)).segments : []
+  const kept = refs.slice(0, countKeptPages(refs, fresh.length))
+  const carried = (await readPages(storage, refs.slice(kept.length), signal)).flatMap(index => index.segments)
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation, run } = draft.manifest
   const writer = draft.attempt === 1 ? run : `${run}-${draft.attempt}`
@@ -102,6 +112,26 @@ async function extendIndexes(
   const index = { ...head, topic: topic.name, topic_id: topic.id, partition, segments }
   const bytes = Buffer.from(`${formatJson(index, 1)}\n`)
   await storage.create(key, bytes, signal)
-  const ref = { key, size: bytes.length, blake3: hashOf(bytes), segments: segments.length }
-  return extendsLast ? [...refs.slice(0, -1), ref] : [...refs, ref]
+  return [...kept, { key, size: bytes.length, blake3: hashOf(bytes), segments: segments.length }]
+}
+
+/**
+ * Pure. How many of the pages stay as they are; those behind are merged with the fresh segments into one. Each page that
+ * stays is several times larger than the next: a backup that commits every minute for a year neither rewrites its whole
+ * index each time nor ends up with a page a minute.
+ */
+export function countKeptPages(pages: readonly Pick<IndexRef, 'segments'>[], fresh: number): number {
+  let kept = pages.length
+  let merged = fresh
+  for (let last = pages[kept - 1]; last; last = pages[kept - 1]) {
+    const size = last.segments + merged
+    if (size > SEGMENTS_PER_INDEX || last.segments > MERGE_RATIO * merged) break
+    merged = size
+    kept--
+  }
+  return kept
+}
+
+function readPages(storage: Storage, refs: readonly IndexRef[], signal: AbortSignal): Promise<PartitionIndex[]> {
+  return Promise.all(refs.map(ref => readIndex(storage, ref, signal)))
 }

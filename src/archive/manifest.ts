@@ -1,13 +1,14 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { checkSeal } from './seal.ts'
 
 /** The newest format this program writes, and reads. */
 export const FORMAT_VERSION = 1
 
 const int64 = z.union([z.int(), z.bigint()]).transform(BigInt)
-const count = z.int().nonnegative()
-const hash = z.string().regex(/^[0-9a-f]{64}$/)
+export const count = z.int().nonnegative()
+export const hash = z.string().regex(/^[0-9a-f]{64}$/)
 
 const gap = z.strictObject({
   from: int64,
@@ -49,7 +50,7 @@ const partition = z.strictObject({
   indexes: z.array(indexRef),
 })
 
-const topic = z.strictObject({
+export const topicSchema = z.strictObject({
   name: z.string(),
   id: z.string(),
   /** `replaced`: deleted, and a topic of the same name has another id. `absent`: not part of the newest run. */
@@ -59,6 +60,9 @@ const topic = z.strictObject({
   configs: z.record(z.string(), z.string()),
   partitions: z.array(partition),
 })
+
+export const clusterSchema = z.strictObject({ id: z.string().nullable(), brokers: count })
+export const selectionSchema = z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) })
 
 export const manifestSchema = z.strictObject({
   format: z.literal('kafka-backup'),
@@ -71,13 +75,15 @@ export const manifestSchema = z.strictObject({
   complete: z.boolean(),
   created_at: z.string(),
   started_at: z.string(),
-  cluster: z.strictObject({ id: z.string().nullable(), brokers: count }),
-  selection: z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) }),
-  topics: z.array(topic),
+  cluster: clusterSchema,
+  selection: selectionSchema,
+  topics: z.array(topicSchema),
   warnings: z.array(z.string()),
+  /** Of the bytes before it; absent in manifests of 0.1.0. */
+  checksum: hash.optional(),
 })
 
-const segment = z.strictObject({
+export const segmentSchema = z.strictObject({
   key: z.string(),
   size: count,
   blake3: hash,
@@ -103,27 +109,29 @@ export const partitionIndexSchema = z.strictObject({
   topic: z.string(),
   topic_id: z.string(),
   partition: count,
-  segments: z.array(segment),
+  segments: z.array(segmentSchema),
 })
 
-export type Manifest = z.output<typeof manifestSchema>
-export type ManifestTopic = z.output<typeof topic>
+export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum'>
+export type ManifestTopic = z.output<typeof topicSchema>
 export type ManifestPartition = z.output<typeof partition>
 export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>
 export type IndexRef = z.output<typeof indexRef>
 export type PartitionIndex = z.output<typeof partitionIndexSchema>
-export type Segment = z.output<typeof segment>
+export type Segment = z.output<typeof segmentSchema>
 
-export function parseManifest(text: string, key: string): Manifest {
-  return parseAs(manifestSchema, text, key)
+export function parseManifest(bytes: Buffer, key: string): Manifest {
+  const { checksum: _, ...manifest } = parseAs(manifestSchema, bytes.toString('utf8'), key, () => checkSeal(bytes, key))
+  return manifest
 }
 
 export function parsePartitionIndex(text: string, key: string): PartitionIndex {
   return parseAs(partitionIndexSchema, text, key)
 }
 
-function parseAs<T>(schema: z.ZodType<T>, text: string, key: string): T {
+/** `checkFurther` comes when the version is known to be one that this program can judge. */
+export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = () => {}): T {
   let data: unknown
   try {
     data = parseJson(text)
@@ -135,6 +143,7 @@ function parseAs<T>(schema: z.ZodType<T>, text: string, key: string): T {
     const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
     throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
   }
+  checkFurther()
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]

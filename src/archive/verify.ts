@@ -4,7 +4,14 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openBackup, readIndex } from './catalog.ts'
 import { backupPrefix, manifestCopyKey, manifestKey } from './layout.ts'
-import type { Gap, Manifest, ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import {
+  type Gap,
+  type Manifest,
+  type ManifestPartition,
+  type ManifestTopic,
+  parseManifest,
+  type Segment,
+} from './manifest.ts'
 import { totalsOf } from './summary.ts'
 import { checkPartition } from './verify-partition.ts'
 import { checkSegment } from './verify-segment.ts'
@@ -55,6 +62,8 @@ export async function verifyBackup(
   const present = segments.filter(segment => isWhole(segment, sizes, problems))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
   const { generation, complete, topics } = manifest
+  const { warnings, problem } = await judgeManifest(storage, manifest, signal)
+  if (problem) problems.push(problem)
   return {
     ok: problems.length === 0,
     backup_id: backupId,
@@ -69,7 +78,7 @@ export async function verifyBackup(
     gaps: partitions.flatMap(({ topic, one }) =>
       one.gaps.map(gap => ({ topic: topic.name, partition: one.partition, ...gap })),
     ),
-    warnings: await judgeManifest(storage, manifest, signal),
+    warnings,
   }
 }
 
@@ -131,23 +140,44 @@ async function checkBytes(
   })
 }
 
-/** What does not put the data in doubt, and yet should be known. */
-async function judgeManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<string[]> {
+/** What should be known of the manifest and its copy. Only a copy that is ahead puts the data in doubt. */
+async function judgeManifest(
+  storage: Storage,
+  manifest: Manifest,
+  signal: AbortSignal,
+): Promise<{ warnings: string[]; problem?: Problem }> {
   const warnings: string[] = []
-  if (!manifest.complete) {
-    warnings.push(
-      `generation ${manifest.generation} is incomplete: its run was interrupted or is going on; run it again`,
-    )
+  const { backup_id, generation, complete } = manifest
+  if (!complete) {
+    warnings.push(`generation ${generation} is incomplete: its run was interrupted or is going on; run it again`)
   }
-  const newest = await storage.read(manifestKey(manifest.backup_id, manifest.generation), signal)
-  const copy = await storage.read(manifestCopyKey(manifest.backup_id), signal).catch(error => {
+  const newest = await storage.read(manifestKey(backup_id, generation), signal)
+  const copy = await readCopy(storage, backup_id, signal)
+  if (copy?.equals(newest)) return { warnings }
+  const copied = copy && generationIn(copy)
+  // The copy is made after its generation: one that is ahead tells of a manifest that somebody removed.
+  if (copied !== undefined && copied > generation) {
+    const key = manifestKey(backup_id, copied)
+    return { warnings, problem: { key, problem: `it is missing: ${manifestCopyKey(backup_id)} is a copy of it` } }
+  }
+  warnings.push(`${manifestCopyKey(backup_id)} is not a copy of the newest generation; the next run renews it`)
+  return { warnings }
+}
+
+async function readCopy(storage: Storage, backupId: string, signal: AbortSignal): Promise<Buffer | undefined> {
+  try {
+    return await storage.read(manifestCopyKey(backupId), signal)
+  } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
     throw error
-  })
-  if (!copy?.equals(newest)) {
-    warnings.push(
-      `${manifestCopyKey(manifest.backup_id)} is not a copy of the newest generation; the next run renews it`,
-    )
   }
-  return warnings
+}
+
+/** Undefined for a copy that is damaged: it proves nothing. */
+function generationIn(copy: Buffer): number | undefined {
+  try {
+    return parseManifest(copy, 'the copy').generation
+  } catch {
+    return undefined
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { latestManifest, listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.ts'
-import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration, countKeptPages, renewManifestCopy } from '../../src/archive/commit.ts'
 import type { ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
@@ -99,18 +99,19 @@ describe('a commit', () => {
 })
 
 describe('the index of a partition', () => {
-  test('is extended until it has 1000 segments, then a new one begins', async () => {
+  test('is a list of pages, merged so that none is rewritten at every commit and none is tiny for long', async () => {
     const storage = openMemoryStorage()
     let partition: ManifestPartition = emptyPartition(0, 0n)
     const counts: number[][] = []
     let from = 0
-    for (const [i, count] of [1, 998, 1, 1, 2500, 3].entries()) {
+    for (const [i, count] of [1, 1, 1, 1, 1, 1, 1, 900, 1, 1, 1, 2500, 3].entries()) {
       const draft = draftOf(partition, segments(from, count), i + 1)
       from += count
       partition = (await commitGeneration(storage, draft, never)).topics[0]?.partitions[0] ?? assert.fail()
       counts.push(partition.indexes.map(ref => ref.segments))
     }
-    assert.deepEqual(counts, [[1], [999], [1000], [1000, 1], [1000, 2501], [1000, 2501, 3]])
+    const tail = [[907], [907, 1], [907, 2], [907, 3], [907, 3, 2500], [907, 3, 2500, 3]]
+    assert.deepEqual(counts, [[1], [2], [3], [4], [5], [5, 1], [7], ...tail])
     const all = (await Promise.all(partition.indexes.map(ref => readIndex(storage, ref, never)))).flatMap(
       one => one.segments,
     )
@@ -118,6 +119,21 @@ describe('the index of a partition', () => {
       all.map(segment => segment.start_offset),
       Array.from({ length: from }, (_, i) => BigInt(i)),
     )
+  })
+
+  test('of ten thousand commits of one segment takes few pages and few rewrites', () => {
+    let pages: { segments: number }[] = []
+    let rewritten = 0
+    let most = 0
+    for (let i = 0; i < 10_000; i++) {
+      const kept = countKeptPages(pages, 1)
+      const segments = pages.slice(kept).reduce((sum, page) => sum + page.segments, 1)
+      rewritten += segments - 1
+      pages = [...pages.slice(0, kept), { segments }]
+      most = Math.max(most, pages.length)
+    }
+    assert.ok(rewritten / 10_000 < 12, `each segment is written anew ${rewritten / 10_000} times`)
+    assert.ok(most < 30, `${most} pages`)
   })
 
   test('that is damaged or gone stops the commit: nothing may be built on it', async () => {

@@ -29,12 +29,12 @@ const changed = (change: (copy: Record<string, unknown>) => void, base: object =
 }
 
 test('a manifest comes back as it was, with 64-bit numbers beyond a double', () => {
-  assert.deepEqual(parseManifest(formatJson(manifest, 1), 'key'), manifest)
+  assert.deepEqual(parseManifest(Buffer.from(formatJson(manifest, 1)), 'key'), manifest)
 })
 
 test('small offsets are bigints, too, and null times stay null', () => {
   const plain = { ...manifest, topics: [topicOf('a', [emptyPartition(0, 5n)])] }
-  const [topic] = parseManifest(formatJson(plain), 'key').topics
+  const [topic] = parseManifest(Buffer.from(formatJson(plain)), 'key').topics
   assert.deepEqual(topic?.partitions[0], emptyPartition(0, 5n))
 })
 
@@ -65,7 +65,7 @@ describe('a manifest is refused', () => {
     ['with an offset as text', formatJson(manifest).replace('"last_epoch":-1', '"last_epoch":"-1"'), damaged],
   ]
   for (const [name, text, expected] of rows) {
-    test(name, () => assert.throws(() => parseManifest(text, 'key'), expected))
+    test(name, () => assert.throws(() => parseManifest(Buffer.from(text), 'key'), expected))
   }
 })
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { readIndex } from '../../src/archive/catalog.ts'
+import { parseManifest } from '../../src/archive/manifest.ts'
+import { sealJson } from '../../src/archive/seal.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -52,6 +54,16 @@ describe('a backup that is whole', () => {
     const report = await verify(storage, false)
     assert.deepEqual([report.warnings.length, report.ok], [1, true])
   })
+})
+
+test('a newest generation that was removed is missed, because its copy tells of it', async () => {
+  const storage = openMemoryStorage()
+  await storeBackup(storage, lists)
+  const first = storage.objects.get('b1/manifests/00000001.json') ?? assert.fail()
+  const second = sealJson({ ...parseManifest(first, 'first'), generation: 2 })
+  storage.objects.set('b1/manifest.json', second)
+  const { ok, problems } = await verify(storage, false)
+  assert.deepEqual([ok, problems.map(({ key }) => key)], [false, ['b1/manifests/00000002.json']])
 })
 
 describe('a quick look finds', () => {
