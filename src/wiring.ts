@@ -48,9 +48,7 @@ export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promi
   return withParts(job, hooks, signal, async parts => {
     const { runBackup } = await import('./backup/run-backup.ts')
     const { onProgress } = hooks
-    // Eight characters are enough to keep the runs of one backup apart.
-    const run = randomBytes(5).toString('hex').slice(0, 8)
-    return runBackup(backupOptions(job), { ...parts, run, toolVersion: version, onProgress }, signal)
+    return runBackup(backupOptions(job), { ...parts, newRun, toolVersion: version, onProgress }, signal)
   })
 }
 
@@ -73,6 +71,11 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
 export function backupOptions(job: Job): BackupOptions {
   const { topics } = job.source
   return { backupId: job.backupId, topics, ...job.backup }
+}
+
+/** Eight characters are enough to keep the runs of one backup apart. */
+function newRun(): string {
+  return randomBytes(4).toString('hex')
 }
 
 async function withParts<T>(

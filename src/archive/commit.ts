@@ -24,6 +24,13 @@ export interface Draft {
   attempt: number
 }
 
+export interface Committed {
+  /** The manifest that is there now. */
+  manifest: Manifest
+  /** It is that of an earlier attempt of the same run, which had taken effect unheard. */
+  isEarlier: boolean
+}
+
 /** A page of the index is merged with newer ones until it has this many segments. */
 const SEGMENTS_PER_INDEX = 1000
 /** Pages that are at most so many times larger than what follows them are merged with it. */
@@ -37,10 +44,8 @@ export function freshKey(topicId: string, partition: number): string {
 /**
  * Writes the indexes that changed, then creates the manifest: that is the moment the generation exists. Nothing that an
  * earlier manifest names is touched, so a crash before it leaves the earlier state, and after it the new one.
- *
- * The manifest returned is the one that is there: an earlier attempt's where that had taken effect unheard.
  */
-export async function commitGeneration(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Manifest> {
+export async function commitGeneration(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Committed> {
   const refs = await writeIndexes(storage, draft, signal)
   const manifest: Manifest = {
     format: 'kafka-backup',
@@ -62,16 +67,16 @@ export async function renewManifestCopy(storage: Storage, manifest: Manifest, si
   await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(manifest), signal)
 }
 
-async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Manifest> {
+async function createManifest(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Committed> {
   const { backup_id, generation } = manifest
   try {
     await storage.create(manifestKey(backup_id, generation), sealJson(manifest), signal)
-    return manifest
+    return { manifest, isEarlier: false }
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
     const existing = await readManifest(storage, backup_id, generation, signal)
     // An attempt whose answer was lost has taken effect.
-    if (existing.run === manifest.run) return existing
+    if (existing.run === manifest.run) return { manifest: existing, isEarlier: true }
     throw new KafkaBackupError(
       'WRITER_CONFLICT',
       `another process committed generation ${generation} of backup \`${backup_id}\` at ${storage.location}`,

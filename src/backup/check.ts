@@ -5,7 +5,7 @@ import { isPattern } from '../lib/glob.ts'
 import { observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { planBackup } from './plan.ts'
-import type { BackupParts } from './run-backup.ts'
+import type { BackupParts } from './round.ts'
 import { selectTopics } from './select-topics.ts'
 
 export interface CheckReport {

@@ -16,11 +16,8 @@ export interface LaneParts {
   onLeave: (leavers: readonly Leaver[]) => void
 }
 
-/** Why a partition left its lane before its end. */
-export interface Leaver {
-  copy: PartitionCopy
-  error: KafkaBackupError
-}
+/** Why a partition left its lane before its end: something went wrong, or another replica is nearer. */
+export type Leaver = { copy: PartitionCopy; error: KafkaBackupError } | { copy: PartitionCopy; nearest: number }
 
 const EMPTY_PAUSE_MS = 300
 const EMPTY_ANSWERS = 20
@@ -165,7 +162,9 @@ class Lane {
   #leaves(copy: PartitionCopy, part: AnswerPart): boolean {
     const error = partError(copy, part)
     if (error) this.leavers.push({ copy, error })
-    return error !== undefined
+    else if (part.preferredReplica >= 0) this.leavers.push({ copy, nearest: part.preferredReplica })
+    else return false
+    return true
   }
 
   /**

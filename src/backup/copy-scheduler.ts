@@ -6,6 +6,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { formatUtc } from '../lib/clock.ts'
+import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { copyLane, type Leaver } from './copy-lane.ts'
@@ -16,7 +17,17 @@ export interface SchedulerParts {
   cluster: Cluster
   lanes: LanePlan
   onProgress: OnProgress
+  /** Empty to read from leaders only. */
+  rack: string
+  limiter?: RateLimiter
 }
+
+interface Place {
+  brokerId: number
+  rack: string
+}
+
+type Failure = Extract<Leaver, { error: unknown }>
 
 /** Longer than any election or rolling restart should leave a partition without a leader. */
 const MAX_STALL_MS = 120_000
@@ -29,6 +40,10 @@ const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelay
 export class CopyScheduler {
   readonly #parts: SchedulerParts
   readonly #buffers: BufferPool
+  /** Replicas that leaders pointed to. */
+  readonly #nearest = new Map<PartitionCopy, number>()
+  /** What a near replica could not serve is read from its leader for the rest of the run. */
+  readonly #leaderOnly = new Set<PartitionCopy>()
   readonly #progressAt = new Map<PartitionCopy, { position: bigint; at: number; failures: number }>()
 
   constructor(parts: SchedulerParts) {
@@ -50,12 +65,12 @@ export class CopyScheduler {
   }
 
   async #deal(copies: readonly PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
-    const { leaders, leavers } = await this.#findLeaders(copies, signal)
-    const lanes = [...leaders].flatMap(([brokerId, led]) =>
-      dealOut(led, this.#parts.lanes.lanesPerBroker).map(share => ({ brokerId, share })),
+    const { places, leavers } = await this.#findBrokers(copies, signal)
+    const lanes = places.flatMap(({ place, led }) =>
+      dealOut(led, this.#parts.lanes.lanesPerBroker).map(share => ({ place, share })),
     )
     const results = await Promise.allSettled([
-      ...lanes.map(({ brokerId, share }) => this.#guard(() => this.#runLane(brokerId, share, signal, stop), stop)),
+      ...lanes.map(({ place, share }) => this.#guard(() => this.#runLane(place, share, signal, stop), stop)),
       this.#guard(() => this.#returnToDeal(leavers, signal, stop), stop),
     ])
     const failed = results.find(result => result.status === 'rejected')
@@ -72,7 +87,7 @@ export class CopyScheduler {
     }
   }
 
-  async #runLane(brokerId: number, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
+  async #runLane(place: Place, share: PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
     const before = share.map(copy => copy.position)
     const gone = new Set<PartitionCopy>()
     const elsewhere: Promise<void>[] = []
@@ -83,7 +98,7 @@ export class CopyScheduler {
       elsewhere.push(work)
     }
     await this.#guard(async () => {
-      const error = await this.#tryLane(brokerId, share, onLeave, signal)
+      const error = await this.#tryLane(place, share, onLeave, signal)
       // What only waited its turn while others of its lane moved on has not stalled.
       if (share.some((copy, i) => copy.position !== before[i])) for (const copy of share) this.#progressAt.delete(copy)
       const left = error ? share.filter(copy => !copy.isDone && !gone.has(copy)) : []
@@ -94,14 +109,15 @@ export class CopyScheduler {
 
   /** The trouble at the source that ended the lane, if any; whatever else goes wrong is thrown. */
   async #tryLane(
-    brokerId: number,
+    place: Place,
     share: PartitionCopy[],
     onLeave: (leavers: readonly Leaver[]) => void,
     signal: AbortSignal,
   ): Promise<KafkaBackupError | undefined> {
-    const { cluster, lanes, onProgress } = this.#parts
+    const { cluster, lanes, onProgress, limiter } = this.#parts
     try {
-      const fetcher = await Fetcher.open(cluster, { brokerId, buffers: this.#buffers, maxWaitMs: 0, rack: '' }, signal)
+      const fixed = { buffers: this.#buffers, maxWaitMs: 0, maxBytes: lanes.fetchBytes, ...(limiter && { limiter }) }
+      const fetcher = await Fetcher.open(cluster, { ...place, ...fixed }, signal)
       try {
         const parts = { fetcher, maxActive: lanes.maxActive, clock: cluster.clock, onProgress, onLeave }
         await copyLane(share, parts, signal)
@@ -118,19 +134,31 @@ export class CopyScheduler {
 
   async #returnToDeal(leavers: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {
     if (leavers.length === 0) return
-    const waits = leavers.map(leaver => this.#judge(leaver))
-    const outOfRange = leavers.filter(({ error }) => error.code === 'OFFSET_OUT_OF_RANGE').map(({ copy }) => copy)
+    const failed = leavers.filter(leaver => this.#isFailure(leaver))
+    const waits = failed.map(leaver => this.#judge(leaver))
+    const outOfRange = failed.filter(({ error }) => error.code === 'OFFSET_OUT_OF_RANGE').map(({ copy }) => copy)
     if (outOfRange.length > 0) await this.#passOverLost(outOfRange, signal)
     const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone)
-    const delayMs = Math.max(...waits)
-    const first = leavers[0]
+    const delayMs = Math.max(0, ...waits)
+    const first = failed[0]
     if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
-    await this.#parts.cluster.clock.sleep(delayMs, signal)
+    if (delayMs > 0) await this.#parts.cluster.clock.sleep(delayMs, signal)
     await this.#deal(rest, signal, stop)
   }
 
+  /** To move to a near replica, or back from one to its leader, is no failure: only a leader has the last word. */
+  #isFailure(leaver: Leaver): leaver is Failure {
+    if ('nearest' in leaver) {
+      this.#nearest.set(leaver.copy, leaver.nearest)
+      return false
+    }
+    if (!this.#nearest.delete(leaver.copy)) return true
+    this.#leaderOnly.add(leaver.copy)
+    return false
+  }
+
   /** How long to wait before this partition is tried again; throws when there is no point in trying. */
-  #judge({ copy, error }: Leaver): number {
+  #judge({ copy, error }: Failure): number {
     if (error.code === 'SOURCE_UNREADABLE') {
       this.#recordGap(copy, null, 'unreadable')
       return 0
@@ -145,10 +173,11 @@ export class CopyScheduler {
     return backoffMs(record.failures, BACKOFF, 0.5)
   }
 
-  async #findLeaders(
+  /** Where each partition is read: at its leader, or at the replica that its leader pointed to. */
+  async #findBrokers(
     copies: readonly PartitionCopy[],
     signal: AbortSignal,
-  ): Promise<{ leaders: Map<number, PartitionCopy[]>; leavers: Leaver[] }> {
+  ): Promise<{ places: { place: Place; led: PartitionCopy[] }[]; leavers: Leaver[] }> {
     const names = [...new Set(copies.map(copy => copy.topic))]
     let topics: MetadataTopic[]
     try {
@@ -156,10 +185,11 @@ export class CopyScheduler {
     } catch (error) {
       signal.throwIfAborted()
       if (!isSourceTrouble(error)) throw error
-      return { leaders: new Map(), leavers: copies.map(copy => ({ copy, error })) }
+      return { places: [], leavers: copies.map(copy => ({ copy, error })) }
     }
+    const { rack } = this.#parts
     const byName = new Map(topics.map(topic => [topic.name, topic]))
-    const leaders = new Map<number, PartitionCopy[]>()
+    const places = new Map<string, { place: Place; led: PartitionCopy[] }>()
     const leavers: Leaver[] = []
     for (const copy of copies) {
       const topic = byName.get(copy.topic)
@@ -168,10 +198,13 @@ export class CopyScheduler {
         continue
       }
       const leader = topic?.partitions.find(({ partition }) => partition === copy.partition)?.leader ?? -1
-      if (leader < 0) leavers.push({ copy, error: noLeader(copy) })
-      else leaders.set(leader, [...(leaders.get(leader) ?? []), copy])
+      const place = { brokerId: this.#nearest.get(copy) ?? leader, rack: this.#leaderOnly.has(copy) ? '' : rack }
+      const at = places.get(`${place.brokerId} ${place.rack}`)
+      if (place.brokerId < 0) leavers.push({ copy, error: noLeader(copy) })
+      else if (at) at.led.push(copy)
+      else places.set(`${place.brokerId} ${place.rack}`, { place, led: [copy] })
     }
-    return { leaders, leavers }
+    return { places: [...places.values()], leavers }
   }
 
   /** The log start moved past the position (or seems to have): what is gone is a gap, what is left is copied. */

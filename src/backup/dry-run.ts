@@ -1,8 +1,9 @@
+import { latestManifest } from '../archive/catalog.ts'
 import type { Gap } from '../archive/manifest.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './options.ts'
 import type { PlannedPartition } from './plan.ts'
-import { type BackupParts, prepareBackup } from './run-backup.ts'
+import { type BackupParts, prepareRound } from './round.ts'
 
 export interface DryRun {
   backupId: string
@@ -31,7 +32,8 @@ export async function dryRunBackup(
   parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock'>,
   signal: AbortSignal,
 ): Promise<DryRun> {
-  const { observed, plan, previous } = await prepareBackup(options, parts, signal)
+  const previous = await latestManifest(parts.storage, options.backupId, signal)
+  const { observed, plan } = await prepareRound(options, parts, previous, signal)
   const current = plan.topics.filter(topic => topic.state === 'current')
   const sizes = await fetchPartitionSizes(
     parts.cluster,

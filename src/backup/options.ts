@@ -5,6 +5,10 @@ export interface BackupOptions {
   compression: 'auto' | 'none' | 'zstd'
   segmentBytes: number
   commitIntervalMs: number
+  /** Bytes of batches read a second, all connections together. */
+  rateLimit?: number
+  /** Where this process stands; brokers that know their racks then let it read from a replica near by. */
+  clientRack?: string
   memoryBudgetBytes: number
   connectionsPerBroker: number
   missingTopics: 'fail' | 'warn'

@@ -32,14 +32,24 @@ export class PartitionCopy {
   readonly #parts: CopyParts
   readonly #place: PartitionPlace
   #durable: ManifestPartition
-  #fresh: Segment[] = []
+  #fresh: readonly Segment[]
   #segment: SegmentWriter | undefined
   #openAborted: AbortedTransaction[] = []
   #finishing: Promise<void> = Promise.resolve()
   #backlog = 0
   #failure: unknown
+  /** While a chunk is being stored, the segment is not to be touched by others. */
+  #storing: PromiseWithResolvers<void> | undefined
+  #rollWanted = false
 
-  constructor(topic: { name: string; id: string }, planned: PlannedPartition, backupId: string, parts: CopyParts) {
+  constructor(
+    topic: { name: string; id: string },
+    planned: PlannedPartition,
+    backupId: string,
+    parts: CopyParts,
+    fresh: readonly Segment[] = [],
+  ) {
+    this.#fresh = fresh
     this.topic = topic.name
     this.topicId = topic.id
     this.partition = planned.durable.partition
@@ -69,9 +79,10 @@ export class PartitionCopy {
     return this.#fresh
   }
 
-  /** After a commit that named the first `count` of the fresh segments in indexes. */
-  committed(count: number, indexes: ManifestPartition['indexes']): void {
-    this.#fresh = this.#fresh.slice(count)
+  /** After a commit: its indexes name all segments up to the count that it tells of. */
+  committed({ segments, indexes }: Pick<ManifestPartition, 'segments' | 'indexes'>): void {
+    const unnamed = this.#durable.segments - segments
+    this.#fresh = this.#fresh.slice(this.#fresh.length - unnamed)
     this.#durable = { ...this.#durable, indexes }
   }
 
@@ -130,7 +141,27 @@ export class PartitionCopy {
     if (this.#failure) throw this.#failure
   }
 
+  /** Makes what was stored so far durable while the copying goes on. What fails is told to whoever stores next. */
+  async roll(): Promise<void> {
+    if (this.#storing) {
+      this.#rollWanted = true
+      await this.#storing.promise
+    } else if (!this.#failure) this.#finishSegment()
+    await this.#finishing
+  }
+
   async #storePart(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
+    this.#storing = Promise.withResolvers()
+    try {
+      return await this.#storeBatches(bytes, chunk, tracker)
+    } finally {
+      this.#storing.resolve()
+      this.#storing = undefined
+      this.#rollWanted = false
+    }
+  }
+
+  async #storeBatches(bytes: Buffer, chunk: Chunk, tracker: AbortTracker): Promise<ChunkFacts> {
     // One segment may become durable in the background while the next one fills, not more.
     if (this.#backlog > 1) await this.#finishing
     if (this.#failure) throw this.#failure
@@ -139,7 +170,7 @@ export class PartitionCopy {
     this.position = chunk.nextOffset
     this.lastEpoch = chunk.lastEpoch
     this.#openAborted = tracker.open
-    if (plainSize >= this.#parts.options.segmentBytes || this.isDone) this.#finishSegment()
+    if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
     return facts
   }
 
@@ -170,7 +201,7 @@ export class PartitionCopy {
     const openAborted = this.#openAborted
     this.#queue(async () => {
       const entry = await segment.finish(this.#parts.storeSignal)
-      this.#fresh.push(entry)
+      this.#fresh = [...this.#fresh, entry]
       this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted)
     })
   }

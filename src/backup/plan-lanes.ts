@@ -4,10 +4,13 @@ export interface LanePlan {
   buffers: number
   bufferBytes: number
   maxActive: number
+  /** What one answer may bring; small where the rate is, so that the rate is even. */
+  fetchBytes: number
 }
 
 const MIN_BUFFER_BYTES = 1 << 20
 const MAX_BUFFER_BYTES = 8 << 20
+const MIN_FETCH_BYTES = 64 << 10
 /** A request names at most this many partitions: enough that small ones are copied many at a time. */
 const MAX_ACTIVE = 128
 
@@ -17,7 +20,7 @@ const MAX_ACTIVE = 128
  */
 export function planLanes(
   brokers: number,
-  limits: { memoryBudgetBytes: number; connectionsPerBroker: number; writerBytes: number },
+  limits: { memoryBudgetBytes: number; connectionsPerBroker: number; writerBytes: number; rateLimit?: number },
 ): LanePlan {
   const lanesPerBroker = limits.connectionsPerBroker
   const lanes = Math.max(1, brokers * lanesPerBroker)
@@ -27,5 +30,11 @@ export function planLanes(
   const bufferBytes = Math.min(MAX_BUFFER_BYTES, Math.max(MIN_BUFFER_BYTES, share))
   const buffers = Math.max(2, Math.min(2 * lanes, Math.floor(forAnswers / bufferBytes)))
   const writers = limits.writerBytes > 0 ? limits.memoryBudgetBytes / 2 / limits.writerBytes / lanes : MAX_ACTIVE
-  return { lanesPerBroker, buffers, bufferBytes, maxActive: Math.max(1, Math.min(MAX_ACTIVE, Math.floor(writers))) }
+  return {
+    lanesPerBroker,
+    buffers,
+    bufferBytes,
+    maxActive: Math.max(1, Math.min(MAX_ACTIVE, Math.floor(writers))),
+    fetchBytes: Math.min(bufferBytes, Math.max(MIN_FETCH_BYTES, Math.floor((limits.rateLimit ?? Infinity) / lanes))),
+  }
 }

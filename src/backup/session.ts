@@ -1,20 +1,33 @@
-import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../archive/commit.ts'
-import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
-import { toKafkaBackupError } from '../errors.ts'
-import { type Clock, formatUtc } from '../lib/clock.ts'
+import { freshKey } from '../archive/commit.ts'
+import type { Segment } from '../archive/manifest.ts'
+import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { ObservedSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { PartitionCopy } from './partition-copy.ts'
 import type { BackupPlan } from './plan.ts'
+
+/** Makes what is durable count: as a generation of the backup, or as the part that one of several processes has done. */
+export interface Publisher {
+  /** The name under which this run's objects are stored. */
+  readonly run: string
+  /** Segments that were durable before this run, but are in no index yet; by `freshKey`. */
+  readonly carried: ReadonlyMap<string, readonly Segment[]>
+  /** Answers with what it made, in words for a message. */
+  publish(state: Published, onProgress: OnProgress): Promise<string>
+}
+
+export interface Published {
+  copies: readonly PartitionCopy[]
+  /** Every partition has reached the end that the plan fixed. */
+  complete: boolean
+  warnings: readonly string[]
+}
 
 export interface SessionParts {
   storage: Storage
   storeSignal: AbortSignal
   clock: Clock
-  run: string
-  toolVersion: string
   onProgress: OnProgress
 }
 
@@ -22,109 +35,64 @@ export interface SessionParts {
 export class BackupSession {
   readonly copies: PartitionCopy[]
   readonly #options: BackupOptions
-  readonly #observed: ObservedSource
-  readonly #plan: BackupPlan
+  readonly #warnings: readonly string[]
+  readonly #publisher: Publisher
   readonly #parts: SessionParts
-  readonly #startedAt: string
-  readonly #copyByKey: Map<string, PartitionCopy>
-  #generation: number
-  #attempt = 1
+  #published = 0
   #committing: Promise<unknown> = Promise.resolve()
 
-  constructor(
-    options: BackupOptions,
-    observed: ObservedSource,
-    plan: BackupPlan,
-    previous: Manifest | undefined,
-    parts: SessionParts,
-  ) {
+  constructor(options: BackupOptions, { plan }: { plan: BackupPlan }, parts: SessionParts, publisher: Publisher) {
     this.#options = options
-    this.#observed = observed
-    this.#plan = plan
+    this.#warnings = plan.warnings
+    this.#publisher = publisher
     this.#parts = parts
-    this.#startedAt = formatUtc(parts.clock.now())
-    this.#generation = previous?.generation ?? 0
-    const copyParts = { storage: parts.storage, run: parts.run, storeSignal: parts.storeSignal, options }
+    const copyParts = { storage: parts.storage, run: publisher.run, storeSignal: parts.storeSignal, options }
     this.copies = plan.topics
       .filter(topic => topic.state === 'current')
-      .flatMap(topic => topic.partitions.map(one => new PartitionCopy(topic, one, options.backupId, copyParts)))
-    this.#copyByKey = new Map(this.copies.map(copy => [freshKey(copy.topicId, copy.partition), copy]))
+      .flatMap(topic =>
+        topic.partitions.map(planned => {
+          const carried = publisher.carried.get(freshKey(topic.id, planned.durable.partition))
+          return new PartitionCopy(topic, planned, options.backupId, copyParts, carried)
+        }),
+      )
+    this.#published = this.#countSegments()
   }
 
+  /** Whether there is more durable than what was published last. */
   get hasFresh(): boolean {
-    return this.copies.some(copy => copy.fresh.length > 0)
+    return this.#countSegments() > this.#published
   }
 
   /** Commits one after the other; each names what is durable at its moment. */
-  commit(complete: boolean, warnings: readonly string[]): Promise<Manifest> {
-    const run = this.#committing.then(() => this.#commitNow(complete, warnings))
+  commit(complete: boolean, warnings: readonly string[]): Promise<string> {
+    const run = this.#committing.then(async () => {
+      const segments = this.#countSegments()
+      const state = { copies: this.copies, complete, warnings }
+      const made = await this.#publisher.publish(state, this.#parts.onProgress)
+      this.#published = segments
+      return made
+    })
     this.#committing = run.catch(() => undefined)
     return run
   }
 
-  /** Commits now and then while the copying goes on, so that a crash loses no more than the last interval. */
+  /**
+   * Commits now and then while the copying goes on, so that a crash loses no more than the last interval. Segments that
+   * are still open are closed for it: behind a slow source or a rate limit they would stay so for hours.
+   */
   async commitPeriodically(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const slept = await this.#parts.clock.sleep(this.#options.commitIntervalMs, signal).then(
         () => true,
         () => false,
       )
-      if (slept && this.hasFresh) await this.commit(false, this.#plan.warnings)
+      if (!slept) return
+      await Promise.all(this.copies.map(copy => copy.roll()))
+      if (this.hasFresh) await this.commit(false, this.#warnings)
     }
   }
 
-  async #commitNow(complete: boolean, warnings: readonly string[]): Promise<Manifest> {
-    const freshSegments = new Map([...this.#copyByKey].map(([key, copy]) => [key, [...copy.fresh]]))
-    const draft = { manifest: this.#draftManifest(complete, warnings), freshSegments, attempt: this.#attempt++ }
-    const manifest = await commitGeneration(this.#parts.storage, draft, this.#parts.storeSignal)
-    this.#attempt = 1
-    this.#generation = manifest.generation
-    for (const topic of manifest.topics) {
-      for (const { partition, indexes } of topic.partitions) {
-        const key = freshKey(topic.id, partition)
-        this.#copyByKey.get(key)?.committed(freshSegments.get(key)?.length ?? 0, indexes)
-      }
-    }
-    await this.#renewCopy(manifest)
-    this.#parts.onProgress({ type: 'committed', generation: manifest.generation, complete })
-    return manifest
-  }
-
-  /** The generation is committed already; a copy that stays behind is told, and renewed by the next commit. */
-  async #renewCopy(manifest: Manifest): Promise<void> {
-    const { storage, storeSignal, onProgress } = this.#parts
-    try {
-      await renewManifestCopy(storage, manifest, storeSignal)
-    } catch (error) {
-      const { message } = toKafkaBackupError(error)
-      onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
-    }
-  }
-
-  #draftManifest(complete: boolean, warnings: readonly string[]): Draft['manifest'] {
-    const { clock, run, toolVersion } = this.#parts
-    const { backupId, topics } = this.#options
-    return {
-      tool_version: toolVersion,
-      backup_id: backupId,
-      generation: this.#generation + 1,
-      run,
-      complete,
-      created_at: formatUtc(clock.now()),
-      started_at: this.#startedAt,
-      cluster: { id: this.#observed.clusterId, brokers: this.#observed.brokers },
-      selection: { include: [...topics.include], exclude: [...topics.exclude] },
-      topics: this.#draftTopics(),
-      warnings: [...warnings],
-    }
-  }
-
-  #draftTopics(): ManifestTopic[] {
-    return this.#plan.topics.map(topic => ({
-      ...topic,
-      partitions: topic.partitions.map(
-        ({ durable }) => this.#copyByKey.get(freshKey(topic.id, durable.partition))?.durable ?? durable,
-      ),
-    }))
+  #countSegments(): number {
+    return this.copies.reduce((sum, copy) => sum + copy.durable.segments, 0)
   }
 }

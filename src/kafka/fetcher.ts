@@ -1,4 +1,11 @@
-import { type FetchedPartition, type FetchPosition, type FetchRequest, fetchApi } from './api/fetch.ts'
+import type { RateLimiter } from '../lib/rate-limiter.ts'
+import {
+  type FetchedPartition,
+  type FetchPosition,
+  type FetchRequest,
+  type FetchResponse,
+  fetchApi,
+} from './api/fetch.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { BufferPool } from './buffer-pool.ts'
@@ -8,7 +15,11 @@ export interface FetcherOptions {
   brokerId: number
   buffers: BufferPool
   maxWaitMs: number
+  /** Where this client stands; the leader then points to a replica near by. Empty to read from the leader itself. */
   rack: string
+  /** Of one answer; a single batch may exceed it. At most what a buffer holds. */
+  maxBytes: number
+  limiter?: RateLimiter
 }
 
 export interface FetchTarget extends FetchPosition {
@@ -47,13 +58,15 @@ export class Fetcher {
    * least one batch, however large; the ones behind it may get nothing for want of room.
    */
   async fetch(targets: readonly FetchTarget[], signal: AbortSignal): Promise<Fetched> {
-    const { buffers, maxWaitMs } = this.#options
+    const { buffers, maxWaitMs, limiter } = this.#options
     const target = await buffers.acquire()
     try {
       await this.#waitOutThrottle(signal)
+      await limiter?.wait(signal)
       const answer = await this.#link.call(fetchApi, this.#request(targets), signal, { target, waitMs: maxWaitMs })
       this.#throttledUntil = answer.throttleMs > 0 ? this.#cluster.clock.monotonic() + answer.throttleMs : 0
       if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading from ${this.#link.name}`)
+      limiter?.spend(bytesOf(answer))
       return {
         bytes: target.bytes.subarray(4),
         partitions: answer.topics.flatMap(({ id, partitions }) => partitions.map(one => ({ ...one, topicId: id }))),
@@ -71,7 +84,7 @@ export class Fetcher {
 
   #request(targets: readonly FetchTarget[]): FetchRequest {
     const { buffers, maxWaitMs, rack } = this.#options
-    const maxBytes = buffers.bufferBytes - ENVELOPE_BYTES
+    const maxBytes = Math.min(this.#options.maxBytes, buffers.bufferBytes - ENVELOPE_BYTES)
     return { maxWaitMs, maxBytes, partitionMaxBytes: maxBytes, rack, topics: groupAdjacent(targets) }
   }
 
@@ -79,6 +92,10 @@ export class Fetcher {
     const waitMs = this.#throttledUntil - this.#cluster.clock.monotonic()
     if (waitMs > 0) await this.#cluster.clock.sleep(waitMs, signal)
   }
+}
+
+function bytesOf({ topics }: FetchResponse): number {
+  return topics.flatMap(topic => topic.partitions).reduce((sum, { start, end }) => sum + end - start, 0)
 }
 
 /** One entry a topic, in the order in which the topics first appear. */

@@ -40,7 +40,7 @@ describe('a commit', () => {
       ['id-orders/0', segments(0, 2)],
       ['id-orders/1', segments(0, 1)],
     ])
-    const committed = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
+    const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
     await renewManifestCopy(storage, committed, never)
     const writes = storage.calls.map(({ operation, key }) => `${operation} ${key}`)
     assert.deepEqual(writes.slice(0, 2).sort(), [
@@ -56,13 +56,17 @@ describe('a commit', () => {
     for (const moment of ['throw-before', 'throw-after'] as const) {
       for (let nth = 1; nth <= 4; nth++) {
         const memory = openMemoryStorage()
-        const first = await commitGeneration(memory, draftOf(emptyPartition(0, 0n), segments(0, 1)), never)
+        const { manifest: first } = await commitGeneration(
+          memory,
+          draftOf(emptyPartition(0, 0n), segments(0, 1)),
+          never,
+        )
         const [partition] = first.topics[0]?.partitions ?? []
         assert.ok(partition)
         const storage = withFaults(memory, [{ nth, effect: { kind: moment } }])
         const draft = draftOf(partition, segments(1, 1), 2, 'run2')
         await assert.rejects(async () => {
-          const manifest = await commitGeneration(storage, draft, never)
+          const { manifest } = await commitGeneration(storage, draft, never)
           await renewManifestCopy(storage, manifest, never)
         })
         storage.verifyAllFaultsExercised()
@@ -91,11 +95,23 @@ describe('a commit', () => {
       { on: 'create', key: /manifests/, nth: 1, effect: { kind: 'throw-before' } },
     ])
     await assert.rejects(commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 1)), never))
-    const again = await commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 2), 1, 'run1', 2), never)
+    const { manifest: again } = await commitGeneration(
+      storage,
+      draftOf(emptyPartition(0, 0n), segments(0, 2), 1, 'run1', 2),
+      never,
+    )
     const [ref] = again.topics[0]?.partitions[0]?.indexes ?? []
     assert.ok(ref)
     assert.equal((await readIndex(storage, ref, never)).segments.length, 2)
   })
+})
+
+test('a commit that finds its own earlier attempt in place says so, and leaves it', async () => {
+  const storage = openMemoryStorage()
+  const first = await commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 1)), never)
+  const second = await commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 2), 1, 'run1', 2), never)
+  assert.deepEqual([first.isEarlier, second.isEarlier], [false, true])
+  assert.deepEqual(second.manifest, first.manifest)
 })
 
 describe('the index of a partition', () => {
@@ -107,7 +123,7 @@ describe('the index of a partition', () => {
     for (const [i, count] of [1, 1, 1, 1, 1, 1, 1, 900, 1, 1, 1, 2500, 3].entries()) {
       const draft = draftOf(partition, segments(from, count), i + 1)
       from += count
-      partition = (await commitGeneration(storage, draft, never)).topics[0]?.partitions[0] ?? assert.fail()
+      partition = (await commitGeneration(storage, draft, never)).manifest.topics[0]?.partitions[0] ?? assert.fail()
       counts.push(partition.indexes.map(ref => ref.segments))
     }
     const tail = [[907], [907, 1], [907, 2], [907, 3], [907, 3, 2500], [907, 3, 2500, 3]]
@@ -139,7 +155,7 @@ describe('the index of a partition', () => {
   test('that is damaged or gone stops the commit: nothing may be built on it', async () => {
     for (const damage of ['flip', 'remove'] as const) {
       const storage = openMemoryStorage()
-      const first = await commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 1)), never)
+      const { manifest: first } = await commitGeneration(storage, draftOf(emptyPartition(0, 0n), segments(0, 1)), never)
       const partition = first.topics[0]?.partitions[0] ?? assert.fail()
       const key = partition.indexes[0]?.key ?? ''
       const body = storage.objects.get(key)

@@ -82,7 +82,7 @@ export async function storeBackup(storage: Storage, lists: Buffer[][], compresse
     partition = withSegment(partition, segment, 0, [])
   }
   const manifest = draftManifest([topicOf('orders', [partition])])
-  const committed = await commitGeneration(
+  const { manifest: committed } = await commitGeneration(
     storage,
     { manifest, freshSegments: new Map([['id-orders/0', segments]]), attempt: 1 },
     never,

@@ -17,6 +17,7 @@ interface Part {
   errorCode?: number
   lastStable?: bigint
   divergesAt?: bigint
+  preferredReplica?: number
   /** Not in the answer at all. */
   missing?: boolean
 }
@@ -49,7 +50,8 @@ class ScriptedFetcher {
       pieces.push(bytes)
       const { errorCode = 0, lastStable = 1000n, divergesAt } = part
       const offsets = { highWatermark: lastStable, lastStableOffset: lastStable, logStartOffset: 0n }
-      return [{ topicId, partition, errorCode, ...offsets, abortedTransactions: [], start, end: position, divergesAt }]
+      const rest = { abortedTransactions: [], preferredReplica: part.preferredReplica ?? -1, divergesAt }
+      return [{ topicId, partition, errorCode, ...offsets, ...rest, start, end: position }]
     })
     this.held++
     let released = false
@@ -225,17 +227,34 @@ describe('a lane', () => {
   })
 })
 
+function errorOf(leaver: Leaver | undefined): KafkaBackupError {
+  assert.ok(leaver && 'error' in leaver)
+  return leaver.error
+}
+
 describe('a partition leaves its lane', () => {
+  test('for a nearer replica when the leader points to one', async () => {
+    const lane = makeLane(copiesOf(2, 30n), targets =>
+      targets.map(target => (target.partition === 1 ? { preferredReplica: 7 } : next(target))),
+    )
+    const leavers = await lane.run()
+    assert.deepEqual(
+      leavers.map(leaver => [leaver.copy.name, 'nearest' in leaver && leaver.nearest]),
+      [['orders/1', 7]],
+    )
+    assert.equal(lane.copies[0]?.isDone, true)
+  })
+
   test('with what the broker said, while the others go on', async () => {
     const lane = makeLane(copiesOf(3, 30n), targets =>
       targets.map(target => (target.partition === 1 && target.offset > 0n ? { errorCode: 6 } : next(target))),
     )
     const leavers = await lane.run()
     assert.deepEqual(
-      leavers.map(({ copy, error }) => [copy.name, error.code, copy.position]),
+      leavers.map(leaver => [leaver.copy.name, errorOf(leaver).code, leaver.copy.position]),
       [['orders/1', 'KAFKA_NOT_READY', 10n]],
     )
-    assert.match(leavers[0]?.error.message ?? '', /reading orders\/1: .*NOT_LEADER_OR_FOLLOWER/)
+    assert.match(errorOf(leavers[0]).message, /reading orders\/1: .*NOT_LEADER_OR_FOLLOWER/)
     assert.deepEqual(
       lane.copies.map(copy => copy.isDone),
       [true, false, true],
@@ -250,7 +269,7 @@ describe('a partition leaves its lane', () => {
       )
       const leavers = await lane.run()
       assert.deepEqual(
-        leavers.map(({ error }) => error.code),
+        leavers.map(leaver => errorOf(leaver).code),
         ['SOURCE_TRUNCATED'],
       )
     })
@@ -260,10 +279,10 @@ describe('a partition leaves its lane', () => {
     const lane = makeLane(copiesOf(1, 30n), (targets, nth) => targets.map(target => (nth === 0 ? next(target) : {})))
     const leavers = await lane.run()
     assert.deepEqual(
-      leavers.map(({ copy, error }) => [error.code, copy.position]),
+      leavers.map(leaver => [errorOf(leaver).code, leaver.copy.position]),
       [['SOURCE_UNREADABLE', 10n]],
     )
-    assert.match(leavers[0]?.error.message ?? '', /offsets 10 to 30/)
+    assert.match(errorOf(leavers[0]).message, /offsets 10 to 30/)
     assert.equal(lane.fetcher.asked.length, 21)
     assert.ok(lane.clock.slept.length >= 19 && lane.clock.slept.every(ms => ms > 0), 'it did not ask without a pause')
   })
@@ -271,7 +290,7 @@ describe('a partition leaves its lane', () => {
   test('as not ready, not as unreadable, when the broker does not claim to have its offsets', async () => {
     const lane = makeLane(copiesOf(1, 30n), targets => targets.map(() => ({ lastStable: 12n })))
     assert.deepEqual(
-      (await lane.run()).map(({ error }) => error.code),
+      (await lane.run()).map(leaver => errorOf(leaver).code),
       ['KAFKA_NOT_READY'],
     )
   })
@@ -279,7 +298,7 @@ describe('a partition leaves its lane', () => {
   test('as not ready when answers leave it out', async () => {
     const lane = makeLane(copiesOf(1, 30n), targets => targets.map(() => ({ missing: true })))
     assert.deepEqual(
-      (await lane.run()).map(({ error }) => error.code),
+      (await lane.run()).map(leaver => errorOf(leaver).code),
       ['KAFKA_NOT_READY'],
     )
   })
@@ -288,7 +307,7 @@ describe('a partition leaves its lane', () => {
     const part = { batches: [encodeRun(0n, 10)], cutBytes: 3 }
     const lane = makeLane(copiesOf(1, 30n), targets => targets.map(() => part))
     assert.deepEqual(
-      (await lane.run()).map(({ error }) => error.code),
+      (await lane.run()).map(leaver => errorOf(leaver).code),
       ['KAFKA_NOT_READY'],
     )
   })

@@ -28,15 +28,15 @@ interface Stage {
 /** A cluster with the topic `orders`, a copy of each of its partitions, and a scheduler to run them. */
 async function withStage(
   topic: FakeTopic,
-  { brokers = 1, maxActive = 128, storage = openMemoryStorage() as Storage },
+  { brokers = 1, maxActive = 128, storage = openMemoryStorage() as Storage, rack = '' },
   work: (stage: Stage) => Promise<void>,
 ): Promise<void> {
   const fake = await startFakeCluster([topic], brokers)
   const events: ProgressEvent[] = []
   try {
     const cluster = await fake.open()
-    const lanes = { lanesPerBroker: 1, buffers: 4, bufferBytes: 1 << 20, maxActive }
-    const scheduler = new CopyScheduler({ cluster, lanes, onProgress: event => events.push(event) })
+    const lanes = { lanesPerBroker: 1, buffers: 4, bufferBytes: 1 << 20, maxActive, fetchBytes: 1 << 20 }
+    const scheduler = new CopyScheduler({ cluster, lanes, rack, onProgress: event => events.push(event) })
     const copies = topic.partitions.map(({ lastStable, logStart }, partition) =>
       makeCopy({ storage, topic: topic.name, topicId: topic.id, partition, start: logStart, end: lastStable }),
     )

@@ -155,11 +155,11 @@ describe('a partition copy', () => {
     const copy = makeCopy({ storage: openMemoryStorage(), end: 10n, segmentBytes: batches[0]?.length ?? 0 })
     await store(copy, batches.slice(0, 2))
     await copy.settled()
-    const named = copy.fresh.length
+    const named = copy.durable.segments
     await store(copy, batches.slice(2))
     await copy.settled()
     const index = { key: 'k', size: 1, blake3: 'x', segments: 2 }
-    copy.committed(named, [index])
+    copy.committed({ segments: named, indexes: [index] })
     assert.deepEqual([copy.fresh.map(({ start_offset }) => start_offset), copy.durable.indexes], [[2n, 3n], [index]])
     assert.deepEqual([copy.durable.segments, copy.durable.end_offset], [4, 4n])
   })

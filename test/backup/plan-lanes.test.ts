@@ -25,7 +25,13 @@ test('the buffers stay within the budget, or are two of the smallest, for any nu
 
 test('with room for all, each lane has two large buffers', () => {
   const plan = planLanes(3, { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 })
-  assert.deepEqual(plan, { lanesPerBroker: 2, buffers: 12, bufferBytes: 8 * MiB, maxActive: 128 })
+  assert.deepEqual(plan, { lanesPerBroker: 2, buffers: 12, bufferBytes: 8 * MiB, maxActive: 128, fetchBytes: 8 * MiB })
+})
+
+test('a rate limit makes answers small, so that the rate is even, but never too small', () => {
+  const limits = { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 }
+  const sizes = [4 * MiB, 1000, 1000 * MiB].map(rateLimit => planLanes(1, { ...limits, rateLimit }).fetchBytes)
+  assert.deepEqual(sizes, [2 * MiB, 64 << 10, 8 * MiB])
 })
 
 test('a store whose writers hold memory gets half of the budget', () => {

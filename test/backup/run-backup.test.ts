@@ -55,7 +55,7 @@ async function withStage(topics: FakeTopic[], work: (stage: Stage) => Promise<vo
       fake,
       events,
       backUp: (storage, run, options = {}, signal = never) => {
-        const parts = { cluster, storage, clock: new QuietClock(), run, toolVersion: '0', onProgress }
+        const parts = { cluster, storage, clock: new QuietClock(), newRun: () => run, toolVersion: '0', onProgress }
         return runBackup({ ...fixed, ...options }, parts, signal)
       },
     })

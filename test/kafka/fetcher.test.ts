@@ -18,7 +18,11 @@ async function withFetcher(buffers: BufferPool, work: (fetcher: Fetcher, fake: F
     fakeTopic('big', [[big, encodeRun(1n, 1)]]),
   ])
   try {
-    const fetcher = await Fetcher.open(await fake.open(), { brokerId: 0, buffers, maxWaitMs: 0, rack: '' }, never)
+    const fetcher = await Fetcher.open(
+      await fake.open(),
+      { brokerId: 0, buffers, maxWaitMs: 0, maxBytes: 1 << 30, rack: '' },
+      never,
+    )
     await work(fetcher, fake)
     fetcher.close()
   } finally {

@@ -30,6 +30,8 @@ export interface FetchedPartition {
   lastStableOffset: bigint
   logStartOffset: bigint
   abortedTransactions: { producerId: bigint; firstOffset: bigint }[]
+  /** A replica nearer to the rack that the request named, which is to be asked instead; -1 where there is none. */
+  preferredReplica: number
   /** Where the batches stand in the answer. */
   start: number
   end: number
@@ -104,8 +106,8 @@ function decodePartition(reader: Reader): FetchedPartition {
       reader.tags()
       return aborted
     }),
+    preferredReplica: reader.int32(),
   }
-  reader.int32()
   const { start, end } = reader.bytesRange()
   let divergesAt: bigint | undefined
   reader.tags(tag => {

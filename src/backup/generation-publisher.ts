@@ -1,0 +1,113 @@
+import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../archive/commit.ts'
+import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { formatUtc } from '../lib/clock.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { BackupOptions } from './options.ts'
+import type { PartitionCopy } from './partition-copy.ts'
+import type { BackupParts, Prepared } from './round.ts'
+import type { Published, Publisher } from './session.ts'
+
+type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion'>
+
+/** Publishes what is durable as the next generation of the backup. */
+export class GenerationPublisher implements Publisher {
+  readonly run: string
+  carried: ReadonlyMap<string, readonly Segment[]>
+  readonly #options: BackupOptions
+  readonly #prepared: Prepared
+  readonly #parts: PublisherParts
+  readonly #startedAt: string
+  /** The store finishes what it began, also after a Ctrl-C. */
+  readonly #storeSignal = new AbortController().signal
+  #newest: Manifest | undefined
+  #attempt = 1
+
+  constructor(
+    options: BackupOptions,
+    prepared: Prepared,
+    parts: PublisherParts,
+    carried: ReadonlyMap<string, readonly Segment[]> = new Map(),
+  ) {
+    this.run = parts.newRun()
+    this.carried = carried
+    this.#options = options
+    this.#prepared = prepared
+    this.#parts = parts
+    this.#startedAt = formatUtc(parts.clock.now())
+    this.#newest = prepared.previous
+  }
+
+  /** The newest generation that this process knows to be committed. */
+  get newest(): Manifest {
+    if (this.#newest) return this.#newest
+    throw new KafkaBackupError('INTERNAL', 'nothing is committed yet')
+  }
+
+  async publish(state: Published, onProgress: OnProgress): Promise<string> {
+    const { storage } = this.#parts
+    const { copies, complete } = state
+    const draft = this.#draft(state)
+    const { manifest, isEarlier } = await commitGeneration(storage, draft, this.#storeSignal)
+    this.#attempt = 1
+    this.#newest = manifest
+    this.carried = new Map()
+    const named = new Map(
+      manifest.topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic.id, one.partition), one])),
+    )
+    for (const copy of copies) {
+      const partition = named.get(freshKey(copy.topicId, copy.partition))
+      if (partition) copy.committed(partition)
+    }
+    // What an attempt whose answer was lost has committed is less than what there is now.
+    if (isEarlier) return this.publish(state, onProgress)
+    await this.#renewCopy(manifest, onProgress)
+    onProgress({ type: 'committed', generation: manifest.generation, complete })
+    return `generation ${manifest.generation}`
+  }
+
+  /** The generation is committed already; a copy that stays behind is told, and renewed by the next commit. */
+  async #renewCopy(manifest: Manifest, onProgress: OnProgress): Promise<void> {
+    const { storage } = this.#parts
+    try {
+      await renewManifestCopy(storage, manifest, this.#storeSignal)
+    } catch (error) {
+      const { message } = toKafkaBackupError(error)
+      onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
+    }
+  }
+
+  #draft({ copies, complete, warnings }: Published): Draft {
+    const { clock, toolVersion } = this.#parts
+    const { observed } = this.#prepared
+    const { backupId, topics } = this.#options
+    const copyByKey = new Map(copies.map(copy => [freshKey(copy.topicId, copy.partition), copy]))
+    const fresh = [...copyByKey].map(([key, copy]) => [key, copy.fresh] as const)
+    return {
+      attempt: this.#attempt++,
+      freshSegments: new Map([...this.carried, ...fresh]),
+      manifest: {
+        tool_version: toolVersion,
+        backup_id: backupId,
+        generation: (this.#newest?.generation ?? 0) + 1,
+        run: this.run,
+        complete,
+        created_at: formatUtc(clock.now()),
+        started_at: this.#startedAt,
+        cluster: { id: observed.clusterId, brokers: observed.brokers },
+        selection: { include: [...topics.include], exclude: [...topics.exclude] },
+        topics: this.#draftTopics(copyByKey),
+        warnings: [...warnings],
+      },
+    }
+  }
+
+  #draftTopics(copyByKey: ReadonlyMap<string, PartitionCopy>): ManifestTopic[] {
+    return this.#prepared.plan.topics.map(topic => ({
+      ...topic,
+      partitions: topic.partitions.map(
+        ({ durable }) => copyByKey.get(freshKey(topic.id, durable.partition))?.durable ?? durable,
+      ),
+    }))
+  }
+}

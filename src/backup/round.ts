@@ -1,0 +1,138 @@
+import type { Manifest } from '../archive/manifest.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { type Clock, formatUtc } from '../lib/clock.ts'
+import { RateLimiter } from '../lib/rate-limiter.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
+import { CopyScheduler } from './copy-scheduler.ts'
+import { type ObservedSource, observeSource } from './observe-source.ts'
+import type { BackupOptions } from './options.ts'
+import { type BackupPlan, planBackup } from './plan.ts'
+import { planLanes } from './plan-lanes.ts'
+import { BackupSession, type Publisher } from './session.ts'
+import { type NewGap, Tally } from './tally.ts'
+
+export interface BackupParts {
+  cluster: Cluster
+  storage: Storage
+  clock: Clock
+  /** A short random name, another one at each call. */
+  newRun: () => string
+  toolVersion: string
+  onProgress: OnProgress
+}
+
+export interface Prepared {
+  observed: ObservedSource
+  plan: BackupPlan
+  previous: Manifest | undefined
+}
+
+export interface RoundReport {
+  durationMs: number
+  /** What this run added, not what the backup holds. */
+  copied: { records: number; bytes: number; partitions: number }
+  newGaps: NewGap[]
+  warnings: string[]
+}
+
+/** Everything up to the first byte: what there is to copy since `previous`. */
+export async function prepareRound(
+  options: BackupOptions,
+  parts: Pick<BackupParts, 'cluster' | 'clock'>,
+  previous: Manifest | undefined,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const observed = await observeSource(options, parts.cluster, signal)
+  return { observed, previous, plan: planBackup(observed, previous, formatUtc(parts.clock.now())) }
+}
+
+/**
+ * Copies what is planned and publishes it. When it is interrupted or fails, what is durable is published as incomplete
+ * before the error is thrown; the next round goes on from there.
+ */
+export async function runRound(
+  options: BackupOptions,
+  prepared: Prepared,
+  parts: BackupParts,
+  publisher: Publisher,
+  signal: AbortSignal,
+): Promise<RoundReport> {
+  const startedAt = parts.clock.monotonic()
+  const tally = new Tally(prepared.plan, parts.onProgress)
+  const tallied = { ...parts, onProgress: tally.onProgress }
+  const session = new BackupSession(
+    options,
+    prepared,
+    { ...tallied, storeSignal: new AbortController().signal },
+    publisher,
+  )
+  tally.announce(session)
+  try {
+    await copyAll(session, prepared.observed, options, tallied, signal)
+  } catch (error) {
+    const saved = await saveWhatIsDurable(session, tally, error)
+    throw saved && !signal.aborted ? partialError(saved, error) : error
+  }
+  await session.commit(true, tally.warnings)
+  if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
+  const { copied, gaps, warnings } = tally
+  return { durationMs: parts.clock.monotonic() - startedAt, copied, newGaps: gaps, warnings }
+}
+
+async function copyAll(
+  session: BackupSession,
+  observed: ObservedSource,
+  options: BackupOptions,
+  { cluster, storage, clock, onProgress }: BackupParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clientRack: rack = '', rateLimit } = options
+  const lanes = planLanes(observed.brokers, { ...options, writerBytes: storage.writerBytes })
+  const limiter = rateLimit === undefined ? {} : { limiter: new RateLimiter(rateLimit, clock) }
+  const scheduler = new CopyScheduler({ cluster, lanes, onProgress, rack, ...limiter })
+  const stop = new AbortController()
+  const scoped = AbortSignal.any([signal, stop.signal])
+  const committing = session.commitPeriodically(scoped).catch(error => {
+    stop.abort(error)
+    throw error
+  })
+  // Its failure is thrown below, when the lanes have stopped; until then it must not end the process as unheard.
+  committing.catch(() => undefined)
+  try {
+    await scheduler.run(session.copies, scoped)
+    for (const copy of session.copies) await copy.settle()
+  } finally {
+    stop.abort(stop.signal.reason)
+    await committing
+  }
+}
+
+/** Best effort, because something has gone wrong already: partitions that cannot be finished stay at their last segment. */
+async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<string | undefined> {
+  await Promise.all(session.copies.map(copy => copy.settle().catch(() => copy.abort())))
+  if (!session.hasFresh || hasCode(cause, 'WRITER_CONFLICT')) return undefined
+  try {
+    return await session.commit(false, tally.warnings)
+  } catch (error) {
+    const { message } = toKafkaBackupError(error)
+    tally.onProgress({ type: 'warning', message: `what was copied since the last commit is not kept: ${message}` })
+    return undefined
+  }
+}
+
+function partialError(saved: string, cause: unknown): KafkaBackupError {
+  const { message, help } = toKafkaBackupError(cause)
+  return new KafkaBackupError('BACKUP_PARTIAL', `${message}; what was copied until then is kept as ${saved}`, {
+    cause,
+    help: `${help} Then run the same command to go on.`,
+  })
+}
+
+function gapError(gaps: readonly NewGap[]): KafkaBackupError {
+  const list = gaps
+    .slice(0, 10)
+    .map(({ topic, partition, from, to }) => `${topic}/${partition} ${from} to ${to ?? 'unknown'}`)
+  return new KafkaBackupError('GAP_FOUND', `the source lost records before they were read: ${list.join(', ')}`)
+}

@@ -1,0 +1,58 @@
+import type { Gap } from '../archive/manifest.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { BackupPlan } from './plan.ts'
+import type { BackupSession } from './session.ts'
+
+/** A gap that this run found. */
+export type NewGap = Omit<Gap, 'found_at'> & { topic: string; partition: number }
+
+/** Sums up what the events of a run say. */
+export class Tally {
+  readonly copied = { records: 0, bytes: 0, partitions: 0 }
+  readonly gaps: NewGap[] = []
+  readonly warnings: string[]
+  readonly #seen = new Set<string>()
+  readonly #forward: OnProgress
+
+  constructor(plan: BackupPlan, forward: OnProgress) {
+    this.#forward = forward
+    this.warnings = [...plan.warnings]
+    for (const topic of plan.topics) {
+      for (const { durable, newGaps } of topic.partitions) {
+        for (const { from, to, reason } of newGaps) {
+          this.#addGap({ topic: topic.name, partition: durable.partition, from, to, reason })
+        }
+      }
+    }
+  }
+
+  announce(session: BackupSession): void {
+    for (const message of this.warnings) this.#forward({ type: 'warning', message })
+    const offsets = session.copies.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)
+    const topics = new Set(session.copies.map(copy => copy.topicId)).size
+    this.#forward({ type: 'planned', topics, partitions: session.copies.length, offsets })
+  }
+
+  readonly onProgress: OnProgress = event => {
+    if (event.type === 'copied') {
+      this.copied.records += event.records
+      this.copied.bytes += event.bytes
+      this.#seen.add(`${event.topic}/${event.partition}`)
+      this.copied.partitions = this.#seen.size
+    }
+    if (event.type === 'warning') this.warnings.push(event.message)
+    if (event.type === 'gap') {
+      const { topic, partition, from, to, reason } = event
+      this.#addGap({ topic, partition, from, to, reason })
+    }
+    this.#forward(event)
+  }
+
+  #addGap(gap: NewGap): void {
+    this.gaps.push(gap)
+    const { topic, partition, from, to, reason } = gap
+    this.warnings.push(
+      `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`,
+    )
+  }
+}
