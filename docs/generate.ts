@@ -2,11 +2,13 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { writeConfigDocs } from './generate-config.ts'
+import { jobMetricsTable } from './metrics-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
 await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
+await fill('metrics.md', 'job-metrics', jobMetricsTable())
 
 async function fill(page: string, name: string, text: string): Promise<void> {
   const path = join(import.meta.dirname, page)

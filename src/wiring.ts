@@ -45,11 +45,15 @@ export async function openExistingStorage(options: StorageOptions): Promise<Stor
 }
 
 export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withParts(job, hooks, signal, async parts => {
-    const { runBackup } = await import('./backup/run-backup.ts')
-    const { onProgress } = hooks
-    return runBackup(backupOptions(job), { ...parts, newRun, toolVersion: version, onProgress }, signal)
-  })
+  return withMetrics(job, hooks, watched =>
+    withParts(job, watched, signal, async parts => {
+      const { runBackup } = await import('./backup/run-backup.ts')
+      const { runContinuous } = await import('./backup/run-continuous.ts')
+      const options = backupOptions(job)
+      const run = options.continuous ? runContinuous : runBackup
+      return run(options, { ...parts, newRun, toolVersion: version, onProgress: watched.onProgress }, signal)
+    }),
+  )
 }
 
 export function dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun> {
@@ -76,6 +80,27 @@ export function backupOptions(job: Job): BackupOptions {
 /** Eight characters are enough to keep the runs of one backup apart. */
 function newRun(): string {
   return randomBytes(4).toString('hex')
+}
+
+/** Serves metrics while the work goes on, where the job asks for them. */
+async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
+  if (!job.metrics) return work(hooks)
+  const { openJobListener } = await import('./observe/job-listener.ts')
+  const { listen } = job.metrics
+  const listener = await openJobListener({ listen, backupId: job.backupId, version, now: systemClock.now })
+  const onProgress: OnProgress = event => {
+    listener.onProgress(event)
+    hooks.onProgress(event)
+  }
+  const onStorageCall: StorageObserver = call => {
+    listener.onStorageCall(call)
+    hooks.onStorageCall?.(call)
+  }
+  try {
+    return await work({ ...hooks, onProgress, onStorageCall })
+  } finally {
+    await listener.close()
+  }
 }
 
 async function withParts<T>(

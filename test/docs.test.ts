@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { formatTable } from '../bench/report.ts'
+import { jobMetricsTable } from '../docs/metrics-table.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { configTable } from '../src/config/config-table.ts'
@@ -28,6 +29,10 @@ test('docs/cli.md has the commands and options of the program', () => {
 
 test('docs/errors.md has the table of errors', () => {
   assert.equal(marked(read('docs/errors.md'), 'errors'), errorReference().trim())
+})
+
+test('docs/metrics.md has the metrics of the code', () => {
+  assert.equal(marked(read('docs/metrics.md'), 'job-metrics'), jobMetricsTable().trim())
 })
 
 test('docs/benchmarks.md has the figures of bench/results.json', () => {

@@ -42,8 +42,8 @@ export function withSegment(
     segments: partition.segments + 1,
     first_timestamp: earlier(partition.first_timestamp, segment.first_timestamp),
     last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
-    // What a broker could not return once, and returned now, is lost no longer.
-    gaps: partition.gaps.filter(({ reason, from }) => reason !== 'unreadable' || from !== segment.start_offset),
+    // What could not be read once, and is read now, is lost no longer.
+    gaps: partition.gaps.filter(({ from, to }) => to !== null || from !== segment.start_offset),
     open_aborted: openAborted,
   }
 }

@@ -2,6 +2,7 @@ import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../ar
 import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
+import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
 import type { PartitionCopy } from './partition-copy.ts'
@@ -9,6 +10,12 @@ import type { BackupParts, Prepared } from './round.ts'
 import type { Published, Publisher } from './session.ts'
 
 type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion'>
+
+export interface PublisherOptions {
+  carried?: ReadonlyMap<string, readonly Segment[]>
+  /** So long after the last generation, one that would say nothing new is not made. */
+  quietMs?: number
+}
 
 /** Publishes what is durable as the next generation of the backup. */
 export class GenerationPublisher implements Publisher {
@@ -21,16 +28,18 @@ export class GenerationPublisher implements Publisher {
   /** The store finishes what it began, also after a Ctrl-C. */
   readonly #storeSignal = new AbortController().signal
   #newest: Manifest | undefined
+  readonly #quietMs: number
   #attempt = 1
 
   constructor(
     options: BackupOptions,
     prepared: Prepared,
     parts: PublisherParts,
-    carried: ReadonlyMap<string, readonly Segment[]> = new Map(),
+    { carried = new Map(), quietMs = 0 }: PublisherOptions = {},
   ) {
     this.run = parts.newRun()
     this.carried = carried
+    this.#quietMs = quietMs
     this.#options = options
     this.#prepared = prepared
     this.#parts = parts
@@ -48,6 +57,7 @@ export class GenerationPublisher implements Publisher {
     const { storage } = this.#parts
     const { copies, complete } = state
     const draft = this.#draft(state)
+    if (this.#newest && this.#saysNothingNew(draft, this.#newest)) return `generation ${this.#newest.generation}`
     const { manifest, isEarlier } = await commitGeneration(storage, draft, this.#storeSignal)
     this.#attempt = 1
     this.#newest = manifest
@@ -75,6 +85,13 @@ export class GenerationPublisher implements Publisher {
       const { message } = toKafkaBackupError(error)
       onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
     }
+  }
+
+  #saysNothingNew({ manifest }: Draft, newest: Manifest): boolean {
+    const ageMs = this.#parts.clock.now() - Date.parse(newest.created_at)
+    const isSame =
+      manifest.complete === newest.complete && formatJson(contentOf(manifest)) === formatJson(contentOf(newest))
+    return ageMs < this.#quietMs && isSame
   }
 
   #draft({ copies, complete, warnings }: Published): Draft {
@@ -110,4 +127,12 @@ export class GenerationPublisher implements Publisher {
       ),
     }))
   }
+}
+
+/** What counts as news; how far an open transaction holds the end back is only a reading. */
+function contentOf({ topics, warnings }: Pick<Manifest, 'topics' | 'warnings'>): unknown {
+  const partitions = topics.flatMap(topic =>
+    topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
+  )
+  return { warnings, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
 }

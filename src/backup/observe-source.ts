@@ -1,8 +1,10 @@
+import type { ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
 
@@ -10,6 +12,8 @@ export interface ObservedSource {
   clusterId: string | null
   brokers: number
   topics: ObservedTopic[]
+  /** All topics that the cluster shows, selected or not. */
+  visible: ReadonlySet<string>
   warnings: string[]
 }
 
@@ -42,7 +46,31 @@ export async function observeSource(
     clusterId: all.clusterId,
     brokers: all.brokers.length,
     topics: await describeTopics(cluster, topics, signal),
+    visible: new Set(named.map(({ name }) => name)),
     warnings,
+  }
+}
+
+/** Tells how far the topics that are there still go; trouble is left to the next round. */
+export async function pollBounds(
+  cluster: Cluster,
+  topics: readonly ManifestTopic[],
+  onProgress: OnProgress,
+  signal: AbortSignal,
+): Promise<void> {
+  const wanted = topics
+    .filter(topic => topic.state === 'current')
+    .flatMap(({ name, partitions }) => partitions.map(({ partition }) => ({ topic: name, partition })))
+  try {
+    const bounds = await fetchBounds(cluster, wanted, signal)
+    const known = wanted.flatMap(each => {
+      const bound = bounds.get(partitionKey(each))
+      return bound ? [{ ...each, ...bound }] : []
+    })
+    onProgress({ type: 'bounds', partitions: known })
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!(error instanceof KafkaBackupError)) throw error
   }
 }
 

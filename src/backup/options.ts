@@ -4,9 +4,11 @@ export interface BackupOptions {
   topics: TopicSelection
   compression: 'auto' | 'none' | 'zstd'
   segmentBytes: number
+  /** Goes on until it is stopped. */
+  continuous: boolean
   commitIntervalMs: number
   /** Bytes of batches read a second, all connections together. */
-  rateLimit?: number
+  bytesPerSecond?: number
   /** Where this process stands; brokers that know their racks then let it read from a replica near by. */
   clientRack?: string
   memoryBudgetBytes: number

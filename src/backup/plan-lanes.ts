@@ -20,7 +20,7 @@ const MAX_ACTIVE = 128
  */
 export function planLanes(
   brokers: number,
-  limits: { memoryBudgetBytes: number; connectionsPerBroker: number; writerBytes: number; rateLimit?: number },
+  limits: { memoryBudgetBytes: number; connectionsPerBroker: number; writerBytes: number; bytesPerSecond?: number },
 ): LanePlan {
   const lanesPerBroker = limits.connectionsPerBroker
   const lanes = Math.max(1, brokers * lanesPerBroker)
@@ -35,6 +35,9 @@ export function planLanes(
     buffers,
     bufferBytes,
     maxActive: Math.max(1, Math.min(MAX_ACTIVE, Math.floor(writers))),
-    fetchBytes: Math.min(bufferBytes, Math.max(MIN_FETCH_BYTES, Math.floor((limits.rateLimit ?? Infinity) / lanes))),
+    fetchBytes: Math.min(
+      bufferBytes,
+      Math.max(MIN_FETCH_BYTES, Math.floor((limits.bytesPerSecond ?? Infinity) / lanes)),
+    ),
   }
 }

@@ -96,16 +96,20 @@ function planPartition(
 /** A topic of an earlier run that is not, or no longer, part of this one. What is stored of it stays. */
 function keepTopic(topic: ManifestTopic, observed: ObservedSource, now: string, warnings: string[]): PlannedTopic {
   const replaced = topic.state !== 'replaced' && observed.topics.some(({ name }) => name === topic.name)
+  const deleted = topic.state === 'current' && !observed.visible.has(topic.name)
   if (replaced)
     warnings.push(`topic ${topic.name} was deleted and created anew; both are kept, told apart by their ids`)
+  if (deleted) warnings.push(`topic ${topic.name} is not there any more; what this backup holds of it is kept`)
+  const reason = replaced ? 'topic_recreated' : deleted ? 'topic_deleted' : undefined
   return {
     ...topic,
     state: replaced || topic.state === 'replaced' ? 'replaced' : 'absent',
     partitions: topic.partitions.map(durable => {
-      const gap: Gap = { from: durable.end_offset, to: null, reason: 'topic_recreated', found_at: now }
-      const newGaps = replaced ? [gap] : []
       const { end_offset: end, start_offset: logStart } = durable
-      return { durable: replaced ? withGap(durable, gap) : durable, end, logStart, newGaps }
+      if (!reason) return { durable, end, logStart, newGaps: [] }
+      const gap: Gap = { from: end, to: null, reason, found_at: now }
+      const isKnown = durable.gaps.some(one => one.from === end && one.to === null)
+      return { durable: isKnown ? durable : withGap(durable, gap), end, logStart, newGaps: isKnown ? [] : [gap] }
     }),
   }
 }

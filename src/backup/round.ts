@@ -75,6 +75,7 @@ export async function runRound(
     const saved = await saveWhatIsDurable(session, tally, error)
     throw saved && !signal.aborted ? partialError(saved, error) : error
   }
+  tally.tellBounds(session)
   await session.commit(true, tally.warnings)
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
   const { copied, gaps, warnings } = tally
@@ -88,9 +89,9 @@ async function copyAll(
   { cluster, storage, clock, onProgress }: BackupParts,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clientRack: rack = '', rateLimit } = options
+  const { clientRack: rack = '', bytesPerSecond } = options
   const lanes = planLanes(observed.brokers, { ...options, writerBytes: storage.writerBytes })
-  const limiter = rateLimit === undefined ? {} : { limiter: new RateLimiter(rateLimit, clock) }
+  const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
   const scheduler = new CopyScheduler({ cluster, lanes, onProgress, rack, ...limiter })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])

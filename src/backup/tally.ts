@@ -12,9 +12,11 @@ export class Tally {
   readonly gaps: NewGap[] = []
   readonly warnings: string[]
   readonly #seen = new Set<string>()
+  readonly #plan: BackupPlan
   readonly #forward: OnProgress
 
   constructor(plan: BackupPlan, forward: OnProgress) {
+    this.#plan = plan
     this.#forward = forward
     this.warnings = [...plan.warnings]
     for (const topic of plan.topics) {
@@ -27,10 +29,20 @@ export class Tally {
   }
 
   announce(session: BackupSession): void {
-    for (const message of this.warnings) this.#forward({ type: 'warning', message })
+    for (const message of this.#plan.warnings) this.#forward({ type: 'warning', message })
+    for (const gap of this.gaps) this.#forward({ type: 'gap', ...gap })
     const offsets = session.copies.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)
     const topics = new Set(session.copies.map(copy => copy.topicId)).size
     this.#forward({ type: 'planned', topics, partitions: session.copies.length, offsets })
+    this.tellBounds(session)
+  }
+
+  tellBounds({ copies }: BackupSession): void {
+    const partitions = copies.map(({ topic, partition, position, durable }) => {
+      const { last_stable_offset: lastStable, high_watermark: highWatermark } = durable
+      return { topic, partition, position, lastStable, highWatermark }
+    })
+    this.#forward({ type: 'bounds', partitions })
   }
 
   readonly onProgress: OnProgress = event => {

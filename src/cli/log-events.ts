@@ -22,6 +22,9 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'planned':
     case 'committed':
       return 'info'
+    case 'round':
+    case 'idle':
+    case 'bounds':
     case 'copied':
     case 'checked':
       return 'debug'
@@ -44,6 +47,12 @@ function messageOf(event: ProgressEvent): string {
       return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
     case 'copied':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
+    case 'round':
+      return `a round ended ${event.ok ? 'well' : 'with a failure'}`
+    case 'idle':
+      return `the next round begins in ${formatDuration(event.ms)}`
+    case 'bounds':
+      return `looked at the ends of ${plural(event.partitions.length, 'partition')}`
     case 'checked':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
   }
@@ -53,6 +62,8 @@ function fieldsOf(event: ProgressEvent): LogFields {
   switch (event.type) {
     case 'warning':
       return { event: event.type }
+    case 'bounds':
+      return { event: event.type, partitions: event.partitions.length }
     case 'retry':
       return { event: event.type, delay_ms: event.delayMs }
     case 'checked': {

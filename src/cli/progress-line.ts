@@ -10,6 +10,7 @@ const NARROWEST_BAR = 8
 export function formatBarLine(label: string, reading: Reading, look: Look): string {
   // One column stays free: a terminal that wraps at its last column would leave traces behind.
   const width = (look.columns ?? 80) - 1
+  if (reading.idleMs !== undefined) return `${label}: ${formatIdleLine(reading)}`.slice(0, Math.max(width, 0))
   const { amount, bytes, rate, remaining } = formatParts(reading)
   const percent = formatPercent(reading.fraction).padStart(4)
   const layouts = [[amount, bytes, rate, remaining], [bytes, rate, remaining], [rate, remaining], [remaining], []]
@@ -25,6 +26,13 @@ export function formatBarLine(label: string, reading: Reading, look: Look): stri
 export function formatPlainLine(reading: Reading): string {
   const { amount, bytes, rate, remaining } = formatParts(reading)
   return [formatPercent(reading.fraction), amount, bytes, rate, remaining].join(', ')
+}
+
+/** For a continuous run between two rounds. */
+export function formatIdleLine(reading: Reading): string {
+  const { amount, bytes } = formatParts(reading)
+  const generation = reading.generation === undefined ? '' : `, generation ${reading.generation}`
+  return `up to date${generation}, next look in ${formatRemaining(reading.idleMs ?? 0)}; ${amount}, ${bytes} so far`
 }
 
 export function formatStartLine({ task }: Reading): string {

@@ -13,6 +13,9 @@ export interface Reading {
   bytesPerSecond: number
   /** Undefined while nothing moves. */
   remainingMs: number | undefined
+  /** A continuous run that is up to date looks again after this time. */
+  idleMs: number | undefined
+  generation: number | undefined
 }
 
 interface Sample {
@@ -33,6 +36,8 @@ export class ProgressMeter {
   #objects = 0
   #bytes = 0
   #samples: Sample[]
+  #idleUntilMs: number | undefined
+  #generation: number | undefined
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
@@ -44,7 +49,10 @@ export class ProgressMeter {
   }
 
   add(event: ProgressEvent, nowMs: number): void {
-    if (event.type === 'planned') {
+    if (event.type === 'idle') this.#idleUntilMs = nowMs + event.ms
+    else if (event.type === 'committed') this.#generation = event.generation
+    else if (event.type === 'planned') {
+      this.#idleUntilMs = undefined
       const { topics, partitions, offsets } = event
       this.#start({ topics, partitions, offsets }, nowMs)
     } else if (event.type === 'copied') {
@@ -76,14 +84,18 @@ export class ProgressMeter {
       elapsedMs: nowMs - this.#startMs,
       bytesPerSecond: (this.#bytes - oldest.bytes) / seconds,
       remainingMs: fraction >= 1 ? 0 : fractionPerMs > 0 ? (1 - fraction) / fractionPerMs : undefined,
+      idleMs: this.#idleUntilMs === undefined ? undefined : Math.max(0, this.#idleUntilMs - nowMs),
+      generation: this.#generation,
     }
   }
 
   /** The clock of the rate starts with the work, not with the preparations. */
   #start(task: Reading['task'], nowMs: number): void {
+    // A later round has its own end to reach; what was done before stays counted.
+    if (this.#task === undefined) this.#startMs = nowMs
     this.#task = task
-    this.#startMs = nowMs
-    this.#samples = [{ ms: nowMs, fraction: 0, bytes: 0 }]
+    this.#offsets = 0n
+    this.#samples = [{ ms: nowMs, fraction: 0, bytes: this.#bytes }]
   }
 
   #fraction(): number {

@@ -1,7 +1,7 @@
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Look } from './look.ts'
-import { formatBarLine, formatEndLine, formatPlainLine, formatStartLine } from './progress-line.ts'
+import { formatBarLine, formatEndLine, formatIdleLine, formatPlainLine, formatStartLine } from './progress-line.ts'
 import { ProgressMeter } from './progress-meter.ts'
 import type { Screen } from './screen.ts'
 
@@ -38,18 +38,26 @@ export function openBar(label: string, preparing: string, screen: Screen, look: 
 export function openLines(label: string, writeLine: (line: string) => void, clock: Clock): Progress {
   const meter = new ProgressMeter(clock.monotonic())
   const say = (text: string) => writeLine(`${label}: ${text}`)
+  const read = () => meter.read(clock.monotonic())
   const stop = repeat(clock, LINE_MS, () => {
-    if (meter.isPlanned) say(formatPlainLine(meter.read(clock.monotonic())))
+    const reading = read()
+    if (meter.isPlanned && reading.idleMs === undefined) say(formatPlainLine(reading))
   })
+  let told: number | undefined
   return {
     onProgress: event => {
       const wasPlanned = meter.isPlanned
       meter.add(event, clock.monotonic())
-      if (!wasPlanned && meter.isPlanned) say(formatStartLine(meter.read(clock.monotonic())))
+      if (!wasPlanned && meter.isPlanned) say(formatStartLine(read()))
+      // A quiet cluster makes no lines: only a new generation is worth one.
+      if (event.type === 'idle' && read().generation !== told) {
+        told = read().generation
+        say(formatIdleLine(read()))
+      }
     },
     close: isDone => {
       stop()
-      if (meter.isPlanned) say(formatEndLine(meter.read(clock.monotonic()), isDone))
+      if (meter.isPlanned) say(formatEndLine(read(), isDone))
     },
   }
 }

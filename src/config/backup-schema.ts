@@ -1,6 +1,6 @@
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
-import { choice, duration, integer, size } from './scalar-leaves.ts'
+import { choice, duration, flag, integer, size } from './scalar-leaves.ts'
 
 const MiB = 2 ** 20
 
@@ -24,10 +24,21 @@ export const backupSchema = fields({
       '`fail` ends the run with exit code 4.',
   }).prefault('warn'),
   commit_interval: duration({
-    description: 'How often a long run commits what it has, so that a crash loses no more than that.',
+    description:
+      'How often a long run commits what it has, so that a crash loses no more than that. For a continuous run also how ' +
+      'often it looks for what is new.',
     min: '1s',
     max: '7d',
   }).prefault('60s'),
+  continuous: flag({
+    description:
+      'Goes on until it is stopped: every `commit_interval` it copies and commits what is new. Topics and partitions ' +
+      'that appear are taken in.',
+  }).prefault(false),
+  rate_limit: size({
+    description: 'The most bytes that are read from the cluster in a second, all connections together.',
+    minBytes: 1024,
+  }).exactOptional(),
   memory_budget: size({ description: 'Memory for the buffers of fetched data.', minBytes: 32 * MiB }).prefault('96MiB'),
   connections_per_broker: integer({
     description: 'Connections that fetch from one broker at the same time.',
@@ -35,6 +46,12 @@ export const backupSchema = fields({
     max: 16,
   }).prefault(2),
 })
-  .transform(backup => camelKeys(backup, { commit_interval: 'commitIntervalMs', memory_budget: 'memoryBudgetBytes' }))
+  .transform(backup =>
+    camelKeys(backup, {
+      commit_interval: 'commitIntervalMs',
+      memory_budget: 'memoryBudgetBytes',
+      rate_limit: 'bytesPerSecond',
+    }),
+  )
   .meta({ description: 'How the backup is made.' })
   .prefault({})

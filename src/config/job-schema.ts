@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import { backupSchema } from './backup-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
+import { metricsSchema } from './metrics-schema.ts'
 import { registrySchema } from './registry-schema.ts'
 import { choice } from './scalar-leaves.ts'
 import { sourceSchema } from './source-schema.ts'
@@ -17,6 +18,7 @@ export const jobSchema = fields({
   source: sourceSchema,
   storage: storageSchema,
   backup: backupSchema,
+  metrics: metricsSchema.exactOptional(),
   enterprise: fields({ schema_registry: registrySchema.exactOptional() })
     .transform(enterprise => camelKeys(enterprise))
     .meta({ description: 'Features beyond topics.' })

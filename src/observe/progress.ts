@@ -6,9 +6,23 @@ export type ProgressEvent =
   /** Progress is counted in offsets, the one measure whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   | { type: 'committed'; generation: number; complete: boolean }
+  /** How far partitions go at the source, and, where it is told, up to where they are copied. */
+  | { type: 'bounds'; partitions: readonly PartitionBound[] }
+  /** A round of a continuous run has ended. */
+  | { type: 'round'; ok: boolean }
+  /** A continuous run waits for its next round. */
+  | { type: 'idle'; ms: number }
   | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
   | { type: 'retry'; what: string; delayMs: number }
   | { type: 'warning'; message: string }
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+
+export interface PartitionBound {
+  topic: string
+  partition: number
+  position?: bigint
+  lastStable: bigint
+  highWatermark: bigint
+}
 
 export type OnProgress = (event: ProgressEvent) => void

@@ -30,7 +30,9 @@ test('with room for all, each lane has two large buffers', () => {
 
 test('a rate limit makes answers small, so that the rate is even, but never too small', () => {
   const limits = { memoryBudgetBytes: 96 * MiB, connectionsPerBroker: 2, writerBytes: 0 }
-  const sizes = [4 * MiB, 1000, 1000 * MiB].map(rateLimit => planLanes(1, { ...limits, rateLimit }).fetchBytes)
+  const sizes = [4 * MiB, 1000, 1000 * MiB].map(
+    bytesPerSecond => planLanes(1, { ...limits, bytesPerSecond }).fetchBytes,
+  )
   assert.deepEqual(sizes, [2 * MiB, 64 << 10, 8 * MiB])
 })
 

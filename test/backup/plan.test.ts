@@ -8,7 +8,8 @@ import { planBackup } from '../../src/backup/plan.ts'
 const now = '2026-01-02T03:04:05.000Z'
 
 function observe(topics: ObservedTopic[], changes: Partial<ObservedSource> = {}): ObservedSource {
-  return { clusterId: 'c1', brokers: 3, topics, warnings: [], ...changes }
+  const visible = new Set([...topics.map(({ name }) => name), 'a', 'b', 'c', 'd'])
+  return { clusterId: 'c1', brokers: 3, topics, visible, warnings: [], ...changes }
 }
 
 function seen(

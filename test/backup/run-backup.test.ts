@@ -27,6 +27,7 @@ const fixed: BackupOptions = {
   topics: { include: ['*'], exclude: [] },
   compression: 'auto',
   segmentBytes: 1 << 20,
+  continuous: false,
   commitIntervalMs: 60_000,
   memoryBudgetBytes: 32 << 20,
   connectionsPerBroker: 2,

@@ -23,6 +23,7 @@ describe('a job that leaves out all it may', () => {
         segmentBytes: 134_217_728,
         missingTopics: 'fail',
         onGap: 'warn',
+        continuous: false,
         commitIntervalMs: 60_000,
         memoryBudgetBytes: 100_663_296,
         connectionsPerBroker: 2,
@@ -124,7 +125,7 @@ backup:
       error.message,
       `job.yaml: 7 errors
   mode: "restore" is not available in this version; allowed: backup [line 1]
-  bakcup: is not a known key; allowed: mode, backup_id, source, storage, backup, enterprise (did you mean \`backup\`?) [line 3]
+  bakcup: is not a known key; allowed: mode, backup_id, source, storage, backup, metrics, enterprise (did you mean \`backup\`?) [line 3]
   source.bootstrap_servers.0: "kafka-1" has no port; allowed: host:port, such as kafka-1:9092 or [::1]:9092 [line 5]
   source.topics.include: is required; allowed: at least one topic name or pattern with * and ? [line 6]
   source.topics.inclde: is not a known key; allowed: include, exclude (did you mean \`include\`?) [line 7]

@@ -1,0 +1,108 @@
+import { latestManifest } from '../archive/catalog.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { backoffMs } from '../lib/retry.ts'
+import { GenerationPublisher } from './generation-publisher.ts'
+import { pollBounds } from './observe-source.ts'
+import type { BackupOptions } from './options.ts'
+import { type BackupParts, prepareRound, runRound } from './round.ts'
+
+/** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
+const HEARTBEAT_MS = 3_600_000
+/** How often the ends of the partitions are looked at between two rounds. */
+const POLL_MS = 15_000
+const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 60_000 }
+
+/**
+ * Rounds without end, one every commit interval: each looks at the cluster anew, so that topics and partitions that
+ * appeared, were deleted or re-created are met by the same plan as in a single run. Trouble that may pass ends a round,
+ * not the run. Ends only by its signal or a final error; what is durable is committed then.
+ */
+export async function runContinuous(options: BackupOptions, parts: BackupParts, signal: AbortSignal): Promise<never> {
+  const line = new Line(options, parts)
+  for (;;) {
+    const startedAt = parts.clock.monotonic()
+    const delayMs = await line.tryRound(signal)
+    const elapsedMs = parts.clock.monotonic() - startedAt
+    if (delayMs === undefined) await line.rest(options.commitIntervalMs - elapsedMs, signal)
+    else await parts.clock.sleep(delayMs, signal)
+  }
+}
+
+/** The line of generations that this process alone extends. */
+class Line {
+  readonly #options: BackupOptions
+  readonly #parts: BackupParts
+  #previous: Manifest | undefined
+  /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
+  #runs = new Set<string>()
+  /** The store is asked for the newest generation at the start and after a failure; otherwise this process knows it. */
+  #isSure = false
+  #rounds = 0
+  #failures = 0
+
+  constructor(options: BackupOptions, parts: BackupParts) {
+    this.#options = options
+    this.#parts = parts
+  }
+
+  /** How long to wait after trouble that may pass; undefined after a round that went well. What is final is thrown. */
+  async tryRound(signal: AbortSignal): Promise<number | undefined> {
+    const { onProgress } = this.#parts
+    try {
+      await this.#round(signal)
+      this.#failures = 0
+      onProgress({ type: 'round', ok: true })
+      return undefined
+    } catch (error) {
+      if (signal.aborted || !mayPass(error)) throw error
+      this.#isSure = false
+      this.#failures++
+      const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
+      const { message } = toKafkaBackupError(error)
+      onProgress({ type: 'round', ok: false })
+      onProgress({ type: 'retry', what: `this round ended early: ${message}`, delayMs })
+      return delayMs
+    }
+  }
+
+  /** Waits, and tells now and then how far the cluster has gone on. */
+  async rest(ms: number, signal: AbortSignal): Promise<void> {
+    const { clock, cluster, onProgress } = this.#parts
+    if (ms > 0) onProgress({ type: 'idle', ms })
+    for (let left = ms; left > 0; left -= POLL_MS) {
+      await clock.sleep(Math.min(left, POLL_MS), signal)
+      if (left > POLL_MS) await pollBounds(cluster, this.#previous?.topics ?? [], onProgress, signal)
+    }
+    signal.throwIfAborted()
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    if (!this.#isSure) this.#previous = await this.#findNewest(signal)
+    this.#isSure = true
+    // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
+    const options = this.#rounds === 0 ? this.#options : { ...this.#options, missingTopics: 'warn' as const }
+    const prepared = await prepareRound(options, this.#parts, this.#previous, signal)
+    const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
+    this.#runs.add(publisher.run)
+    await runRound(options, prepared, this.#parts, publisher, signal)
+    this.#rounds++
+    this.#previous = publisher.newest
+    this.#runs = new Set()
+  }
+
+  async #findNewest(signal: AbortSignal): Promise<Manifest | undefined> {
+    const { backupId } = this.#options
+    const found = await latestManifest(this.#parts.storage, backupId, signal)
+    const known = this.#previous
+    if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return found
+    const message = `another process committed generation ${found.generation} of backup \`${backupId}\``
+    throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
+  }
+}
+
+/** A partial success is judged by what ended it. */
+function mayPass(error: unknown): boolean {
+  const { code, cause, retryable } = toKafkaBackupError(error)
+  return code === 'BACKUP_PARTIAL' ? mayPass(cause) : retryable
+}

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import type { BackupOptions } from '../../src/backup/options.ts'
+import { runContinuous } from '../../src/backup/run-continuous.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { type FakeState, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+
+const never = new AbortController().signal
+const stopped = new Error('stopped by the test')
+
+const fixed: BackupOptions = {
+  backupId: 'b1',
+  topics: { include: ['*'], exclude: [] },
+  compression: 'none',
+  segmentBytes: 1 << 20,
+  continuous: true,
+  commitIntervalMs: 60_000,
+  memoryBudgetBytes: 32 << 20,
+  connectionsPerBroker: 2,
+  missingTopics: 'fail',
+  onGap: 'warn',
+}
+
+interface Scene {
+  topics: FakeTopic[]
+  storage: Storage
+  options?: Partial<BackupOptions>
+  /** What happens while the run waits for its 2nd, 3rd, … round; after the last it is stopped. */
+  between: ((state: FakeState, clock: JumpingClock) => void | Promise<void>)[]
+}
+
+/** Runs until the script is over; everything it told, and the error it ended with. */
+async function play({
+  topics,
+  storage,
+  options,
+  between,
+}: Scene): Promise<{ events: ProgressEvent[]; error: unknown }> {
+  const fake = await startFakeCluster(topics)
+  const events: ProgressEvent[] = []
+  const controller = new AbortController()
+  const clock = new RoundClock(async () => {
+    const next = between.shift()
+    if (next) await next(fake.state, clock)
+    else controller.abort(stopped)
+  })
+  let runs = 0
+  try {
+    const parts = {
+      cluster: await fake.open(),
+      storage,
+      clock,
+      newRun: () => `run${++runs}`,
+      toolVersion: '0',
+      onProgress: (event: ProgressEvent) => {
+        events.push(event)
+        if (event.type === 'idle' || (event.type === 'round' && !event.ok)) clock.isIdle = true
+      },
+    }
+    return {
+      events,
+      error: await runContinuous({ ...fixed, ...options }, parts, controller.signal).catch(error => error),
+    }
+  } finally {
+    await fake.close()
+  }
+}
+
+/** Time passes only between rounds; commits within a round are never due. */
+class RoundClock extends JumpingClock {
+  isIdle = false
+  readonly #onIdle: () => Promise<void>
+
+  constructor(onIdle: () => Promise<void>) {
+    super()
+    this.#onIdle = onIdle
+  }
+
+  override readonly sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    if (!this.isIdle && ms >= 60_000) {
+      await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    }
+    if (this.isIdle) await this.#onIdle()
+    this.isIdle = false
+    this.pass(ms)
+    signal?.throwIfAborted()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+const runs = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => encodeRun(BigInt((from + i) * 10), 10))
+
+function append(state: FakeState, topic: number, batches: Buffer[]): void {
+  const partition = state.topics[topic]?.partitions[0] ?? assert.fail('there is no partition')
+  const grown = fakePartition([...partition.batches, ...batches])
+  Object.assign(partition, { batches: grown.batches, highWatermark: grown.highWatermark, lastStable: grown.lastStable })
+}
+
+const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
+const committed = (events: ProgressEvent[]) => events.filter(event => event.type === 'committed').length
+
+describe('a continuous run', () => {
+  test('commits what is new in each round, and nothing where nothing is', async () => {
+    const storage = openMemoryStorage()
+    const { events, error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [state => append(state, 0, runs(2, 3)), () => undefined, state => append(state, 0, runs(5, 1))],
+    })
+    assert.equal(error, stopped)
+    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2, 3])
+    assert.equal(events.filter(event => event.type === 'round' && event.ok).length, 4)
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.records, report.complete, report.warnings], [[], 60, true, []])
+  })
+
+  test('on a quiet cluster commits now and then all the same, to say that it is up to date', async () => {
+    const storage = openMemoryStorage()
+    const anHour = (_: FakeState, clock: JumpingClock) => clock.pass(3_600_000)
+    await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [() => undefined, anHour] })
+    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
+  })
+
+  test('takes in topics and partitions that appear', async () => {
+    const storage = openMemoryStorage()
+    await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        state => {
+          state.topics.push(fakeTopic('late', [runs(0, 1)]))
+          state.topics[0]?.partitions.push(fakePartition(runs(0, 4)))
+        },
+      ],
+    })
+    const { topics } = await openBackup(storage, 'b1', never)
+    assert.deepEqual(
+      topics.map(({ name, partitions }) => [name, partitions.map(({ records }) => records)]),
+      [
+        ['late', [10]],
+        ['orders', [20, 40]],
+      ],
+    )
+    assert.deepEqual((await verify(storage)).problems, [])
+  })
+
+  test('tells a topic that was re-created apart by its id, though its offsets begin anew', async () => {
+    const storage = openMemoryStorage()
+    const { events } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        state => {
+          state.topics = [fakeTopic('orders', [runs(0, 3)], { id: 'f'.repeat(32) })]
+        },
+      ],
+    })
+    const { topics } = await openBackup(storage, 'b1', never)
+    assert.deepEqual(
+      topics.map(({ state, partitions }) => [
+        state,
+        partitions[0]?.records,
+        partitions[0]?.gaps.map(gap => gap.reason),
+      ]),
+      [
+        ['replaced', 20, ['topic_recreated']],
+        ['current', 30, []],
+      ],
+    )
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.records], [[], 50])
+    assert.ok(events.some(event => event.type === 'warning' && /created anew/.test(event.message)))
+  })
+
+  test('goes on when a topic is deleted, keeps what it has of it, and records that there may have been more', async () => {
+    const storage = openMemoryStorage()
+    const { error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
+      storage,
+      options: { topics: { include: ['orders', 'other'], exclude: [] } },
+      between: [state => void state.topics.shift(), state => append(state, 0, runs(1, 1))],
+    })
+    assert.equal(error, stopped)
+    const { topics, generation } = await openBackup(storage, 'b1', never)
+    assert.deepEqual(
+      topics.map(({ name, state, partitions }) => [name, state, partitions[0]?.records, partitions[0]?.gaps.length]),
+      [
+        ['orders', 'absent', 20, 1],
+        ['other', 'current', 20, 0],
+      ],
+    )
+    assert.equal(generation, 3)
+    assert.deepEqual((await verify(storage)).problems, [])
+  })
+
+  test('records what retention removed between two rounds as a gap', async () => {
+    const storage = openMemoryStorage()
+    const { events } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        state => {
+          append(state, 0, runs(5, 2))
+          Object.assign(state.topics[0]?.partitions[0] ?? {}, { logStart: 50n })
+        },
+      ],
+    })
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.records], [[], 40])
+    assert.deepEqual(
+      report.gaps.map(({ from, to, reason }) => [from, to, reason]),
+      [[20n, 50n, 'retention']],
+    )
+    assert.ok(events.some(event => event.type === 'bounds'))
+  })
+
+  test('whose broker is in trouble for a while goes on when that is over', async () => {
+    const storage = openMemoryStorage()
+    const { events, error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        state => {
+          append(state, 0, runs(2, 1))
+          state.fetchError = () => 5
+        },
+        state => {
+          state.fetchError = () => 0
+        },
+      ],
+    })
+    assert.equal(error, stopped)
+    assert.deepEqual(
+      events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
+      [true, false, true],
+    )
+    assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 30])
+  })
+
+  test('knows its own commit again when only the answer to it was lost', async () => {
+    const memory = openMemoryStorage()
+    const storage = withFaults(memory, [
+      { on: 'create', key: /manifests\/00000002/, nth: 1, effect: { kind: 'throw-after' } },
+    ])
+    const { error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [state => append(state, 0, runs(2, 1)), state => append(state, 0, runs(3, 1))],
+    })
+    assert.equal(error, stopped)
+    storage.verifyAllFaultsExercised()
+    const report = await verify(memory)
+    assert.deepEqual([report.problems, report.records], [[], 40])
+  })
+
+  test('ends with WRITER_CONFLICT when another process extends the same backup', async () => {
+    const storage = openMemoryStorage()
+    const { error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        async state => {
+          append(state, 0, runs(2, 1))
+          const first = storage.objects.get('b1/manifests/00000001.json') ?? assert.fail()
+          storage.objects.set('b1/manifests/00000002.json', first.subarray())
+          const { sealJson } = await import('../../src/archive/seal.ts')
+          const { parseManifest } = await import('../../src/archive/manifest.ts')
+          const other = { ...parseManifest(first, 'k'), generation: 2, run: 'other' }
+          storage.objects.set('b1/manifests/00000002.json', sealJson(other))
+        },
+      ],
+    })
+    assert.equal((error as { code?: string }).code, 'WRITER_CONFLICT')
+  })
+
+  test('that is stopped in the middle of a round commits what is durable', async () => {
+    const storage = openMemoryStorage()
+    const topics = [fakeTopic('orders', [runs(0, 2)])]
+    const fake = await startFakeCluster(topics)
+    const controller = new AbortController()
+    fake.state.intercept = ({ key, nth }) => {
+      if (key === API.fetch && nth === 1) controller.abort(stopped)
+      return undefined
+    }
+    topics[0]?.partitions.push(
+      fakePartition(Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))),
+    )
+    try {
+      const parts = {
+        cluster: await fake.open(),
+        storage,
+        clock: new RoundClock(async () => undefined),
+        toolVersion: '0',
+      }
+      const events: ProgressEvent[] = []
+      const onProgress = (event: ProgressEvent) => void events.push(event)
+      const run = runContinuous(fixed, { ...parts, newRun: () => 'r', onProgress }, controller.signal)
+      await assert.rejects(run, error => error === stopped)
+      assert.equal(committed(events), 1)
+    } finally {
+      await fake.close()
+    }
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.complete], [[], false])
+    assert.ok(report.records > 0)
+  })
+})

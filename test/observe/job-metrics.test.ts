@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { openHttpListener } from '../../src/observe/http-server.ts'
+import { openJobListener } from '../../src/observe/job-listener.ts'
+import { JobMetrics } from '../../src/observe/job-metrics.ts'
+import { jobMetrics } from '../../src/observe/job-metrics-catalogue.ts'
+
+const make = () => new JobMetrics({ backupId: 'b1', version: '1.2.3', now: () => 1_700_000_000_000 })
+
+/** The samples by their name with labels. */
+async function samplesOf(metrics: { format(): Promise<string> }): Promise<Map<string, number>> {
+  const lines = (await metrics.format()).split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  return new Map(
+    lines.map(line => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+  )
+}
+
+const bound = (
+  topic: string,
+  partition: number,
+  position: bigint | undefined,
+  lastStable: bigint,
+  highWatermark: bigint,
+) => ({
+  topic,
+  partition,
+  ...(position !== undefined && { position }),
+  lastStable,
+  highWatermark,
+})
+
+describe('the metrics of a job', () => {
+  test('are those of the catalogue, each with its help and type', async () => {
+    const text = await make().format()
+    for (const [name, { type, help }] of Object.entries(jobMetrics)) {
+      assert.ok(text.includes(`# HELP ${name} ${help}`), name)
+      assert.ok(text.includes(`# TYPE ${name} ${type}`), name)
+    }
+    assert.match(text, /kafka_backup_job_info\{backup_id="b1",version="1\.2\.3"\} 1/)
+  })
+
+  test('sum the distance to the log end and to the last stable offset over the partitions of a topic', async () => {
+    const metrics = make()
+    metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, 10n, 60n, 100n), bound('a', 1, 0n, 5n, 5n)] })
+    metrics.onProgress({ type: 'copied', topic: 'a', partition: 0, offsets: 20n, records: 18, bytes: 500 })
+    const samples = await samplesOf(metrics)
+    assert.equal(samples.get('kafka_backup_job_lag_offsets{topic="a"}'), 75)
+    assert.equal(samples.get('kafka_backup_job_stable_lag_offsets{topic="a"}'), 35)
+    assert.equal(samples.get('kafka_backup_job_records_total{topic="a"}'), 18)
+    assert.equal(samples.get('kafka_backup_job_bytes_total{topic="a"}'), 500)
+    assert.equal(samples.get('kafka_backup_job_partitions'), 2)
+  })
+
+  test('keep the position when only the ends are looked at again, and never show a negative lag', async () => {
+    const metrics = make()
+    metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, 10n, 10n, 10n)] })
+    metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, undefined, 25n, 30n)] })
+    assert.equal((await samplesOf(metrics)).get('kafka_backup_job_lag_offsets{topic="a"}'), 20)
+    metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, 40n, 25n, 30n)] })
+    assert.equal((await samplesOf(metrics)).get('kafka_backup_job_lag_offsets{topic="a"}'), 0)
+  })
+
+  test('count gaps, commits, rounds, retries, warnings and calls to the store', async () => {
+    const metrics = make()
+    metrics.onProgress({ type: 'gap', topic: 'a', partition: 0, from: 0n, to: 5n, reason: 'retention' })
+    metrics.onProgress({ type: 'committed', generation: 7, complete: true })
+    metrics.onProgress({ type: 'round', ok: true })
+    metrics.onProgress({ type: 'round', ok: false })
+    metrics.onProgress({ type: 'retry', what: 'x', delayMs: 5 })
+    metrics.onProgress({ type: 'warning', message: 'x' })
+    metrics.onStorageCall({ operation: 'create', ms: 30, bytes: 100 })
+    metrics.onStorageCall({ operation: 'create', ms: 3000, bytes: 0, error: new Error('x') })
+    const samples = await samplesOf(metrics)
+    const expected: [string, number][] = [
+      ['kafka_backup_job_gaps_total{reason="retention"}', 1],
+      ['kafka_backup_job_generation', 7],
+      ['kafka_backup_job_commits_total', 1],
+      ['kafka_backup_job_last_commit_timestamp_seconds', 1_700_000_000],
+      ['kafka_backup_job_last_up_to_date_timestamp_seconds', 1_700_000_000],
+      ['kafka_backup_job_rounds_total{outcome="success"}', 1],
+      ['kafka_backup_job_rounds_total{outcome="failure"}', 1],
+      ['kafka_backup_job_retries_total', 1],
+      ['kafka_backup_job_warnings_total', 1],
+      ['kafka_backup_job_storage_call_duration_seconds_count{operation="create"}', 2],
+      ['kafka_backup_job_storage_call_duration_seconds_bucket{le="0.1",operation="create"}', 1],
+      ['kafka_backup_job_storage_failures_total{operation="create"}', 1],
+      ['kafka_backup_job_storage_bytes_total{operation="create"}', 100],
+    ]
+    for (const [name, value] of expected) assert.equal(samples.get(name), value, name)
+  })
+
+  test('have a bounded number of topics', async () => {
+    const metrics = make()
+    const partitions = Array.from({ length: 1500 }, (_, i) => bound(`topic-${i}`, 0, 0n, 1n, 1n))
+    metrics.onProgress({ type: 'bounds', partitions })
+    const samples = await samplesOf(metrics)
+    const lags = [...samples].filter(([name]) => name.startsWith('kafka_backup_job_lag_offsets'))
+    assert.equal(lags.length, 1001)
+    assert.equal(samples.get('kafka_backup_job_lag_offsets{topic="(other)"}'), 500)
+  })
+})
+
+describe('the listener of a job', () => {
+  const open = () => openJobListener({ listen: '127.0.0.1:0', backupId: 'b1', version: '1', now: () => 0 })
+
+  test('serves metrics and health, is ready when there is a plan, and knows no other page', async () => {
+    const listener = await open()
+    try {
+      const status = async (path: string, method = 'GET') =>
+        (await fetch(`http://${listener.address}${path}`, { method })).status
+      assert.deepEqual([await status('/healthz'), await status('/readyz'), await status('/nothing')], [200, 503, 404])
+      assert.equal(await status('/metrics', 'POST'), 405)
+      listener.onProgress({ type: 'planned', topics: 1, partitions: 1, offsets: 1n })
+      assert.equal(await status('/readyz'), 200)
+      const answer = await fetch(`http://${listener.address}/metrics?x=1`)
+      assert.match(answer.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+      assert.match(await answer.text(), /kafka_backup_job_info/)
+    } finally {
+      await listener.close()
+    }
+    await assert.rejects(fetch(`http://${listener.address}/healthz`))
+  })
+
+  test('that cannot have its address names the field and the reason', async () => {
+    const first = await open()
+    try {
+      const port = Number(first.address.split(':')[1])
+      await assert.rejects(openHttpListener({ host: '127.0.0.1', port, field: 'metrics.listen' }, {}), {
+        code: 'CONFIG_INVALID',
+        exitCode: 2,
+        message: /metrics\.listen: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\)/,
+      })
+    } finally {
+      await first.close()
+    }
+  })
+})
