@@ -86,6 +86,49 @@ describe('the scheduler', () => {
     })
   })
 
+  describe('with a rack', () => {
+    const partitions = () => [fakePartition(runs(3), { leader: 0, nearest: 1 }), fakePartition(runs(3), { leader: 0 })]
+    const fetchesAt = (fake: FakeCluster, broker: number) =>
+      fake.brokers[broker]?.requests.filter(({ key }) => key === API.fetch).length ?? 0
+    const near = { brokers: 2, rack: 'a' }
+
+    test('reads from the replica that the leader points to', () =>
+      withStage(fakeTopic('orders', [], { partitions: partitions() }), near, async ({ fake, copies, events, run }) => {
+        await run()
+        assert.deepEqual(await ends(copies), [30n, 30n])
+        assert.ok(fetchesAt(fake, 1) > 0)
+        assert.deepEqual(
+          events.filter(event => event.type === 'retry'),
+          [],
+          'that is no trouble',
+        )
+      }))
+
+    test('without one stays at the leader', () =>
+      withStage(
+        fakeTopic('orders', [], { partitions: partitions() }),
+        { brokers: 2 },
+        async ({ fake, copies, run }) => {
+          await run()
+          assert.deepEqual([await ends(copies), fetchesAt(fake, 1)], [[30n, 30n], 0])
+        },
+      ))
+
+    for (const errorCode of [1, 3, 6, 78]) {
+      test(`goes back to the leader, for good, when the replica answers with error ${errorCode}`, () =>
+        withStage(fakeTopic('orders', [], { partitions: partitions() }), near, async ({ fake, copies, run }) => {
+          fake.state.fetchError = (_topic, _partition, brokerId) => (brokerId === 1 ? errorCode : 0)
+          await run()
+          assert.deepEqual(await ends(copies), [30n, 30n])
+          assert.equal(fetchesAt(fake, 1), 1)
+          assert.deepEqual(
+            copies.map(copy => copy.durable.gaps),
+            [[], []],
+          )
+        }))
+    }
+  })
+
   test('follows it while the rest of its lane is still read', () => {
     const partitions = [fakePartition(large(8), { leader: 0 }), fakePartition(runs(3), { leader: 0 })]
     return withStage(fakeTopic('orders', [], { partitions }), { brokers: 2 }, async ({ fake, copies, events, run }) => {

@@ -150,6 +150,47 @@ describe('a partition copy', () => {
     assert.deepEqual([copy.isDone, copy.durable.end_offset], [true, 3n])
   })
 
+  test('makes an open segment durable when it is asked to, and goes on with the next', async () => {
+    const storage = openMemoryStorage()
+    const copy = makeCopy({ storage, end: 10n })
+    await copy.roll()
+    assert.equal(copy.durable.segments, 0)
+    await store(copy, runs(2))
+    await copy.roll()
+    assert.deepEqual([copy.durable.end_offset, copy.durable.segments], [2n, 1])
+    await store(copy, runs(5).slice(2))
+    await copy.settle()
+    assert.deepEqual(await contents(storage, copy), [
+      [0n, 1n],
+      [2n, 3n, 4n],
+    ])
+  })
+
+  test('asked in the middle of a write rolls after it, never within', async () => {
+    const memory = openMemoryStorage()
+    const storage = withFaults(memory, [{ on: 'write', effect: { kind: 'delay', ms: 5 } }])
+    const copy = makeCopy({ storage, end: 10n })
+    await store(copy, runs(1))
+    const storing = store(copy, runs(4).slice(1))
+    await copy.roll()
+    assert.deepEqual([copy.durable.end_offset, copy.durable.segments], [4n, 1])
+    await storing
+    assert.deepEqual(await contents(memory, copy), [[0n, 1n, 2n, 3n]])
+  })
+
+  test('whose write fails while a roll is asked for keeps nothing of that segment', async () => {
+    const memory = openMemoryStorage()
+    const storage = withFaults(memory, [{ on: 'write', nth: 2, effect: { kind: 'throw-before' } }])
+    const copy = makeCopy({ storage, end: 10n })
+    await store(copy, runs(1))
+    const storing = store(copy, runs(2).slice(1))
+    await copy.roll()
+    await assert.rejects(storing, { code: 'STORAGE_UNAVAILABLE' })
+    await copy.roll()
+    assert.deepEqual([copy.durable.segments, memory.objects.size], [0, 0])
+    await copy.abort()
+  })
+
   test('forgets what a commit has named, and keeps what came meanwhile', async () => {
     const batches = runs(4)
     const copy = makeCopy({ storage: openMemoryStorage(), end: 10n, segmentBytes: batches[0]?.length ?? 0 })

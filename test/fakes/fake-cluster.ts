@@ -12,6 +12,8 @@ export interface FakePartition {
   highWatermark: bigint
   lastStable: bigint
   batches: Buffer[]
+  /** A follower that the leader points clients with a rack to. */
+  nearest?: number
   aborted: { producerId: bigint; firstOffset: bigint }[]
 }
 
@@ -222,12 +224,14 @@ function encodeFetch(state: FakeState, { body }: BrokerRequest, brokerId: number
     body.tags()
     return { id, partitions }
   })
+  body.array(() => undefined)
+  const hasRack = body.string() !== ''
   let isEmpty = true
   const writer = new Writer().int32(0).int16(0).int32(0)
   writer.array(asked, ({ id, partitions }) => {
     const topic = state.topics.find(each => each.id === id)
     writer.uuid(id).array(partitions, one => {
-      const answer = readLog(state, topic, one, brokerId)
+      const answer = readLog(state, topic, one, brokerId, hasRack)
       const bytes = takeBytes(answer.batches, room, isEmpty)
       isEmpty &&= bytes.length === 0
       room = Math.max(0, room - bytes.length)
@@ -235,7 +239,7 @@ function encodeFetch(state: FakeState, { body }: BrokerRequest, brokerId: number
       writer.int32(one.partition).int16(answer.errorCode).int64(highWatermark).int64(lastStable).int64(logStart)
       writer.array(aborted, each => writer.int64(each.producerId).int64(each.firstOffset).noTags())
       writer
-        .int32(-1)
+        .int32(answer.pointsTo)
         .uvarint(bytes.length + 1)
         .raw(bytes)
         .noTags()
@@ -250,14 +254,17 @@ function readLog(
   topic: FakeTopic | undefined,
   { partition, offset }: AskedPartition,
   brokerId: number,
+  hasRack: boolean,
 ) {
   const log = topic?.partitions[partition]
-  if (!topic || !log) return { errorCode: 100, log, batches: [] }
+  if (!topic || !log) return { errorCode: 100, log, batches: [], pointsTo: -1 }
   const scripted = state.fetchError(topic, partition, brokerId)
-  const own = log.leader !== brokerId ? 6 : offset < log.logStart || offset > log.highWatermark ? 1 : 0
+  const isReplica = log.leader === brokerId || log.nearest === brokerId
+  const own = !isReplica ? 6 : offset < log.logStart || offset > log.highWatermark ? 1 : 0
   const errorCode = scripted || own
-  const batches = errorCode ? [] : log.batches.filter(batch => isVisible(batch, offset, log))
-  return { errorCode, log, batches }
+  const pointsTo = hasRack && errorCode === 0 && log.leader === brokerId ? (log.nearest ?? -1) : -1
+  const batches = errorCode || pointsTo >= 0 ? [] : log.batches.filter(batch => isVisible(batch, offset, log))
+  return { errorCode, log, batches, pointsTo }
 }
 
 function isVisible(batch: Buffer, offset: bigint, log: FakePartition): boolean {
