@@ -43,6 +43,12 @@ export const errorTable = {
     help: 'Another process committed to this backup_id meanwhile. Let it finish, then run again.',
   },
 
+  SHARDS_INCOMPLETE: {
+    retryable: false,
+    exitCode: 4,
+    help: 'Run `backup --shard i/n` for the shards that are missing, then `backup --commit` again.',
+  },
+
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
   KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
   KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },

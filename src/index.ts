@@ -5,10 +5,19 @@ export type { Gap, Manifest, ManifestPartition, ManifestTopic, PartitionIndex, S
 export { readSegment } from './archive/segment-reader.ts'
 export { type VerifyReport, verifyBackup } from './archive/verify.ts'
 export type { BackupReport } from './backup/run-backup.ts'
+export type { ShardReport } from './backup/run-shard.ts'
 export { decodeRecords, type KafkaRecord } from './batch/records.ts'
 export { walkBatches } from './batch/walk.ts'
 export { type Job, loadJob, parseJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
 export type { OnProgress, ProgressEvent } from './observe/progress.ts'
 export type { Storage } from './storage/storage.ts'
-export { checkJob, dryRunJob, openJobStorage, openLocation, runBackupJob } from './wiring.ts'
+export {
+  checkJob,
+  commitShardsJob,
+  dryRunJob,
+  openJobStorage,
+  openLocation,
+  runBackupJob,
+  runShardJob,
+} from './wiring.ts'

@@ -2,7 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { CheckReport } from './backup/check.ts'
 import type { DryRun } from './backup/dry-run.ts'
 import type { BackupOptions } from './backup/options.ts'
+import type { BackupParts } from './backup/round.ts'
 import type { BackupReport } from './backup/run-backup.ts'
+import type { ShardReport } from './backup/run-shard.ts'
+import type { ShardNumber } from './backup/shards.ts'
 import type { Job } from './config/load-job.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
@@ -45,14 +48,22 @@ export async function openExistingStorage(options: StorageOptions): Promise<Stor
 }
 
 export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withMetrics(job, hooks, watched =>
-    withParts(job, watched, signal, async parts => {
-      const { runBackup } = await import('./backup/run-backup.ts')
-      const { runContinuous } = await import('./backup/run-continuous.ts')
-      const options = backupOptions(job)
-      const run = options.continuous ? runContinuous : runBackup
-      return run(options, { ...parts, newRun, toolVersion: version, onProgress: watched.onProgress }, signal)
-    }),
+  return withRun(job, hooks, signal, async (options, parts) => {
+    if (options.continuous) return (await import('./backup/run-continuous.ts')).runContinuous(options, parts, signal)
+    return (await import('./backup/run-backup.ts')).runBackup(options, parts, signal)
+  })
+}
+
+/** Copies the partitions of one of several processes; `commitShardsJob` makes what they have done count. */
+export function runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport> {
+  return withRun(job, hooks, signal, async (options, parts) =>
+    (await import('./backup/run-shard.ts')).runShard(options, shard, parts, signal),
+  )
+}
+
+export function commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+  return withRun(job, hooks, signal, async (options, parts) =>
+    (await import('./backup/commit-shards.ts')).commitShards(options, parts, signal),
   )
 }
 
@@ -75,6 +86,20 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
 export function backupOptions(job: Job): BackupOptions {
   const { topics } = job.source
   return { backupId: job.backupId, topics, ...job.backup }
+}
+
+/** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
+function withRun<T>(
+  job: Job,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
+): Promise<T> {
+  return withMetrics(job, hooks, watched =>
+    withParts(job, watched, signal, parts =>
+      work(backupOptions(job), { ...parts, newRun, toolVersion: version, onProgress: watched.onProgress }),
+    ),
+  )
 }
 
 /** Eight characters are enough to keep the runs of one backup apart. */

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { formatTable } from '../bench/report.ts'
 import { jobMetricsTable } from '../docs/metrics-table.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
+import { shardSchema } from '../src/archive/shard.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { configTable } from '../src/config/config-table.ts'
 import { jobJsonSchema } from '../src/config/job-json-schema.ts'
@@ -52,6 +53,11 @@ for (const [name, schema, marker] of [
     assert.deepEqual(documented.sort(), fieldsOf(schema).sort())
   })
 }
+
+test('docs/format.md names every field of a shard', () => {
+  const documented = tableRows(read('docs/format.md'), 'shard-fields').map(([field]) => field)
+  assert.deepEqual(documented, Object.keys(shardSchema.shape))
+})
 
 test('every job file shown in the docs is valid', () => {
   const jobs = pages.flatMap(page =>

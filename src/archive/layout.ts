@@ -43,3 +43,15 @@ export function segmentKey(place: PartitionPlace, baseOffset: bigint, run: strin
 export function indexKey(place: PartitionPlace, generation: number, run: string): string {
   return `${partitionPrefix(place)}index-${generation}.${run}.json`
 }
+
+/** What several processes have done towards a generation. */
+export function shardsPrefix(backupId: string, generation: number): string {
+  return `${backupId}/shards/${String(generation).padStart(8, '0')}/`
+}
+
+export function shardKey(
+  { backup_id, generation, shard, shards }: { backup_id: string; generation: number; shard: number; shards: number },
+  writer: string,
+): string {
+  return `${shardsPrefix(backup_id, generation)}shard-${shard}-of-${shards}.${writer}.json`
+}

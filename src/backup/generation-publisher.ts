@@ -1,11 +1,11 @@
 import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../archive/commit.ts'
-import type { Manifest, ManifestTopic, Segment } from '../archive/manifest.ts'
+import type { Manifest, Segment } from '../archive/manifest.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import { draftTopics } from './draft-topics.ts'
 import type { BackupOptions } from './options.ts'
-import type { PartitionCopy } from './partition-copy.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import type { Published, Publisher } from './session.ts'
 
@@ -98,8 +98,7 @@ export class GenerationPublisher implements Publisher {
     const { clock, toolVersion } = this.#parts
     const { observed } = this.#prepared
     const { backupId, topics } = this.#options
-    const copyByKey = new Map(copies.map(copy => [freshKey(copy.topicId, copy.partition), copy]))
-    const fresh = [...copyByKey].map(([key, copy]) => [key, copy.fresh] as const)
+    const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
     return {
       attempt: this.#attempt++,
       freshSegments: new Map([...this.carried, ...fresh]),
@@ -113,19 +112,10 @@ export class GenerationPublisher implements Publisher {
         started_at: this.#startedAt,
         cluster: { id: observed.clusterId, brokers: observed.brokers },
         selection: { include: [...topics.include], exclude: [...topics.exclude] },
-        topics: this.#draftTopics(copyByKey),
+        topics: draftTopics(this.#prepared.plan, copies),
         warnings: [...warnings],
       },
     }
-  }
-
-  #draftTopics(copyByKey: ReadonlyMap<string, PartitionCopy>): ManifestTopic[] {
-    return this.#prepared.plan.topics.map(topic => ({
-      ...topic,
-      partitions: topic.partitions.map(
-        ({ durable }) => copyByKey.get(freshKey(topic.id, durable.partition))?.durable ?? durable,
-      ),
-    }))
   }
 }
 

@@ -4,6 +4,9 @@ import { KafkaBackupError } from '../errors.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
 import type { ObservedSource, ObservedTopic } from './observe-source.ts'
 
+/** What a plan must know of the state that is durable already. */
+export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics'>
+
 export interface BackupPlan {
   /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
   topics: PlannedTopic[]
@@ -28,7 +31,7 @@ export interface PlannedPartition {
  * Pure: what to copy, given the source as it is and the newest committed state. Only what is decided is copied: an open
  * transaction ends the backup of its partition at its first record.
  */
-export function planBackup(observed: ObservedSource, previous: Manifest | undefined, now: string): BackupPlan {
+export function planBackup(observed: ObservedSource, previous: KnownState | undefined, now: string): BackupPlan {
   refuseOtherCluster(observed, previous)
   const warnings = [...observed.warnings]
   const earlier = new Map(previous?.topics.filter(t => t.state !== 'replaced').map(topic => [topic.name, topic]))
@@ -40,7 +43,7 @@ export function planBackup(observed: ObservedSource, previous: Manifest | undefi
   return { topics: [...kept.map(topic => keepTopic(topic, observed, now, warnings)), ...topics], warnings }
 }
 
-function refuseOtherCluster(observed: ObservedSource, previous: Manifest | undefined): void {
+function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
   const id = previous?.cluster.id
   if (!id || !observed.clusterId || id === observed.clusterId) return
   throw new KafkaBackupError(

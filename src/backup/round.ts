@@ -8,7 +8,7 @@ import type { Storage } from '../storage/storage.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
 import { type ObservedSource, observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
-import { type BackupPlan, planBackup } from './plan.ts'
+import { type BackupPlan, type KnownState, planBackup } from './plan.ts'
 import { planLanes } from './plan-lanes.ts'
 import { BackupSession, type Publisher } from './session.ts'
 import { type NewGap, Tally } from './tally.ts'
@@ -37,15 +37,16 @@ export interface RoundReport {
   warnings: string[]
 }
 
-/** Everything up to the first byte: what there is to copy since `previous`. */
+/** Everything up to the first byte: what there is to copy since `previous`, or since what is `known` beyond it. */
 export async function prepareRound(
   options: BackupOptions,
   parts: Pick<BackupParts, 'cluster' | 'clock'>,
   previous: Manifest | undefined,
   signal: AbortSignal,
+  known: KnownState | undefined = previous,
 ): Promise<Prepared> {
   const observed = await observeSource(options, parts.cluster, signal)
-  return { observed, previous, plan: planBackup(observed, previous, formatUtc(parts.clock.now())) }
+  return { observed, previous, plan: planBackup(observed, known, formatUtc(parts.clock.now())) }
 }
 
 /**

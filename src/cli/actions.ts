@@ -3,6 +3,8 @@ import type { VerifyOptions, VerifyReport } from '../archive/verify.ts'
 import type { CheckReport } from '../backup/check.ts'
 import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
+import type { ShardReport } from '../backup/run-shard.ts'
+import type { ShardNumber } from '../backup/shards.ts'
 import type { Job, JobOptions } from '../config/load-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks } from '../wiring.ts'
@@ -13,6 +15,8 @@ export interface Actions {
   openLocation(path: string): Promise<Storage>
   openJobStorage(job: Job): Promise<Storage>
   runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
+  commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun>
   checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
@@ -29,6 +33,8 @@ export const realActions: Actions = {
   },
   openJobStorage: async job => (await import('../wiring.ts')).openExistingStorage(job.storage),
   runBackupJob: async (...args) => (await import('../wiring.ts')).runBackupJob(...args),
+  runShardJob: async (...args) => (await import('../wiring.ts')).runShardJob(...args),
+  commitShardsJob: async (...args) => (await import('../wiring.ts')).commitShardsJob(...args),
   dryRunJob: async (...args) => (await import('../wiring.ts')).dryRunJob(...args),
   checkJob: async (...args) => (await import('../wiring.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),

@@ -1,4 +1,4 @@
-import { backupId, config, deep, dryRun, type OptionSpec, path, set } from './option-specs.ts'
+import { backupId, commit, config, deep, dryRun, type OptionSpec, path, set, shard } from './option-specs.ts'
 
 export interface CommandSpec {
   name: string
@@ -46,7 +46,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'copy what is new on the cluster to the storage',
     description:
       'Copies the topics of a job up to their present end. Run again, it goes on from what is stored. When it is interrupted, what is durable is committed first.',
-    options: [{ ...config, isRequired: true }, set, dryRun],
+    options: [{ ...config, isRequired: true }, set, dryRun, shard, commit],
     examples: [
       { command: 'kafka-backup backup --config job.yaml', meaning: 'copies all that is new' },
       { command: 'kafka-backup backup --config job.yaml --dry-run', meaning: 'only shows what that would be' },
@@ -54,9 +54,14 @@ export const commandTable: readonly CommandSpec[] = [
         command: 'kafka-backup backup --config job.yaml --format json --log-format json -v',
         meaning: 'for machines: JSON on both outputs',
       },
+      {
+        command: 'kafka-backup backup --config job.yaml --shard 0/4',
+        meaning: 'one of four processes that share the work',
+      },
+      { command: 'kafka-backup backup --config job.yaml --commit', meaning: 'when all four are done' },
     ],
     exits:
-      '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`; 5 when another writer was faster; 130 or 143 when interrupted',
+      '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`, when a part could be kept, or when a shard is missing; 5 when another writer was faster; 130 or 143 when interrupted',
   },
   {
     name: 'list',

@@ -21,6 +21,7 @@ function levelOf(event: ProgressEvent): LogLevel {
       return event.delayMs >= NOTABLE_WAIT_MS ? 'warn' : 'info'
     case 'planned':
     case 'committed':
+    case 'shard_written':
       return 'info'
     case 'round':
     case 'idle':
@@ -47,6 +48,8 @@ function messageOf(event: ProgressEvent): string {
       return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
     case 'copied':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
+    case 'shard_written':
+      return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'round':
       return `a round ended ${event.ok ? 'well' : 'with a failure'}`
     case 'idle':

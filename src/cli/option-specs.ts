@@ -23,6 +23,8 @@ export interface CommandOptions {
   backupId?: string | undefined
   deep: boolean
   dryRun: boolean
+  shard?: string | undefined
+  commit: boolean
   shell?: string | undefined
   format: 'text' | 'json'
   logFormat: 'text' | 'json'
@@ -62,6 +64,17 @@ export const backupId: OptionSpec = {
 export const dryRun: OptionSpec = {
   name: 'dry-run',
   description: 'shows what would be copied and writes nothing',
+}
+
+export const shard: OptionSpec = {
+  name: 'shard',
+  value: { kind: 'text', label: 'i/n' },
+  description: 'copies one of n parts of the partitions, counted from 0; `--commit` makes them a backup',
+}
+
+export const commit: OptionSpec = {
+  name: 'commit',
+  description: 'commits what all shards have copied',
 }
 
 export const deep: OptionSpec = {

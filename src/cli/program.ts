@@ -100,7 +100,7 @@ function setUp(command: Command, io: Io, look: Look): void {
 }
 
 function readOptions(values: Record<string, unknown>, argument: string | undefined): CommandOptions {
-  const rest = { set: [], deep: false, dryRun: false, verbose: 0, quiet: false, shell: argument }
+  const rest = { set: [], deep: false, dryRun: false, commit: false, verbose: 0, quiet: false, shell: argument }
   return { ...rest, ...values } as unknown as CommandOptions
 }
 

@@ -6,6 +6,8 @@ export type ProgressEvent =
   /** Progress is counted in offsets, the one measure whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   | { type: 'committed'; generation: number; complete: boolean }
+  /** One of several processes has written down what it has; `backup --commit` makes it count. */
+  | { type: 'shard_written'; key: string; complete: boolean }
   /** How far partitions go at the source, and, where it is told, up to where they are copied. */
   | { type: 'bounds'; partitions: readonly PartitionBound[] }
   /** A round of a continuous run has ended. */

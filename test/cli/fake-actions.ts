@@ -5,6 +5,7 @@ import type { VerifyReport } from '../../src/archive/verify.ts'
 import type { CheckReport } from '../../src/backup/check.ts'
 import type { DryRun } from '../../src/backup/dry-run.ts'
 import type { BackupReport } from '../../src/backup/run-backup.ts'
+import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { Storage } from '../../src/storage/storage.ts'
@@ -68,6 +69,17 @@ export const backupReport: BackupReport = {
   manifest,
   durationMs: 12_300,
   copied: { records: 500_000, bytes: 429_496_730, partitions: 1 },
+  newGaps: [],
+  warnings: [],
+}
+
+export const shardReport: ShardReport = {
+  backupId: 'orders',
+  generation: 4,
+  shard: { index: 1, count: 4 },
+  key: 'orders/shards/00000004/shard-1-of-4.b985d206-1.json',
+  durationMs: 2100,
+  copied: { records: 1200, bytes: 2_000_000, partitions: 3 },
   newGaps: [],
   warnings: [],
 }
@@ -214,6 +226,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),
+    runShardJob: answer('runShardJob', shardReport),
+    commitShardsJob: answer('commitShardsJob', backupReport),
     dryRunJob: answer('dryRunJob', dryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),

@@ -143,6 +143,54 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.equal(totals.records, 1_500_000)
   })
 
+  test('--shard copies one part, and says how to make all of them count', async () => {
+    const { code, out, calls } = await run(['backup', ...config, '--shard', '1/4'])
+    assert.deepEqual([code, calls.runShardJob?.[1]], [0, { index: 1, count: 4 }])
+    assert.equal(
+      out,
+      `Copied shard 1 of 4 for orders at /backups
+  Copied   1,200 records, 1.9 MiB in 2.1 s
+  Written  orders/shards/00000004/shard-1-of-4.b985d206-1.json
+  For      generation 4
+
+When all shards are done: kafka-backup backup --config job.yaml --commit
+`,
+    )
+    const json = await run(['backup', ...config, '--shard', '1/4', '--format', 'json'])
+    const { shard, shards, generation, copied } = JSON.parse(json.out)
+    assert.deepEqual([shard, shards, generation, copied.records], [1, 4, 4, 1200])
+  })
+
+  test('--commit commits what the shards have, and reports like a backup', async () => {
+    const { code, out, calls } = await run(['backup', ...config, '--commit'])
+    assert.deepEqual([code, calls.commitShardsJob !== undefined, calls.runBackupJob], [0, true, undefined])
+    assert.match(out, /^Backed up orders at \/backups\n/)
+  })
+
+  for (const shard of ['4/4', '1', '-1/4', '0/0', 'a/b', '1/4/2', '']) {
+    test(`--shard refuses ${JSON.stringify(shard)} and says how it is written`, async () => {
+      const { code, err, calls } = await run(['backup', ...config, `--shard=${shard}`])
+      assert.deepEqual([code, calls.loadJob], [2, undefined])
+      assert.match(err, /is not i\/n with i from 0 to n-1/)
+    })
+  }
+
+  test('refuses two of --dry-run, --shard and --commit at once, and parts of a continuous run', async () => {
+    for (const pair of [
+      ['--dry-run', '--commit'],
+      ['--shard', '0/2', '--commit'],
+      ['--dry-run', '--shard', '0/2'],
+    ]) {
+      const { code, err } = await run(['backup', ...config, ...pair])
+      assert.equal(code, 2)
+      assert.match(err, /do not go together/)
+    }
+    const continuous = { ...job, backup: { ...job.backup, continuous: true } }
+    const { code, err } = await run(['backup', ...config, '--commit'], { loadJob: async () => continuous })
+    assert.equal(code, 2)
+    assert.match(err, /`backup\.continuous` do not go together/)
+  })
+
   test('--dry-run shows the plan and runs nothing', async () => {
     const { code, out, calls } = await run(['backup', ...config, '--dry-run'])
     assert.equal(code, 0)

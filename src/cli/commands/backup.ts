@@ -1,20 +1,33 @@
 import { totalsOf } from '../../archive/summary.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
-import type { Job } from '../../config/load-job.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
+import type { Hooks } from '../../wiring.ts'
 import type { Look } from '../look.ts'
+import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { formatRatio, plural, printable, shellQuote } from '../text.ts'
 import { showDryRun } from './dry-run.ts'
 import { formatGaps } from './gap-table.ts'
+import { parseShard, showShard } from './shard.ts'
 
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadJob(session.options.config ?? '')
-  if (session.options.dryRun) return showDryRun(session, job)
-  const report = await copy(session, job)
+  const { actions, options, signal } = session
+  const shard = options.shard === undefined ? undefined : parseShard(options.shard)
+  refuseTogether(options)
+  const job = await session.loadJob(options.config ?? '')
+  if (options.dryRun) return showDryRun(session, job)
+  const isPart = shard !== undefined || options.commit
+  if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
   const location = formatLocation(job.storage)
+  if (shard) {
+    showShard(session, await watch(session, hooks => actions.runShardJob(job, shard, hooks, signal)), location)
+    return 0
+  }
+  const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
+  const report = await watch(session, hooks => act(job, hooks, signal))
   session.print(
     () => formatReport(report, location, session.look),
     () => documentOf(report, location),
@@ -22,7 +35,20 @@ export async function run(session: Session): Promise<number> {
   return 0
 }
 
-async function copy(session: Session, job: Job): Promise<BackupReport> {
+/** A backup is one of four things: whole, a shard, the commit of shards, or a look at what it would be. */
+function refuseTogether({ dryRun, shard, commit }: CommandOptions): void {
+  const given = [dryRun && '--dry-run', shard !== undefined && '--shard', commit && '--commit'].filter(
+    one => one !== false,
+  )
+  const [first, second] = given
+  if (first && second) throw together(first, second)
+}
+
+function together(first: string, second: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
+}
+
+async function watch<T>(session: Session, work: (hooks: Hooks) => Promise<T>): Promise<T> {
   const requests: Record<string, number> = {}
   const count = (name: string) => {
     requests[name] = (requests[name] ?? 0) + 1
@@ -30,7 +56,7 @@ async function copy(session: Session, job: Job): Promise<BackupReport> {
   const onRequest = session.log.has('info') ? { onRequest: count } : {}
   try {
     return await session.withProgress('backup', 'asking the cluster what there is to copy', onProgress =>
-      session.actions.runBackupJob(job, { onProgress, ...onRequest }, session.signal),
+      work({ onProgress, ...onRequest }),
     )
   } finally {
     const counts = Object.entries(requests).map(([name, times]) => `${name} ${formatCount(times)}`)

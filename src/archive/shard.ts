@@ -1,0 +1,94 @@
+import * as z from 'zod'
+import { KafkaBackupError } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
+import { shardKey, shardsPrefix } from './layout.ts'
+import {
+  clusterSchema,
+  count,
+  FORMAT_VERSION,
+  hash,
+  parseAs,
+  type Segment,
+  segmentSchema,
+  selectionSchema,
+  topicSchema,
+} from './manifest.ts'
+import { checkSeal, sealJson } from './seal.ts'
+
+/** What one of several processes has done for the next generation. It counts when a commit has gathered it. */
+export const shardSchema = z.strictObject({
+  format: z.literal('kafka-backup-shard'),
+  format_version: z.literal(FORMAT_VERSION),
+  tool_version: z.string(),
+  backup_id: z.string(),
+  /** The generation that it is to be a part of. */
+  generation: z.int().positive(),
+  shard: count,
+  shards: z.int().positive(),
+  run: z.string(),
+  complete: z.boolean(),
+  created_at: z.string(),
+  cluster: clusterSchema,
+  selection: selectionSchema,
+  /** The topics it saw, each with the partitions that are its own. */
+  topics: z.array(topicSchema),
+  /** By `topic id/partition`: the segments beyond those of the generation before, in the order of their offsets. */
+  segments: z.record(z.string(), z.array(segmentSchema)),
+  warnings: z.array(z.string()),
+  checksum: hash,
+})
+
+export type Shard = Omit<z.output<typeof shardSchema>, 'checksum'>
+
+export interface ShardPlace {
+  backupId: string
+  generation: number
+}
+
+/** `attempt` keeps the documents of one run apart. */
+export async function writeShard(
+  storage: Storage,
+  shard: Shard,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<string> {
+  const key = shardKey(shard, `${shard.run}-${attempt}`)
+  await storage.create(key, sealJson(shard), signal)
+  return key
+}
+
+/** Everything that was written towards a generation. What cannot be read is damage, and is named. */
+export async function readShards(storage: Storage, place: ShardPlace, signal: AbortSignal): Promise<Shard[]> {
+  const keys: string[] = []
+  for await (const { key } of storage.list(shardsPrefix(place.backupId, place.generation), signal)) keys.push(key)
+  const shards: Shard[] = []
+  for (const key of keys.sort()) shards.push(await readShard(storage, key, place, signal))
+  return shards
+}
+
+async function readShard(storage: Storage, key: string, place: ShardPlace, signal: AbortSignal): Promise<Shard> {
+  const bytes = await storage.read(key, signal)
+  const text = bytes.toString('utf8')
+  const { checksum: _, ...shard } = parseAs(shardSchema, text, key, () => checkSeal(bytes, key))
+  if (shard.backup_id === place.backupId && shard.generation === place.generation) return shard
+  const message = `${key} belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
+}
+
+/** Pure. Of several documents of one shard the one that has got furthest; a complete one before any other. */
+export function furthest(shards: readonly Shard[]): Shard | undefined {
+  return shards.toSorted((a, b) => Number(b.complete) - Number(a.complete) || compare(reach(b), reach(a)))[0]
+}
+
+function reach({ topics }: Shard): bigint {
+  return topics.flatMap(topic => topic.partitions).reduce((sum, { end_offset }) => sum + end_offset, 0n)
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** Segments that the shards made, by `topic id/partition`. */
+export function segmentsOf(shards: readonly Shard[]): Map<string, readonly Segment[]> {
+  return new Map(shards.flatMap(({ segments }) => Object.entries(segments)))
+}

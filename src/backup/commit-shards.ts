@@ -1,0 +1,81 @@
+import { latestManifest } from '../archive/catalog.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
+import { GenerationPublisher } from './generation-publisher.ts'
+import type { BackupOptions } from './options.ts'
+import type { KnownState, PlannedTopic } from './plan.ts'
+import { type BackupParts, type Prepared, prepareRound } from './round.ts'
+import type { BackupReport } from './run-backup.ts'
+import { gatherShards, overlayShards } from './shards.ts'
+import type { NewGap } from './tally.ts'
+
+/** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
+export async function commitShards(
+  options: BackupOptions,
+  parts: BackupParts,
+  signal: AbortSignal,
+): Promise<BackupReport> {
+  const startedAt = parts.clock.monotonic()
+  const { backupId } = options
+  const previous = await latestManifest(parts.storage, backupId, signal)
+  const generation = (previous?.generation ?? 0) + 1
+  const found = await readShards(parts.storage, { backupId, generation }, signal)
+  const shards = gatherShards(found, backupId, generation)
+  const known = overlayShards(previous, shards)
+  const prepared = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
+  const unseen = unseenPartitions(prepared.plan.topics, known)
+  const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
+  for (const message of warnings) parts.onProgress({ type: 'warning', message })
+  const carried = segmentsOf(shards)
+  const publisher = new GenerationPublisher(options, prepared, parts, { carried })
+  await publisher.publish({ copies: [], complete: unseen.length === 0, warnings }, parts.onProgress)
+  const manifest = publisher.newest
+  const durationMs = parts.clock.monotonic() - startedAt
+  return { manifest, durationMs, copied: sumOf(carried), newGaps: newGapsOf(manifest, previous), warnings }
+}
+
+/** Topics that no shard has seen came later than the run: they belong to the next one. */
+function withoutUnseen(prepared: Prepared, known: KnownState | undefined): Prepared {
+  const seen = new Set(known?.topics.map(({ id }) => id))
+  return { ...prepared, plan: { ...prepared.plan, topics: prepared.plan.topics.filter(({ id }) => seen.has(id)) } }
+}
+
+/** Partitions of topics that some shards have seen, but not the one whose they are: it had started before. */
+function unseenPartitions(topics: readonly PlannedTopic[], known: KnownState | undefined): string[] {
+  const seen = new Set(known?.topics.flatMap(({ id, partitions }) => partitions.map(one => `${id}/${one.partition}`)))
+  return topics.flatMap(({ id, name, partitions }) =>
+    partitions
+      .filter(({ durable }) => !seen.has(`${id}/${durable.partition}`))
+      .map(({ durable }) => `${name}/${durable.partition}`),
+  )
+}
+
+function describeUnseen(name: string): string {
+  return `${name} appeared while the shards were running and holds nothing yet; the next run copies it`
+}
+
+function warningsOf(shards: readonly Shard[], { plan }: Prepared): string[] {
+  return [...new Set([...shards.flatMap(shard => shard.warnings), ...plan.warnings])]
+}
+
+function sumOf(carried: ReturnType<typeof segmentsOf>): BackupReport['copied'] {
+  const segments = [...carried.values()].flat()
+  return {
+    records: segments.reduce((sum, { records }) => sum + records, 0),
+    bytes: segments.reduce((sum, { plain_size }) => sum + plain_size, 0),
+    partitions: carried.size,
+  }
+}
+
+function newGapsOf(manifest: Manifest, previous: Manifest | undefined): NewGap[] {
+  const gapsOf = (topics: Manifest['topics']) =>
+    topics.flatMap(({ id, name, partitions }) =>
+      partitions.flatMap(({ partition, gaps }) =>
+        gaps.map(gap => ({ identity: `${id}/${partition}/${gap.from}/${gap.reason}`, topic: name, partition, ...gap })),
+      ),
+    )
+  const before = new Set(gapsOf(previous?.topics ?? []).map(({ identity }) => identity))
+  return gapsOf(manifest.topics)
+    .filter(({ identity }) => !before.has(identity))
+    .map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason }))
+}

@@ -1,0 +1,13 @@
+import { freshKey } from '../archive/commit.ts'
+import type { ManifestTopic } from '../archive/manifest.ts'
+import type { PartitionCopy } from './partition-copy.ts'
+import type { BackupPlan } from './plan.ts'
+
+/** The topics of a plan with what is durable of them now. */
+export function draftTopics({ topics }: BackupPlan, copies: readonly PartitionCopy[]): ManifestTopic[] {
+  const durable = new Map(copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.durable]))
+  return topics.map(topic => ({
+    ...topic,
+    partitions: topic.partitions.map(one => durable.get(freshKey(topic.id, one.durable.partition)) ?? one.durable),
+  }))
+}

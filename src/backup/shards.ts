@@ -1,0 +1,90 @@
+import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
+import { furthest, type Shard } from '../archive/shard.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { BackupPlan, KnownState } from './plan.ts'
+
+/** One of `count` processes that share the partitions among themselves. */
+export interface ShardNumber {
+  /** From 0. */
+  index: number
+  count: number
+}
+
+/** Pure. The part of a plan that a shard is to copy: its own partitions of the topics that are there. */
+export function planShard(plan: BackupPlan, shard: ShardNumber): BackupPlan {
+  const topics = plan.topics
+    .filter(topic => topic.state === 'current')
+    .map(topic => ({
+      ...topic,
+      partitions: topic.partitions.filter(({ durable }) => isOwn(topic.id, durable.partition, shard)),
+    }))
+  return { ...plan, topics: topics.filter(({ partitions }) => partitions.length > 0) }
+}
+
+/**
+ * Pure. Depends on nothing but the topic's id and the partition's number, so that shards which start at different times,
+ * and see different topics, never copy the same partition. Neighbours go to different shards.
+ */
+export function isOwn(topicId: string, partition: number, { index, count }: ShardNumber): boolean {
+  const start = Number.parseInt(topicId.slice(-8), 16)
+  return (start + partition) % count === index
+}
+
+/** Pure. The state of the backup as if the shards were committed. */
+export function overlayShards(base: Manifest | undefined, shards: readonly Shard[]): KnownState | undefined {
+  const first = base ?? shards[0]
+  if (!first) return undefined
+  const topics = new Map<string, ManifestTopic>((base?.topics ?? []).map(topic => [topic.id, topic]))
+  for (const topic of shards.flatMap(shard => shard.topics)) {
+    const known = topics.get(topic.id)
+    const own = new Set(topic.partitions.map(({ partition }) => partition))
+    const others = known?.partitions.filter(({ partition }) => !own.has(partition)) ?? []
+    const partitions = [...others, ...topic.partitions].sort((a, b) => a.partition - b.partition)
+    // To the end of the list: of two topics of one name the one that the shards saw is the newer.
+    topics.delete(topic.id)
+    topics.set(topic.id, { ...topic, partitions })
+  }
+  return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()] }
+}
+
+/** Pure. The one complete set among what was written; an error that says which shards are missing otherwise. */
+export function gatherShards(found: readonly Shard[], backupId: string, generation: number): Shard[] {
+  const sets = [...Map.groupBy(found, ({ shards }) => shards)].map(([count, some]) => gatherSet(count, some))
+  const whole = sets.filter(({ missing }) => missing.length === 0)
+  const [only] = whole
+  if (only && whole.length === 1) return only.shards
+  const where = `for generation ${generation} of backup \`${backupId}\``
+  if (sets.length === 0) throw incomplete(`no shard has written anything ${where}`)
+  if (whole.length > 1) {
+    const counts = whole.map(({ count }) => count).join(' and of ')
+    throw incomplete(
+      `there are whole sets of shards of ${counts} ${where}; run one set to a newer state and commit then`,
+    )
+  }
+  const parts = sets.map(({ count, missing }) => `${missing.map(describeMissing).join(', ')} of ${count}`)
+  throw incomplete(`shards are missing ${where}: ${parts.join('; ')}`)
+}
+
+interface ShardSet {
+  count: number
+  shards: Shard[]
+  missing: { index: number; hasBegun: boolean }[]
+}
+
+function gatherSet(count: number, some: readonly Shard[]): ShardSet {
+  const set: ShardSet = { count, shards: [], missing: [] }
+  for (let index = 0; index < count; index++) {
+    const best = furthest(some.filter(({ shard }) => shard === index))
+    if (best?.complete) set.shards.push(best)
+    else set.missing.push({ index, hasBegun: best !== undefined })
+  }
+  return set
+}
+
+function describeMissing({ index, hasBegun }: { index: number; hasBegun: boolean }): string {
+  return hasBegun ? `${index} (begun, not finished)` : String(index)
+}
+
+function incomplete(message: string): KafkaBackupError {
+  return new KafkaBackupError('SHARDS_INCOMPLETE', message)
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { listGenerations, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { commitShards } from '../../src/backup/commit-shards.ts'
+import type { BackupOptions } from '../../src/backup/options.ts'
+import { runBackup } from '../../src/backup/run-backup.ts'
+import { runShard } from '../../src/backup/run-shard.ts'
+import { isOwn } from '../../src/backup/shards.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
+
+const never = new AbortController().signal
+
+const options: BackupOptions = {
+  backupId: 'b1',
+  topics: { include: ['*'], exclude: [] },
+  compression: 'none',
+  segmentBytes: 1 << 20,
+  continuous: false,
+  commitIntervalMs: 60_000,
+  memoryBudgetBytes: 32 << 20,
+  connectionsPerBroker: 2,
+  missingTopics: 'fail',
+  onGap: 'warn',
+}
+
+class StillClock extends JumpingClock {
+  override readonly sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    if (ms >= 60_000) await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+interface Stage {
+  fake: FakeCluster
+  shard(storage: Storage, index: number, count: number, signal?: AbortSignal): ReturnType<typeof runShard>
+  commit(storage: Storage): ReturnType<typeof commitShards>
+  whole(storage: Storage): ReturnType<typeof runBackup>
+}
+
+async function withStage(topics: FakeTopic[], work: (stage: Stage) => Promise<void>): Promise<void> {
+  const fake = await startFakeCluster(topics)
+  let runs = 0
+  try {
+    const fixed = { cluster: await fake.open(), clock: new StillClock(), toolVersion: '0', onProgress: () => undefined }
+    const parts = (storage: Storage) => ({ ...fixed, storage, newRun: () => `run${++runs}` })
+    await work({
+      fake,
+      shard: (storage, index, count, signal = never) => runShard(options, { index, count }, parts(storage), signal),
+      commit: storage => commitShards(options, parts(storage), never),
+      whole: storage => runBackup(options, parts(storage), never),
+    })
+  } finally {
+    await fake.close()
+  }
+}
+
+const runs = (from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => encodeRun(BigInt((from + i) * 10), 10))
+
+const sixPartitions = () => [
+  fakeTopic('orders', [runs(0, 1), runs(0, 2), runs(0, 3), runs(0, 4), runs(0, 5), []]),
+  fakeTopic('one', [runs(0, 6)]),
+]
+
+/** The bytes of every partition, by its name. */
+async function logsOf(storage: MemoryStorage): Promise<Record<string, string>> {
+  const { topics } = await openBackup(storage, 'b1', never)
+  const logs: Record<string, string> = {}
+  for (const { name, partitions } of topics) {
+    for (const { partition, indexes } of partitions) {
+      const segments = (await Promise.all(indexes.map(ref => readIndex(storage, ref, never)))).flatMap(i => i.segments)
+      const bytes = segments.map(segment => storage.objects.get(segment.key) ?? assert.fail(segment.key))
+      logs[`${name}/${partition}`] = Buffer.concat(bytes).toString('hex')
+    }
+  }
+  return logs
+}
+
+const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
+
+function grow(fake: FakeCluster, batches: Buffer[]): void {
+  const partition = fake.state.topics[0]?.partitions[0] ?? assert.fail()
+  Object.assign(partition, fakePartition([...partition.batches, ...batches]))
+}
+
+describe('shards', () => {
+  test('share the partitions: each has exactly one owner, and neighbours have different ones', () => {
+    for (const count of [1, 2, 3, 4, 7]) {
+      for (const id of ['0'.repeat(32), 'f'.repeat(32), '8d3c1b7e5a2f4c6b9e0d1a2b3c4d5e6f']) {
+        const owners = Array.from({ length: 50 }, (_, partition) =>
+          Array.from({ length: count }, (_, index) => index).filter(index => isOwn(id, partition, { index, count })),
+        )
+        assert.ok(owners.every(each => each.length === 1))
+        if (count > 1) assert.ok(owners.every((each, i) => i === 0 || each[0] !== owners[i - 1]?.[0]))
+      }
+    }
+  })
+
+  test('of four processes, committed, give the same bytes as one process', () =>
+    withStage(sixPartitions(), async ({ shard, commit, whole }) => {
+      const [one, four] = [openMemoryStorage(), openMemoryStorage()]
+      await whole(one)
+      const reports = []
+      for (const index of [2, 0, 3, 1]) reports.push(await shard(four, index, 4))
+      assert.deepEqual(await listGenerations(four, 'b1', never), [], 'nothing counts before the commit')
+      const { manifest, copied } = await commit(four)
+      assert.deepEqual([manifest.generation, manifest.complete, copied.records], [1, true, 210])
+      assert.equal(
+        reports.reduce((sum, report) => sum + report.copied.records, 0),
+        210,
+      )
+      assert.deepEqual(await logsOf(four), await logsOf(one))
+      assert.deepEqual((await verify(four)).problems, [])
+    }))
+
+  test('go on from the last generation, whoever made it, and a single run goes on from theirs', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
+      const storage = openMemoryStorage()
+      await whole(storage)
+      grow(fake, runs(1, 2))
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      const second = await commit(storage)
+      assert.deepEqual([second.manifest.generation, second.copied.records], [2, 20])
+      grow(fake, runs(3, 1))
+      assert.deepEqual([(await whole(storage)).copied.records, (await verify(storage)).records], [10, 240])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+
+  test('a commit without all of them says which are missing, and changes nothing', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const storage = openMemoryStorage()
+      await assert.rejects(commit(storage), { code: 'SHARDS_INCOMPLETE', message: /no shard has written anything/ })
+      for (const index of [0, 3]) await shard(storage, index, 4)
+      await assert.rejects(commit(storage), {
+        code: 'SHARDS_INCOMPLETE',
+        exitCode: 4,
+        message: 'shards are missing for generation 1 of backup `b1`: 1, 2 of 4',
+      })
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [])
+    }))
+
+  test('one that was interrupted is not committed half; run again it goes on from what it had', () => {
+    const large = Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))
+    return withStage([fakeTopic('orders', [large])], async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      const controller = new AbortController()
+      const reason = new Error('Ctrl-C')
+      fake.state.intercept = ({ key, nth }) => {
+        if (key === API.fetch && nth === 1) controller.abort(reason)
+        return undefined
+      }
+      await assert.rejects(shard(storage, 0, 1, controller.signal), error => error === reason)
+      await assert.rejects(commit(storage), { code: 'SHARDS_INCOMPLETE', message: /: 0 \(begun, not finished\) of 1$/ })
+      const rest = await shard(storage, 0, 1)
+      assert.ok(rest.copied.records > 0 && rest.copied.records < 600, `${rest.copied.records}`)
+      assert.equal((await commit(storage)).copied.records, 600)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.complete], [[], 600, true])
+    })
+  })
+
+  test('one that ran twice counts once, with what it got furthest', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      grow(fake, runs(1, 1))
+      const again = await Promise.all([0, 1].map(index => shard(storage, index, 2)))
+      assert.equal(
+        again.reduce((sum, { copied }) => sum + copied.records, 0),
+        10,
+        'only what is new is copied',
+      )
+      await commit(storage)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 220])
+    }))
+
+  test('of two whole sets neither is chosen in silence', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const storage = openMemoryStorage()
+      await shard(storage, 0, 1)
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      await assert.rejects(commit(storage), { code: 'SHARDS_INCOMPLETE', message: /sets of shards of 1 and of 2/ })
+    }))
+
+  test('a topic that only later shards saw is whole in the manifest, incomplete, and finished by the next run', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
+      const storage = openMemoryStorage()
+      await shard(storage, 0, 2)
+      fake.state.topics.push(fakeTopic('late', [runs(0, 1), runs(0, 1)]))
+      await shard(storage, 1, 2)
+      const { manifest, warnings } = await commit(storage)
+      assert.equal(manifest.complete, false)
+      assert.match(warnings.join(), /late\/[01] appeared while the shards were running/)
+      assert.equal(manifest.topics.find(({ name }) => name === 'late')?.partitions.length, 2)
+      assert.deepEqual((await verify(storage)).problems, [])
+      assert.equal((await whole(storage)).copied.records, 10)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records, report.complete], [[], 230, true])
+    }))
+
+  test('a topic that no shard saw waits for the next run', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics.push(fakeTopic('late', [runs(0, 1)]))
+      const { manifest } = await commit(storage)
+      assert.deepEqual([manifest.complete, manifest.topics.map(({ name }) => name).includes('late')], [true, false])
+    }))
+
+  test('a topic that was deleted after its shards had copied it is kept', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics = fake.state.topics.filter(({ name }) => name !== 'orders')
+      const { manifest, newGaps } = await commit(storage)
+      const orders = manifest.topics.find(({ name }) => name === 'orders')
+      assert.deepEqual([orders?.state, newGaps.length], ['absent', 6])
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 210])
+    }))
+
+  test('a document that was changed is damage, not a different backup', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const storage = openMemoryStorage()
+      const { key } = await shard(storage, 0, 1)
+      const body = storage.objects.get(key) ?? assert.fail()
+      body[body.indexOf('"records": ') + 11] = 0x39
+      await assert.rejects(commit(storage), { code: 'ARCHIVE_DAMAGED', exitCode: 3, message: new RegExp(key) })
+    }))
+
+  test('of two commits at once one wins', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const storage = openMemoryStorage()
+      await shard(storage, 0, 1)
+      const results = await Promise.allSettled([commit(storage), commit(storage)])
+      const failed = results.flatMap(result => (result.status === 'rejected' ? [result.reason.code] : []))
+      assert.deepEqual(failed, ['WRITER_CONFLICT'])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+})
