@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { jobText, withFolder } from './backup-job.ts'
+import { launcher, root, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
-
-const root = resolve(import.meta.dirname, '../..')
-const launcher = join(root, 'kafka-backup')
 
 describe('the command line', () => {
   let folder: string
@@ -124,28 +120,3 @@ describe('the command line', () => {
       assert.equal(JSON.parse(used.stdout).backups[0].backup_id, 'b1')
     }))
 })
-
-interface RunOptions {
-  cwd?: string
-  env?: NodeJS.ProcessEnv
-  /** Sent once the errors' stream has matched. */
-  signal?: NodeJS.Signals
-  when?: RegExp
-}
-
-async function run(command: string, args: string[], options: RunOptions = {}) {
-  const { cwd = tmpdir(), env = process.env, signal, when } = options
-  const running = spawn(command, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let stdout = ''
-  let stderr = ''
-  let sent = false
-  running.stdout.on('data', chunk => {
-    stdout += chunk
-  })
-  running.stderr.on('data', chunk => {
-    stderr += chunk
-    if (signal && when?.test(stderr) && !sent) sent = running.kill(signal)
-  })
-  const [code] = await once(running, 'close')
-  return { code: code as number | null, stdout, stderr }
-}

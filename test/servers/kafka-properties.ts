@@ -24,6 +24,9 @@ export function planBrokerProperties(
   return {
     ...planListeners(broker, cluster, secureListener),
     'node.id': String(broker.nodeId),
+    // A client that names a rack is sent to the replica there; others do not notice.
+    'broker.rack': `rack-${broker.nodeId}`,
+    'replica.selector.class': 'org.apache.kafka.common.replica.RackAwareReplicaSelector',
     'log.dirs': broker.dataDir,
     'default.replication.factor': copies,
     'min.insync.replicas': minCopies,

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { openBackup, openLocation, readSegment } from '../../src/index.ts'
+import { readArchivedTopic, segmentsOf } from '../oracle/archive.ts'
+import { hashChain } from '../oracle/records.ts'
+import { backUp, jobText, withFolder } from './backup-job.ts'
+import { launcher, run } from './run-cli.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+
+describe('shards, each a process of its own', () => {
+  const kafka = useKafka()
+  const topics = { wide: 10, plain: 3 }
+
+  before(async () => {
+    for (const [name, partitions] of Object.entries(topics)) {
+      await kafka.driver.createTopic(name, { partitions })
+      const compression = name === 'wide' ? 'zstd' : 'none'
+      await kafka.driver.seedBulk(name, { count: 60_000, partitions, valueBytes: 500, compression })
+    }
+  })
+
+  /** The plain bytes of every partition, whatever their segments and frames. */
+  async function logsOf(path: string): Promise<Map<string, Buffer>> {
+    const logs = new Map<string, Buffer>()
+    for (const { name, partitions } of (await openBackup(openLocation(path), 'b1', never)).topics) {
+      for (const partition of partitions) {
+        const pieces: Buffer[] = []
+        for (const segment of await segmentsOf(path, partition)) {
+          for await (const bytes of readSegment(openLocation(path), segment, never)) pieces.push(Buffer.from(bytes))
+        }
+        logs.set(`${name}/${partition.partition}`, Buffer.concat(pieces))
+      }
+    }
+    return logs
+  }
+
+  async function assertExact(path: string): Promise<void> {
+    for (const name of Object.keys(topics)) {
+      const digests = await kafka.driver.digest(name, { isolation: 'read_committed' })
+      assert.deepEqual(
+        (await readArchivedTopic(path, 'b1', name)).map(hashChain),
+        digests.map(digest => digest.sha256),
+      )
+    }
+  }
+
+  const include = Object.keys(topics)
+
+  async function writeJob(folder: string, backup: Record<string, unknown> = {}) {
+    const path = join(folder, 'store')
+    const config = join(folder, 'job.yaml')
+    await writeFile(config, jobText({ servers: kafka.server.bootstrapServers, path, include, backup }))
+    const shard = (index: number) => run(launcher, ['backup', '--config', config, '--shard', `${index}/4`])
+    const commit = () => run(launcher, ['backup', '--config', config, '--commit'])
+    return { path, config, shard, commit }
+  }
+
+  test('four at once give byte-identical partitions to one process', () =>
+    withFolder(folder =>
+      withFolder(async single => {
+        const { path, shard, commit } = await writeJob(folder)
+        const shards = await Promise.all([0, 1, 2, 3].map(shard))
+        for (const { code, stderr } of shards) assert.equal(code, 0, stderr)
+        const committed = await commit()
+        assert.equal(committed.code, 0, committed.stderr)
+        await backUp({ servers: kafka.server.bootstrapServers, path: single, include })
+        assert.deepEqual(await logsOf(path), await logsOf(single))
+        await assertExact(path)
+        const verified = await run(launcher, ['verify', '--path', path, '--backup-id', 'b1', '--deep'])
+        assert.equal(verified.code, 0, verified.stdout)
+      }),
+    ))
+
+  test('one that is killed is named by the commit, and run again it goes on; then all is exact', () =>
+    withFolder(async folder => {
+      const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '4MiB', commit_interval: '1s' })
+      const killed = run(launcher, ['backup', '--config', config, '--shard', '2/4', '-v'], {
+        signal: 'SIGKILL',
+        when: /wrote b1\/shards/,
+      })
+      const others = await Promise.all([0, 1, 3].map(shard))
+      for (const { code, stderr } of others) assert.equal(code, 0, stderr)
+      assert.equal((await killed).code, null)
+      const early = await commit()
+      assert.equal(early.code, 4)
+      assert.match(early.stderr, /shards are missing for generation 1 of backup `b1`: 2 \(begun, not finished\) of 4/)
+      const again = await run(launcher, ['backup', '--config', config, '--shard', '2/4', '--format', 'json'])
+      assert.equal(again.code, 0, again.stderr)
+      assert.equal((await commit()).code, 0)
+      await assertExact(path)
+      const total = (await readArchivedTopic(path, 'b1', 'wide')).flat().length
+      assert.ok(JSON.parse(again.stdout).copied.records < total, 'it did not begin anew')
+    }))
+})
