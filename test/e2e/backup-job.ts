@@ -11,16 +11,20 @@ export interface JobSpec {
   include: readonly string[]
   exclude?: readonly string[]
   backup?: Record<string, unknown>
+  /** Where metrics are served. */
+  metrics?: string | undefined
 }
 
 /** JSON is YAML, so the job goes the way of every job file. */
-export function jobText({ servers, path, backupId = 'b1', include, exclude = [], backup = {} }: JobSpec): string {
+export function jobText(spec: JobSpec): string {
+  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics } = spec
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
     source: { bootstrap_servers: servers, topics: { include, exclude } },
     storage: { backend: 'filesystem', path },
     backup,
+    ...(metrics !== undefined && { metrics: { listen: metrics } }),
   })
 }
 

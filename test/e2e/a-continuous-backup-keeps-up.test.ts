@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { type Manifest, openBackup, openLocation, type ProgressEvent, verifyBackup } from '../../src/index.ts'
+import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
+import { hashChain } from '../oracle/records.ts'
+import { findFreePorts } from '../servers/ports.ts'
+import { backUp, jobText, withFolder } from './backup-job.ts'
+import { launcher } from './run-cli.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const stopped = new Error('stopped by the test')
+
+describe('a continuous backup', () => {
+  const kafka = useKafka()
+
+  /** Runs while `work` goes on, then is stopped; every event it told. */
+  async function whileRunning(
+    path: string,
+    include: string[],
+    backup: Record<string, unknown>,
+    work: (parts: {
+      events: ProgressEvent[]
+      until: (holds: (manifest: Manifest) => boolean) => Promise<void>
+    }) => Promise<void>,
+    metrics?: string,
+  ): Promise<ProgressEvent[]> {
+    const controller = new AbortController()
+    const events: ProgressEvent[] = []
+    const spec = { servers: kafka.server.bootstrapServers, path, include, metrics }
+    const onProgress = (event: ProgressEvent) => void events.push(event)
+    const running = backUp(
+      { ...spec, backup: { continuous: true, commit_interval: '1s', ...backup } },
+      { onProgress },
+      controller.signal,
+    )
+    const failed = running.then(
+      () => assert.fail('it ended by itself'),
+      error => error,
+    )
+    const until = async (holds: (manifest: Manifest) => boolean) => {
+      for (let tries = 0; tries < 300; tries++) {
+        const manifest = await openBackup(openLocation(path), 'b1', never).catch(() => undefined)
+        if (manifest && holds(manifest)) return
+        await new Promise(resolve => setTimeout(resolve, 100))
+      }
+      assert.fail(`not seen within 30 s; last events ${JSON.stringify(events.slice(-5), (_, v) => String(v))}`)
+    }
+    try {
+      await work({ events, until })
+    } finally {
+      controller.abort(stopped)
+      assert.equal(await failed, stopped)
+    }
+    return events
+  }
+
+  const recordsOf = (manifest: Manifest, name: string) =>
+    manifest.topics
+      .filter(topic => topic.name === name && topic.state === 'current')
+      .flatMap(topic => topic.partitions)
+      .reduce((sum, partition) => sum + partition.records, 0)
+
+  async function assertExact(path: string, topic: string): Promise<void> {
+    const digests = await kafka.driver.digest(topic, { isolation: 'read_committed' })
+    assert.deepEqual(
+      (await readArchivedTopic(path, 'b1', topic)).map(hashChain),
+      digests.map(digest => digest.sha256),
+    )
+  }
+
+  async function assertWhole(path: string): Promise<void> {
+    const { problems } = await verifyBackup(
+      openLocation(path),
+      'b1',
+      { deep: true, onProgress: () => undefined },
+      never,
+    )
+    assert.deepEqual(problems, [])
+  }
+
+  const seed = (topic: string, count: number, partitions: number) =>
+    kafka.driver.seedBulk(topic, { count, partitions, valueBytes: 100 })
+
+  test('takes in records, topics and partitions as they appear, and ends with all of them committed', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('grow-a', { partitions: 1 })
+      await seed('grow-a', 1000, 1)
+      await whileRunning(path, ['grow-*'], {}, async ({ until }) => {
+        await until(manifest => recordsOf(manifest, 'grow-a') === 1000)
+        await kafka.driver.createTopic('grow-b', { partitions: 2 })
+        await seed('grow-b', 500, 2)
+        await kafka.driver.createPartitions('grow-a', 3)
+        await seed('grow-a', 900, 3)
+        await until(manifest => recordsOf(manifest, 'grow-b') === 500 && recordsOf(manifest, 'grow-a') === 1900)
+      })
+      await assertExact(path, 'grow-a')
+      await assertExact(path, 'grow-b')
+      await assertWhole(path)
+    }))
+
+  test('tells a topic that is deleted and created anew apart, and keeps both exactly', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('again', { partitions: 1 })
+      await seed('again', 700, 1)
+      const [before] = await kafka.driver.digest('again', { isolation: 'read_committed' })
+      await whileRunning(path, ['again'], {}, async ({ until }) => {
+        await until(manifest => recordsOf(manifest, 'again') === 700)
+        await kafka.driver.deleteTopic('again')
+        await until(manifest => manifest.topics.some(topic => topic.state === 'absent'))
+        await kafka.driver.createTopic('again', { partitions: 2 })
+        await seed('again', 300, 2)
+        await until(manifest => recordsOf(manifest, 'again') === 300)
+      })
+      await assertExact(path, 'again')
+      const { topics } = await openBackup(openLocation(path), 'b1', never)
+      const old = topics.find(topic => topic.state === 'replaced') ?? assert.fail('the old one is gone')
+      assert.equal((await readTopicEntry(path, old)).map(hashChain)[0], before?.sha256)
+      assert.equal(old.partitions[0]?.gaps.length, 1)
+      await assertWhole(path)
+    }))
+
+  test('records what was deleted before it could be read as a gap, in the manifest and in the metrics', () =>
+    withFolder(async path => {
+      const [port = 0] = await findFreePorts(1)
+      const listen = `127.0.0.1:${port}`
+      await kafka.driver.createTopic('expires', { partitions: 1 })
+      await seed('expires', 400, 1)
+      const sampled = async () => (await fetch(`http://${listen}/metrics`)).text()
+      const work = async ({ until }: { until: (holds: (manifest: Manifest) => boolean) => Promise<void> }) => {
+        await until(manifest => recordsOf(manifest, 'expires') === 400)
+        assert.match(await sampled(), /^kafka_backup_job_lag_offsets\{topic="expires"\} 0$/m)
+        // Both between two rounds: with luck of the clock the first part is read before; it is tried until it is not.
+        for (
+          let end = 600n;
+          !/kafka_backup_job_gaps_total\{reason="retention"\} \d/.test(await sampled());
+          end += 200n
+        ) {
+          assert.ok(end < 6000n, 'retention never overtook the backup')
+          await seed('expires', 200, 1)
+          await kafka.driver.deleteRecords('expires', 0, end - 1n)
+          await new Promise(resolve => setTimeout(resolve, 1500))
+        }
+        assert.match(
+          await sampled(),
+          /^kafka_backup_job_storage_call_duration_seconds_count\{operation="create"\} \d+$/m,
+        )
+      }
+      await whileRunning(path, ['expires'], {}, work, listen)
+      const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+      assert.deepEqual(verified.problems, [])
+      assert.deepEqual(
+        verified.gaps.map(({ topic, reason }) => `${topic} ${reason}`),
+        ['expires retention'],
+      )
+      await assert.rejects(fetch(`http://${listen}/metrics`), 'the listener ends with the run')
+    }))
+
+  test('reads no more bytes a second than it may', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('limited', { partitions: 2 })
+      await kafka.driver.seedBulk('limited', { count: 6000, partitions: 2, valueBytes: 1000 })
+      const started = performance.now()
+      const spec = { servers: kafka.server.bootstrapServers, path, include: ['limited'] }
+      const { copied } = await backUp({ ...spec, backup: { rate_limit: '1MiB' } })
+      const seconds = (performance.now() - started) / 1000
+      // What is read last, at most a second's worth, is not waited for.
+      const leastSeconds = copied.bytes / 2 ** 20 - 1
+      assert.ok(seconds >= leastSeconds, `${copied.bytes} bytes in ${seconds} s`)
+      assert.ok(copied.bytes > 6_000_000)
+      await assertExact(path, 'limited')
+    }))
+
+  test('in a process of its own, stopped by SIGTERM and SIGINT while records come in, loses and repeats nothing', () =>
+    withFolder(async folder => {
+      await kafka.driver.createTopic('stream', { partitions: 2 })
+      const path = join(folder, 'store')
+      const config = join(folder, 'job.yaml')
+      const backup = { continuous: true, commit_interval: '1s' }
+      await writeFile(config, jobText({ servers: kafka.server.bootstrapServers, path, include: ['stream'], backup }))
+      const total = { records: 0 }
+      for (const [signal, exitCode] of [
+        ['SIGTERM', 143],
+        ['SIGINT', 130],
+        ['SIGTERM', 143],
+      ] as const) {
+        const running = spawn(launcher, ['backup', '--config', config], { stdio: ['ignore', 'pipe', 'pipe'] })
+        const ended = once(running, 'close')
+        let said = ''
+        running.stderr.on('data', chunk => {
+          said += chunk
+        })
+        await once(running.stderr, 'data')
+        for (let i = 0; i < 5; i++) {
+          total.records += (await seed('stream', 2000, 2)).records
+          await new Promise(resolve => setTimeout(resolve, 300))
+        }
+        running.kill(signal)
+        const [code] = await ended
+        assert.equal(code, exitCode, said)
+        await assertWhole(path)
+      }
+      const spec = { servers: kafka.server.bootstrapServers, path, include: ['stream'] }
+      await backUp(spec)
+      await assertExact(path, 'stream')
+      assert.equal(recordsOf(await openBackup(openLocation(path), 'b1', never), 'stream'), total.records)
+    }))
+})
