@@ -10,7 +10,8 @@ export interface LanePlan {
 
 const MIN_BUFFER_BYTES = 1 << 20
 const MAX_BUFFER_BYTES = 8 << 20
-const MIN_FETCH_BYTES = 64 << 10
+/** An answer ends in the middle of a batch, which is then read again: small answers would waste most of a small rate. */
+const MIN_FETCH_BYTES = 1 << 20
 /** A request names at most this many partitions: enough that small ones are copied many at a time. */
 const MAX_ACTIVE = 128
 

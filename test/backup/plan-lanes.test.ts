@@ -33,7 +33,7 @@ test('a rate limit makes answers small, so that the rate is even, but never too 
   const sizes = [4 * MiB, 1000, 1000 * MiB].map(
     bytesPerSecond => planLanes(1, { ...limits, bytesPerSecond }).fetchBytes,
   )
-  assert.deepEqual(sizes, [2 * MiB, 64 << 10, 8 * MiB])
+  assert.deepEqual(sizes, [2 * MiB, MiB, 8 * MiB])
 })
 
 test('a store whose writers hold memory gets half of the budget', () => {
