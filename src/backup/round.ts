@@ -69,7 +69,7 @@ export async function runRound(
     { ...tallied, storeSignal: new AbortController().signal },
     publisher,
   )
-  tally.announce(session)
+  tally.announce(session, prepared.previous)
   try {
     await copyAll(session, prepared.observed, options, tallied, signal)
   } catch (error) {

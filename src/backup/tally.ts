@@ -1,4 +1,4 @@
-import type { Gap } from '../archive/manifest.ts'
+import type { Gap, Manifest } from '../archive/manifest.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupPlan } from './plan.ts'
 import type { BackupSession } from './session.ts'
@@ -28,7 +28,11 @@ export class Tally {
     }
   }
 
-  announce(session: BackupSession): void {
+  announce(session: BackupSession, previous: Manifest | undefined): void {
+    if (previous) {
+      const { generation, created_at: committedAt } = previous
+      this.#forward({ type: 'resumed', generation, committedAt })
+    }
     for (const message of this.#plan.warnings) this.#forward({ type: 'warning', message })
     for (const gap of this.gaps) this.#forward({ type: 'gap', ...gap })
     const offsets = session.copies.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)

@@ -23,6 +23,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'committed':
     case 'shard_written':
       return 'info'
+    case 'resumed':
     case 'round':
     case 'idle':
     case 'bounds':
@@ -50,6 +51,8 @@ function messageOf(event: ProgressEvent): string {
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
+    case 'resumed':
+      return `goes on from generation ${event.generation} of ${event.committedAt}`
     case 'round':
       return `a round ended ${event.ok ? 'well' : 'with a failure'}`
     case 'idle':
@@ -65,6 +68,8 @@ function fieldsOf(event: ProgressEvent): LogFields {
   switch (event.type) {
     case 'warning':
       return { event: event.type }
+    case 'resumed':
+      return { event: event.type, generation: event.generation, committed_at: event.committedAt }
     case 'bounds':
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':

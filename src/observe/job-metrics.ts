@@ -42,6 +42,8 @@ export class JobMetrics {
     const name = 'kafka_backup_job_storage_call_duration_seconds'
     const { help, labels } = jobMetrics[name]
     this.#durations = new Histogram({ name, help, labelNames: [...labels], buckets: STORE_BUCKETS, registers })
+    // A time or a generation that is not known yet is absent, not zero.
+    for (const gauge of this.#gauges.values()) gauge.remove()
     this.#set('kafka_backup_job_info', 1, { backup_id: backupId, version })
   }
 
@@ -64,6 +66,10 @@ export class JobMetrics {
       case 'bounds':
         for (const bound of event.partitions) this.#place(bound)
         this.#set('kafka_backup_job_partitions', this.#places.size)
+        break
+      case 'resumed':
+        this.#set('kafka_backup_job_generation', event.generation)
+        this.#set('kafka_backup_job_last_commit_timestamp_seconds', Date.parse(event.committedAt) / 1000)
         break
       case 'copied':
         this.#countCopied(event)

@@ -2,6 +2,8 @@
 export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unreadable'
 
 export type ProgressEvent =
+  /** The generation that a run goes on from. */
+  | { type: 'resumed'; generation: number; committedAt: string }
   | { type: 'planned'; topics: number; partitions: number; offsets: bigint }
   /** Progress is counted in offsets, the one measure whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }

@@ -89,6 +89,18 @@ describe('the metrics of a job', () => {
     for (const [name, value] of expected) assert.equal(samples.get(name), value, name)
   })
 
+  test('know the generation that a run goes on from, and show no time before there is one', async () => {
+    const metrics = make()
+    const names = ['kafka_backup_job_generation', 'kafka_backup_job_last_commit_timestamp_seconds']
+    for (const name of names) assert.equal((await samplesOf(metrics)).get(name), undefined)
+    metrics.onProgress({ type: 'resumed', generation: 3, committedAt: '2023-11-14T22:13:20.000Z' })
+    const samples = await samplesOf(metrics)
+    assert.deepEqual(
+      names.map(name => samples.get(name)),
+      [3, 1_700_000_000],
+    )
+  })
+
   test('have a bounded number of topics', async () => {
     const metrics = make()
     const partitions = Array.from({ length: 1500 }, (_, i) => bound(`topic-${i}`, 0, 0n, 1n, 1n))
