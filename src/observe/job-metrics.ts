@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client'
 import { type JobMetricName, jobMetrics } from './job-metrics-catalogue.ts'
 import type { PartitionBound, ProgressEvent } from './progress.ts'
 
@@ -36,14 +36,12 @@ export class JobMetrics {
     const registers = [this.#registry]
     for (const [name, { type, help, labels }] of Object.entries(jobMetrics)) {
       const options = { name, help, labelNames: [...labels], registers }
-      if (type === 'gauge') this.#gauges.set(name, new Gauge(options))
+      if (type === 'gauge') this.#gauges.set(name, emptyGauge(options))
       else if (type === 'counter') this.#counters.set(name, new Counter(options))
     }
     const name = 'kafka_backup_job_storage_call_duration_seconds'
     const { help, labels } = jobMetrics[name]
     this.#durations = new Histogram({ name, help, labelNames: [...labels], buckets: STORE_BUCKETS, registers })
-    // A time or a generation that is not known yet is absent, not zero.
-    for (const gauge of this.#gauges.values()) gauge.remove()
     this.#set('kafka_backup_job_info', 1, { backup_id: backupId, version })
   }
 
@@ -136,6 +134,13 @@ export class JobMetrics {
   #add(name: JobMetricName, value: number, labels: Record<string, string> = {}): void {
     this.#counters.get(name)?.inc(labels, value)
   }
+}
+
+/** A time or a generation that is not known yet is absent, not zero. */
+function emptyGauge(options: GaugeConfiguration<string>): Gauge<string> {
+  const gauge = new Gauge(options)
+  if (options.labelNames?.length === 0) gauge.remove()
+  return gauge
 }
 
 function distance(from: bigint, to: bigint): number {
