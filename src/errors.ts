@@ -57,6 +57,16 @@ export const errorTable = {
     exitCode: 1,
     help: 'The cluster was electing or loading; run the command again.',
   },
+  KAFKA_TLS: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Compare `security.protocol` and `security.tls` with the listener; docs/security.md explains each.',
+  },
+  KAFKA_AUTH: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Check mechanism, user and password under `security.sasl`; docs/security.md explains each.',
+  },
   KAFKA_DENIED: { retryable: false, exitCode: 1, help: '`kafka-backup check` lists every permission that is missing.' },
   KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
   KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },

@@ -1,8 +1,9 @@
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
 import { duration } from './scalar-leaves.ts'
+import { securitySchema } from './security-schema.ts'
 import { text, textList } from './text-leaves.ts'
-import { clientId, hostAndPort, topicPattern } from './text-rules.ts'
+import { anyText, clientId, hostAndPort, topicPattern } from './text-rules.ts'
 
 const topicsSchema = fields({
   include: textList(topicPattern, {
@@ -32,6 +33,10 @@ export const sourceSchema = fields({
     min: '1s',
     max: '1h',
   }).prefault('30s'),
+  client_rack: text(anyText, {
+    description: 'Where this client runs, as `broker.rack` names it: brokers may then let it read from a near replica.',
+  }).exactOptional(),
+  security: securitySchema.exactOptional(),
   topics: topicsSchema,
 })
   .transform(source => camelKeys(source, { request_timeout: 'requestTimeoutMs' }))

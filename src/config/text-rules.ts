@@ -99,3 +99,37 @@ export const httpUrl: TextRule = {
 }
 
 export const file: TextRule = { ...folder, allowed: 'the path of a file' }
+
+/** Stores of other formats are known by their endings; the way out is named. */
+export const pemFile: TextRule = {
+  ...file,
+  allowed: 'the path of a PEM file',
+  wrong: text => {
+    const ending = /\.(jks|p12|pfx|keystore|truststore)$/i.exec(text)?.[1]?.toLowerCase()
+    if (ending === undefined) return file.wrong(text)
+    const toPem = '`openssl pkcs12 -in store.p12 -nodes -out store.pem`'
+    return ending === 'p12' || ending === 'pfx'
+      ? `is a PKCS#12 store; convert it with ${toPem}`
+      : `is a Java keystore; convert it with \`keytool -importkeystore -srckeystore store.jks -destkeystore store.p12\` and ${toPem}`
+  },
+}
+
+/** A secret goes there, so it is sent over TLS, or does not leave the machine. */
+export const tokenUrl: TextRule = {
+  ...httpUrl,
+  allowed: 'an https URL, or http to this machine',
+  wrong: text => {
+    const wrong = httpUrl.wrong(text)
+    if (wrong !== undefined) return wrong.replace(' (give them under auth)', '')
+    const { protocol, hostname } = new URL(text)
+    if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return undefined
+    return 'is not https, and the secret of the client would be sent in the clear'
+  },
+}
+
+export const printableText: TextRule = {
+  type: 'text',
+  allowed: 'a text of printable ASCII characters',
+  pattern: '^[ -~]+$',
+  wrong: text => (/^[ -~]+$/.test(text) ? undefined : 'is empty or has a character that is not printable ASCII'),
+}

@@ -1,6 +1,8 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ApiRange, apiVersions } from './api/api-versions.ts'
+import { askForMechanisms, authenticate, loginMissing } from './security/authenticate.ts'
+import type { Security } from './security/security.ts'
 import type { Api } from './wire/api.ts'
 import { Connection } from './wire/connection.ts'
 import type { Endpoint } from './wire/endpoint.ts'
@@ -13,16 +15,32 @@ export interface LinkOptions {
   softwareVersion: string
   timeoutMs: number
   clock: Clock
+  security: Security
   /** Called for every request that leaves, with its name: the bench counts them. */
   onRequest?: (name: string) => void
 }
 
-/** A connection on which typed requests can be made, after the broker has said which versions it speaks. */
+interface Exchange {
+  target?: ResponseBuffer | undefined
+  /** How long the broker may wait before it answers, on top of the timeout. */
+  waitMs?: number
+}
+
+/** A login is renewed when this part of its life has passed. */
+const RENEW_AT = 0.85
+
+/**
+ * A connection on which typed requests can be made, after the broker has said which versions it speaks and, where the
+ * job says so, after a login. A login that ends is renewed between two requests.
+ */
 export class BrokerLink {
   readonly #connection: Connection
   readonly #options: LinkOptions
   #ranges = new Map<number, ApiRange>()
   #correlationId = 0
+  #renewAtMs = Number.POSITIVE_INFINITY
+  #renewal: Promise<void> | undefined
+  #wasServed = false
 
   private constructor(connection: Connection, options: LinkOptions) {
     this.#connection = connection
@@ -30,7 +48,19 @@ export class BrokerLink {
   }
 
   static async open(endpoint: Endpoint, options: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
-    const connection = await Connection.open({ endpoint, timeoutMs: options.timeoutMs, clock: options.clock }, signal)
+    const link = await BrokerLink.#greeted(endpoint, options, signal)
+    try {
+      await link.#logIn(signal)
+      return link
+    } catch (error) {
+      link.close()
+      throw error
+    }
+  }
+
+  static async #greeted(endpoint: Endpoint, options: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
+    const { timeoutMs, clock, security } = options
+    const connection = await Connection.open({ endpoint, tls: await security.tls(), timeoutMs, clock }, signal)
     const link = new BrokerLink(connection, options)
     try {
       await link.#greet(signal)
@@ -49,15 +79,28 @@ export class BrokerLink {
     return `${this.#connection.endpoint.host}:${this.#connection.endpoint.port}`
   }
 
+  /** `127.0.0.1:9093 (SASL_SSL, SCRAM-SHA-512 as alice)`, for people. */
+  get description(): string {
+    return `${this.name} (${this.#options.security.description})`
+  }
+
   /** `target` is where a large answer lands; what is decoded then points into it. */
   async call<Request, Response>(
     api: Api<Request, Response>,
     request: Request,
     signal: AbortSignal,
-    { target, waitMs = 0 }: { target?: ResponseBuffer; waitMs?: number } = {},
+    exchange: Exchange = {},
   ): Promise<Response> {
     this.assertSpeaks(api)
-    return api.decode(await this.#exchange(api, request, true, signal, target, waitMs))
+    // Nothing is awaited where nothing is due, so that no request slips in between a renewal's messages.
+    if (this.#renewal || this.#options.clock.monotonic() >= this.#renewAtMs) await this.#renew(signal)
+    try {
+      const answer = api.decode(await this.#exchange(api, request, signal, exchange))
+      this.#wasServed = true
+      return answer
+    } catch (error) {
+      throw await this.#explain(error, signal)
+    }
   }
 
   close(): void {
@@ -66,32 +109,72 @@ export class BrokerLink {
 
   async #greet(signal: AbortSignal): Promise<void> {
     const client = { name: 'kafka-backup', version: this.#options.softwareVersion }
-    const answer = apiVersions.decode(await this.#exchange(apiVersions, client, false, signal))
+    const answer = apiVersions.decode(await this.#exchange(apiVersions, client, signal))
     if (answer.errorCode !== 0) {
       throw new KafkaBackupError('KAFKA_UNSUPPORTED', `${this.name} runs a Kafka too old for ApiVersions v3`)
     }
     this.#ranges = new Map(answer.ranges.map(range => [range.key, range]))
   }
 
-  /** Request header v2: api_key api_version correlation_id client_id TAGS. Response header v1: correlation_id TAGS. */
+  async #logIn(signal: AbortSignal): Promise<void> {
+    const { security, clock } = this.#options
+    if (security.mechanism === undefined) return
+    const startedMs = clock.monotonic()
+    const lifetimeMs = await authenticate(security.mechanism, this.#connection.endpoint, this.#caller(signal), signal)
+    this.#renewAtMs = lifetimeMs > 0 ? startedMs + lifetimeMs * RENEW_AT : Number.POSITIVE_INFINITY
+  }
+
+  /** One renewal for all requests that wait for it; those sent before it are answered before it. */
+  #renew(signal: AbortSignal): Promise<void> {
+    this.#renewal ??= this.#logIn(signal)
+      .catch(error => {
+        this.close()
+        throw error
+      })
+      .finally(() => {
+        this.#renewal = undefined
+      })
+    return this.#renewal
+  }
+
+  /** A listener that misses a login says nothing and hangs up at the first request: it is asked what it takes. */
+  async #explain(error: unknown, signal: AbortSignal): Promise<unknown> {
+    const mayMissLogin = !this.#wasServed && this.#options.security.mechanism === undefined
+    if (!mayMissLogin || !hasCode(error, 'KAFKA_DISCONNECTED') || signal.aborted) return error
+    const again = await BrokerLink.#greeted(this.#connection.endpoint, this.#options, signal).catch(() => undefined)
+    const mechanisms = await (again && askForMechanisms(again.#caller(signal)).catch(() => undefined))
+    again?.close()
+    return mechanisms ? loginMissing(this.name, mechanisms) : error
+  }
+
+  #caller(signal: AbortSignal) {
+    return async <Request, Response>(api: Api<Request, Response>, request: Request): Promise<Response> => {
+      this.assertSpeaks(api)
+      return api.decode(await this.#exchange(api, request, signal))
+    }
+  }
+
+  /**
+   * Request header v2: api_key api_version correlation_id client_id TAGS. Response header v1: correlation_id TAGS.
+   * Headers v1 and v0 of legacy requests have no tags, nor has the response header of ApiVersions.
+   */
   async #exchange<Request>(
     api: Api<Request, unknown>,
     request: Request,
-    responseHasTags: boolean,
     signal: AbortSignal,
-    target?: ResponseBuffer,
-    waitMs = 0,
+    { target, waitMs = 0 }: Exchange = {},
   ): Promise<Reader> {
     const correlationId = this.#correlationId++
     const writer = new Writer().int16(api.key).int16(api.version).int32(correlationId)
-    api.encode(writer.legacyString(this.#options.clientId).noTags(), request)
+    writer.legacyString(this.#options.clientId)
+    api.encode(api.isLegacy ? writer : writer.noTags(), request)
     this.#options.onRequest?.(api.name)
     const reader = new Reader(await this.#connection.send(writer.finish(), signal, target, waitMs))
     const answered = reader.int32()
     if (answered !== correlationId) {
       throw new KafkaBackupError('KAFKA_PROTOCOL', `${this.name} answered request ${answered}, not ${correlationId}`)
     }
-    if (responseHasTags) reader.tags()
+    if (!api.isLegacy && api.key !== apiVersions.key) reader.tags()
     return reader
   }
 

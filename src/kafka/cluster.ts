@@ -5,12 +5,18 @@ import { describeConfigs, SOURCE_TOPIC } from './api/describe-configs.ts'
 import { type MetadataRequest, type MetadataResponse, metadata } from './api/metadata.ts'
 import { brokerError } from './broker-errors.ts'
 import { BrokerLink } from './broker-link.ts'
+import type { SecurityOptions } from './security/options.ts'
+import { openSecurity, type Security } from './security/security.ts'
 import { type Endpoint, parseEndpoint } from './wire/endpoint.ts'
 
 export interface ClusterOptions {
   /** `host:port` each; any of them will do. */
   bootstrapServers: readonly string[]
   clientId: string
+  /** Where this client stands: brokers may then offer a nearer replica to read from. */
+  clientRack?: string
+  /** Plain text where it is not given. */
+  security?: SecurityOptions
   softwareVersion: string
   requestTimeoutMs: number
   clock: Clock
@@ -26,11 +32,13 @@ const TOPICS_PER_REQUEST = 500
 /** The cluster as its answers show it. One connection a broker for small requests; data has connections of its own. */
 export class Cluster {
   readonly #options: ClusterOptions
+  readonly #security: Security
   readonly #links = new Map<string, Promise<BrokerLink>>()
   #brokers = new Map<number, Endpoint>()
 
   private constructor(options: ClusterOptions) {
     this.#options = options
+    this.#security = openSecurity(options.security, { clock: options.clock, timeoutMs: options.requestTimeoutMs })
   }
 
   /** Fails soon when no bootstrap server answers: at the start that is most likely a wrong address. */
@@ -143,7 +151,8 @@ export class Cluster {
 
   get #linkOptions() {
     const { clientId, softwareVersion, requestTimeoutMs, clock, onRequest } = this.#options
-    return { clientId, softwareVersion, timeoutMs: requestTimeoutMs, clock, ...(onRequest && { onRequest }) }
+    const common = { clientId, softwareVersion, timeoutMs: requestTimeoutMs, clock, security: this.#security }
+    return { ...common, ...(onRequest && { onRequest }) }
   }
 
   #endpointOf(brokerId: number): Endpoint {

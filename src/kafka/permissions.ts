@@ -34,7 +34,7 @@ export async function probeBroker(cluster: Cluster, brokerId: number, signal: Ab
   const link = await cluster.openLink(brokerId, signal)
   try {
     link.assertSpeaks(fetchApi)
-    return link.name
+    return link.description
   } finally {
     link.close()
   }

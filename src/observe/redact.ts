@@ -13,8 +13,10 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, REDACTED],
 ]
 
+/** `password_file` holds no secret but the place of one, which a message about the file has to name. */
 export function isSecretName(name: string): boolean {
-  return secretName.test(name.toLowerCase().replace(/[^a-z0-9]/g, ''))
+  const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  return secretName.test(plain) && !plain.endsWith('file')
 }
 
 /** Every text under a secret name, at any depth: what a job file must not leak. */

@@ -104,7 +104,14 @@ describe('docs/', () => {
     const rows = configTable().split('\n')
     const secrets = rows.filter(row => row.includes('A secret:')).map(row => row.split('`')[1])
     const auth = 'enterprise.schema_registry.auth'
-    assert.deepEqual(secrets, [`${auth}.password`, `${auth}.client_secret`])
+    const security = 'source.security'
+    assert.deepEqual(secrets, [
+      `${security}.tls.client_key_password`,
+      `${security}.sasl.password`,
+      `${security}.sasl.oauth.client_secret`,
+      `${auth}.password`,
+      `${auth}.client_secret`,
+    ])
   })
 
   test('the table has one row for each field, those of some kinds only included', () => {

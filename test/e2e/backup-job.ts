@@ -13,15 +13,16 @@ export interface JobSpec {
   backup?: Record<string, unknown>
   /** Where metrics are served. */
   metrics?: string | undefined
+  security?: Record<string, unknown> | undefined
 }
 
 /** JSON is YAML, so the job goes the way of every job file. */
 export function jobText(spec: JobSpec): string {
-  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics } = spec
+  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics, security } = spec
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
-    source: { bootstrap_servers: servers, topics: { include, exclude } },
+    source: { bootstrap_servers: servers, topics: { include, exclude }, security },
     storage: { backend: 'filesystem', path },
     backup,
     ...(metrics !== undefined && { metrics: { listen: metrics } }),

@@ -3,7 +3,8 @@ export interface BrokerPlan {
   nodeId: number
   clientPort: number
   controllerPort: number
-  securePort: number
+  /** By the name of the listener. */
+  securePorts: Record<string, number>
   dataDir: string
 }
 
@@ -16,13 +17,13 @@ export type SecureProtocol = 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
 export function planBrokerProperties(
   broker: BrokerPlan,
   cluster: readonly BrokerPlan[],
-  secureListener: SecureProtocol | undefined,
+  listeners: Readonly<Record<string, SecureProtocol>>,
   overrides: Readonly<Record<string, string>>,
 ): Record<string, string> {
   const copies = String(cluster.length)
   const minCopies = cluster.length > 1 ? '2' : '1'
   return {
-    ...planListeners(broker, cluster, secureListener),
+    ...planListeners(broker, cluster, listeners),
     'node.id': String(broker.nodeId),
     // A client that names a rack is sent to the replica there; others do not notice.
     'broker.rack': `rack-${broker.nodeId}`,
@@ -47,9 +48,13 @@ export function formatProperties(properties: Readonly<Record<string, string>>): 
 function planListeners(
   broker: BrokerPlan,
   cluster: readonly BrokerPlan[],
-  secure: SecureProtocol | undefined,
+  secure: Readonly<Record<string, SecureProtocol>>,
 ): Record<string, string> {
-  const client = `PLAINTEXT://127.0.0.1:${broker.clientPort}${secure ? `,SECURE://127.0.0.1:${broker.securePort}` : ''}`
+  const ports = { PLAINTEXT: broker.clientPort, ...broker.securePorts }
+  const client = Object.entries(ports)
+    .map(([name, port]) => `${name}://127.0.0.1:${port}`)
+    .join()
+  const protocols = { PLAINTEXT: 'PLAINTEXT', CONTROLLER: 'PLAINTEXT', ...secure }
   return {
     'process.roles': 'broker,controller',
     'controller.quorum.voters': cluster
@@ -59,7 +64,9 @@ function planListeners(
     'inter.broker.listener.name': 'PLAINTEXT',
     listeners: `${client},CONTROLLER://127.0.0.1:${broker.controllerPort}`,
     'advertised.listeners': client,
-    'listener.security.protocol.map': `PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${secure ? `,SECURE:${secure}` : ''}`,
+    'listener.security.protocol.map': Object.entries(protocols)
+      .map(([name, protocol]) => `${name}:${protocol}`)
+      .join(),
   }
 }
 

@@ -17,6 +17,10 @@ export interface KafkaOptions {
   properties?: Record<string, string>
   /** A second client listener of this kind beside the plain one; its settings (keys, mechanisms) go to `properties`. */
   secureListener?: SecureProtocol
+  /** Further client listeners by name in capitals, for settings such as `listener.name.<name>.ssl.client.auth`. */
+  listeners?: Record<string, SecureProtocol>
+  /** Further flags of the JVM. */
+  jvmFlags?: string[]
   heapMb?: number
   /** `quick` starts fast with simple compilation and collection; `steady` is what one runs a measurement on. */
   jvm?: 'quick' | 'steady'
@@ -26,6 +30,8 @@ export interface KafkaServer {
   bootstrapServers: string[]
   /** Of the secure listener; empty where there is none. */
   secureBootstrapServers: string[]
+  /** The address of broker 0 at each listener of `listeners`. */
+  listenerServers: Record<string, string>
   version: string
   clusterId: string
   /** The folder of jars. */
@@ -62,7 +68,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
 async function startCluster(version: string, options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
   const libs = await kafkaLibs(version)
   const folder = await makeGuardedFolder('kafka')
-  const plans = await planBrokers(folder.path, options.brokers ?? 1)
+  const plans = await planBrokers(folder.path, options.brokers ?? 1, Object.keys(allListeners(options)))
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
   const processes: (GuardedProcess | undefined)[] = []
 
@@ -86,7 +92,7 @@ async function startCluster(version: string, options: KafkaOptions, jvmFlags: re
     throw error
   }
   return {
-    ...describePlans(plans, options),
+    ...describePlans(plans),
     version,
     clusterId,
     libs,
@@ -104,23 +110,33 @@ async function startCluster(version: string, options: KafkaOptions, jvmFlags: re
   }
 }
 
-function describePlans(plans: readonly BrokerPlan[], options: KafkaOptions) {
+function describePlans(plans: readonly BrokerPlan[]) {
   return {
     bootstrapServers: plans.map(({ clientPort }) => `127.0.0.1:${clientPort}`),
-    secureBootstrapServers: options.secureListener ? plans.map(({ securePort }) => `127.0.0.1:${securePort}`) : [],
+    secureBootstrapServers: plans.flatMap(({ securePorts }) =>
+      securePorts.SECURE === undefined ? [] : [`127.0.0.1:${securePorts.SECURE}`],
+    ),
+    listenerServers: Object.fromEntries(
+      Object.entries(plans[0]?.securePorts ?? {}).map(([name, port]) => [name, `127.0.0.1:${port}`]),
+    ),
     dataDirs: plans.map(({ dataDir }) => dataDir),
     logFiles: plans.map(logFile),
   }
 }
 
-async function planBrokers(folder: string, count: number): Promise<BrokerPlan[]> {
-  const ports = await findFreePorts(count * 3)
+function allListeners({ secureListener, listeners = {} }: KafkaOptions): Record<string, SecureProtocol> {
+  return { ...(secureListener && { SECURE: secureListener }), ...listeners }
+}
+
+async function planBrokers(folder: string, count: number, listeners: readonly string[]): Promise<BrokerPlan[]> {
+  const each = 2 + listeners.length
+  const ports = await findFreePorts(count * each)
   const port = (at: number) => ports[at] as number
   return Array.from({ length: count }, (_, index) => ({
     nodeId: index + 1,
-    clientPort: port(index * 3),
-    controllerPort: port(index * 3 + 1),
-    securePort: port(index * 3 + 2),
+    clientPort: port(index * each),
+    controllerPort: port(index * each + 1),
+    securePorts: Object.fromEntries(listeners.map((name, at) => [name, port(index * each + 2 + at)])),
     dataDir: join(folder, `broker-${index + 1}`, 'data'),
   }))
 }
@@ -133,7 +149,7 @@ async function formatStorage(
   options: KafkaOptions,
 ): Promise<void> {
   await mkdir(besideData(plan, 'tmp'), { recursive: true })
-  const properties = planBrokerProperties(plan, cluster, options.secureListener, options.properties ?? {})
+  const properties = planBrokerProperties(plan, cluster, allListeners(options), options.properties ?? {})
   await writeFile(besideData(plan, 'server.properties'), formatProperties(properties))
   const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', besideData(plan, 'server.properties')]
   await mustRun('java', [...quickStartFlags, ...logFlags, '-cp', join(libs, '*'), ...tool])
@@ -150,7 +166,9 @@ function spawnBroker(
   // Native libraries are unpacked into the temporary folder; there they go away with the data.
   const temporary = `-Djava.io.tmpdir=${besideData(plan, 'tmp')}`
   const main = ['-cp', join(libs, '*'), 'kafka.Kafka', besideData(plan, 'server.properties')]
-  return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...main], { logFile: logFile(plan) })
+  return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...(options.jvmFlags ?? []), ...main], {
+    logFile: logFile(plan),
+  })
 }
 
 async function waitUntilReady(plan: BrokerPlan, broker: GuardedProcess | undefined, brokers: number): Promise<void> {

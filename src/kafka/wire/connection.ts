@@ -1,12 +1,15 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Endpoint } from './endpoint.ts'
 import { ResponseBuffer } from './response-buffer.ts'
-import { classifySocketError } from './socket-error.ts'
+import { classifyFailure, openSocket, readyEvent, type TlsSettings } from './socket.ts'
+import { type ConnectionPhase, hungUp } from './socket-error.ts'
 
 export interface ConnectionOptions {
   endpoint: Endpoint
+  /** Undefined for plain text. */
+  tls?: TlsSettings | undefined
   timeoutMs: number
   clock: Clock
 }
@@ -42,21 +45,18 @@ export class Connection {
   #pending: Pending | undefined
   #failure: KafkaBackupError | undefined
   #queue: Promise<unknown> = Promise.resolve()
+  #phase: ConnectionPhase = 'opening'
 
   private constructor(options: ConnectionOptions) {
     this.endpoint = options.endpoint
     this.#options = options
-    this.#socket = connect({
-      ...options.endpoint,
-      noDelay: true,
-      keepAlive: true,
-      onread: {
-        buffer: () => this.#nextReadBuffer(),
-        callback: (length, buffer) => this.#onRead(length, buffer as Buffer),
-      },
+    const { endpoint, tls } = options
+    this.#socket = openSocket(endpoint, tls, {
+      buffer: () => this.#nextReadBuffer(),
+      callback: (length, buffer) => this.#onRead(length, buffer as Buffer),
     })
-    this.#socket.on('error', error => this.#fail(classifySocketError(error, options.endpoint)))
-    this.#socket.on('close', () => this.#fail(this.#closedByBroker()))
+    this.#socket.on('error', error => this.#fail(classifyFailure(error, endpoint, tls, this.#phase)))
+    this.#socket.on('close', () => this.#fail(hungUp(endpoint, tls, this.#phase)))
   }
 
   static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
@@ -66,12 +66,13 @@ export class Connection {
       options.timeoutMs,
       () =>
         new Promise<void>((resolve, reject) => {
-          connection.#socket.once('connect', resolve)
+          connection.#socket.once(readyEvent(options.tls), resolve)
           connection.#socket.once('close', () => reject(connection.#failure))
         }),
       'accept a connection',
       signal,
     )
+    connection.#phase = 'unanswered'
     return connection
   }
 
@@ -152,7 +153,7 @@ export class Connection {
     pending.filled += length
     if (pending.needed === 4 && pending.filled >= 4) {
       const content = pending.target.bytes.readInt32BE(0)
-      if (content >>> 16 === TLS_ALERT) return this.#refuse('its listener expects TLS')
+      if (!this.#options.tls && content >>> 16 === TLS_ALERT) return this.#expectsTls()
       if (content < 4 || content > MAX_FRAME_BYTES) return this.#refuse('its answer is not a Kafka frame')
       pending.needed = 4 + content
       pending.target.reserve(pending.needed, pending.filled)
@@ -160,6 +161,7 @@ export class Connection {
     if (pending.needed > 4 && pending.filled > pending.needed) return this.#refuse('it sent more than its answer')
     if (pending.needed > 4 && pending.filled === pending.needed) {
       this.#pending = undefined
+      this.#phase = 'answered'
       pending.resolve(pending.target.bytes.subarray(4, pending.needed))
     }
     return true
@@ -170,16 +172,19 @@ export class Connection {
     return false
   }
 
+  #expectsTls(): boolean {
+    const message = `the listener at ${this.#name} expects TLS, and the job connects in plain text`
+    const help = 'Set `security.protocol` to SSL, or to SASL_SSL where the listener asks for a login.'
+    this.#fail(new KafkaBackupError('KAFKA_TLS', message, { help }))
+    return false
+  }
+
   #fail(error: KafkaBackupError): void {
     if (this.#failure) return
     this.#failure = error
     this.#socket.destroy()
     this.#pending?.reject(error)
     this.#pending = undefined
-  }
-
-  #closedByBroker(): KafkaBackupError {
-    return new KafkaBackupError('KAFKA_DISCONNECTED', `${this.#name} closed the connection`)
   }
 }
 

@@ -58,6 +58,18 @@ export class Reader {
     return text
   }
 
+  /** STRING of requests without the flexible encoding. */
+  legacyString(): string {
+    const length = this.int16()
+    const start = this.#take(length)
+    return this.buffer.toString('utf8', start, start + length)
+  }
+
+  /** ARRAY of requests without the flexible encoding. */
+  legacyArray<T>(read: () => T): T[] {
+    return this.#items(this.int32(), read)
+  }
+
   /** Where a run of bytes stands, without copying it; an absent one has no length. */
   bytesRange(): { start: number; end: number } {
     const length = Math.max(0, this.uvarint() - 1)
@@ -66,11 +78,7 @@ export class Reader {
   }
 
   array<T>(read: () => T): T[] {
-    const length = this.uvarint() - 1
-    if (length > this.buffer.length) throw malformed('an array is longer than the answer')
-    const items: T[] = []
-    for (let i = 0; i < length; i++) items.push(read())
-    return items
+    return this.#items(this.uvarint() - 1, read)
   }
 
   /** Tagged fields: those the caller knows by their tag are handed to it, the others are passed over. */
@@ -83,6 +91,13 @@ export class Reader {
       known?.(tag)
       this.position = end
     }
+  }
+
+  #items<T>(length: number, read: () => T): T[] {
+    if (length > this.buffer.length) throw malformed('an array is longer than the answer')
+    const items: T[] = []
+    for (let i = 0; i < length; i++) items.push(read())
+    return items
   }
 
   #take(bytes: number): number {

@@ -51,7 +51,7 @@ export class Writer {
     return this.raw(Buffer.from(hex, 'hex'))
   }
 
-  /** NULLABLE_STRING of the request header, the one place that is not compact. */
+  /** STRING of the request header and of requests without the flexible encoding. */
   legacyString(value: string): this {
     const bytes = Buffer.from(value)
     return this.int16(bytes.length).raw(bytes)

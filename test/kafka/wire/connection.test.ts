@@ -237,13 +237,13 @@ describe('a connection fails', () => {
     }
   })
 
-  test('with KAFKA_PROTOCOL when a TLS listener answers with an alert, and says so', async () => {
+  test('with KAFKA_TLS when a TLS listener answers with an alert, and says so', async () => {
     await withLoopback(
       answering(() => [Buffer.from([21, 3, 3, 0, 2, 2, 70])]),
       async server => {
         const connection = await server.connect()
         await assert.rejects(connection.send(Buffer.from('?'), never), {
-          code: 'KAFKA_PROTOCOL',
+          code: 'KAFKA_TLS',
           message: /expects TLS/,
         })
       },

@@ -1,0 +1,32 @@
+import type { Api } from '../wire/api.ts'
+
+export interface SaslAnswer {
+  errorCode: number
+  errorMessage: string | null
+  bytes: Buffer
+  /** How long the login is good for; 0 where it does not end. */
+  sessionLifetimeMs: number
+}
+
+/**
+ * SaslAuthenticate v2
+ *   request  => auth_bytes TAGS
+ *   response => error_code error_message auth_bytes session_lifetime_ms TAGS
+ */
+export const saslAuthenticate: Api<{ bytes: Buffer }, SaslAnswer> = {
+  name: 'SaslAuthenticate',
+  key: 36,
+  version: 2,
+  encode: (writer, { bytes }) =>
+    writer
+      .uvarint(bytes.length + 1)
+      .raw(bytes)
+      .noTags(),
+  decode: reader => {
+    const errorCode = reader.int16()
+    const errorMessage = reader.nullableString()
+    const { start, end } = reader.bytesRange()
+    const bytes = Buffer.from(reader.buffer.subarray(start, end))
+    return { errorCode, errorMessage, bytes, sessionLifetimeMs: Number(reader.int64()) }
+  },
+}

@@ -1,0 +1,117 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { OAuthOptions } from './options.ts'
+import { type FormAnswer, postForm } from './post-form.ts'
+import { readSecret, readText } from './secret.ts'
+
+/** A token is renewed when this part of its life has passed, before sessions (at 85 %) log in again with it. */
+const RENEW_AT = 0.8
+/** For a token that does not say how long it lives. */
+const UNKNOWN_LIFE_MS = 60_000
+
+interface Token {
+  text: string
+  renewAtMs: number
+  endsAtMs: number
+}
+
+/** The token that all connections of a cluster share. However many ask at once, one request is made. */
+export class OAuthTokenSource {
+  readonly #options: OAuthOptions
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+  #token: Token | undefined
+  #asking: Promise<Token> | undefined
+
+  constructor(options: OAuthOptions, { clock, timeoutMs }: { clock: Clock; timeoutMs: number }) {
+    this.#options = options
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  async token(signal: AbortSignal): Promise<string> {
+    const held = this.#token
+    if (held && this.#clock.now() < held.renewAtMs) return held.text
+    // No caller's signal: the others wait for the same answer.
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    try {
+      this.#token = await this.#asking
+      return this.#token.text
+    } catch (error) {
+      signal.throwIfAborted()
+      // A token endpoint that is away for a while does no harm as long as the token still lives.
+      if (held && this.#clock.now() < held.endsAtMs) return held.text
+      throw error
+    }
+  }
+
+  async #ask(): Promise<Token> {
+    const { tokenUrl, clientId, clientAuth, scope, audience, caCert } = this.#options
+    const secret = await readSecret(this.#options.clientSecret, this.#options.clientSecretFile, 'client secret')
+    const ca = caCert === undefined ? undefined : await readText(caCert, 'CA certificate of the token endpoint')
+    const isPost = clientAuth === 'post'
+    const form = new URLSearchParams({
+      grant_type: 'client_credentials',
+      ...(scope !== undefined && { scope }),
+      ...(audience !== undefined && { audience }),
+      ...(isPost && { client_id: clientId, client_secret: secret }),
+    })
+    const credentials = `${encodeURIComponent(clientId)}:${encodeURIComponent(secret)}`
+    const authorization = isPost ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`
+    const request = { url: tokenUrl, form: form.toString(), authorization, ca, timeoutMs: this.#timeoutMs }
+    return parseToken(await postForm(request, this.#clock), nameOf(tokenUrl), this.#clock.now())
+  }
+}
+
+/** The endpoint for messages, without a query: some put a key there. */
+export function nameOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return `the token endpoint ${origin}${pathname}`
+}
+
+function parseToken({ status, body }: FormAnswer, endpoint: string, nowMs: number): Token {
+  const answer = parseObject(body)
+  if (status >= 500 || status === 429) {
+    throw new KafkaBackupError('KAFKA_UNREACHABLE', `${endpoint} answered with status ${status}`, { help: awayHelp })
+  }
+  if (status !== 200) throw refused(`${endpoint} gave no token: status ${status}${describeError(answer)}`)
+  const text = answer?.access_token
+  if (typeof text !== 'string' || !/^[\x21-\x7e]+$/.test(text)) {
+    throw refused(`${endpoint} gave no token: its answer has no access_token`)
+  }
+  const lifeMs = lifeOf(answer?.expires_in, text, nowMs)
+  return { text, renewAtMs: nowMs + lifeMs * RENEW_AT, endsAtMs: nowMs + lifeMs }
+}
+
+function describeError(answer: Record<string, unknown> | undefined): string {
+  const parts = [answer?.error, answer?.error_description].filter(part => typeof part === 'string')
+  return parts.length === 0 ? '' : `, ${parts.join(': ')}`
+}
+
+/** As the endpoint says, or as the token itself says when it is a JWT. */
+function lifeOf(expiresIn: unknown, token: string, nowMs: number): number {
+  const seconds = Number(expiresIn)
+  if (expiresIn !== undefined && seconds > 0) return seconds * 1000
+  const claims = parseObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  const endsMs = Number(claims?.exp) * 1000
+  return endsMs > nowMs ? endsMs - nowMs : UNKNOWN_LIFE_MS
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const awayHelp = 'Check the token endpoint and the network, then run the command again.'
+
+function refused(message: string): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_AUTH', message, {
+    help: 'Check `token_url`, `client_id`, the secret and `scope`.',
+  })
+}

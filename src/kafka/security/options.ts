@@ -1,0 +1,58 @@
+/** How one cluster is talked to: what a job says is used, and nothing weaker. */
+export interface SecurityOptions {
+  protocol: SecurityProtocol
+  /** For SSL and SASL_SSL. */
+  tls?: TlsFiles
+  /** For SASL_PLAINTEXT and SASL_SSL. */
+  sasl?: SaslOptions
+}
+
+export type SecurityProtocol = 'PLAINTEXT' | 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
+
+/** Paths of PEM files. Without a CA the authorities that Node.js knows are trusted. */
+export interface TlsFiles {
+  caCert?: string
+  clientCert?: string
+  clientKey?: string
+  clientKeyPassword?: string
+}
+
+export type SaslOptions = PasswordLogin | OAuthLogin | MskIamLogin
+
+/** The password itself, or the file that holds it, which is read at each login. */
+export interface PasswordLogin {
+  mechanism: 'PLAIN' | 'SCRAM-SHA-256' | 'SCRAM-SHA-512'
+  username: string
+  password?: string
+  passwordFile?: string
+}
+
+export interface OAuthLogin {
+  mechanism: 'OAUTHBEARER'
+  oauth: OAuthOptions
+}
+
+/** The client credentials grant of RFC 6749. */
+export interface OAuthOptions {
+  tokenUrl: string
+  clientId: string
+  clientSecret?: string
+  clientSecretFile?: string
+  /** Where the token endpoint expects id and secret: the Authorization header or the form. */
+  clientAuth: 'basic' | 'post'
+  scope?: string
+  audience?: string
+  /** Sent to the broker beside the token. */
+  extensions?: Record<string, string>
+  /** Of the token endpoint. */
+  caCert?: string
+}
+
+export interface MskIamLogin {
+  mechanism: 'AWS_MSK_IAM'
+  aws?: { region?: string; profile?: string }
+}
+
+export function usesTls({ protocol }: SecurityOptions): boolean {
+  return protocol === 'SSL' || protocol === 'SASL_SSL'
+}

@@ -1,0 +1,46 @@
+import { connect, isIP, type OnReadOpts, type Socket } from 'node:net'
+import { type SecureContext, connect as tlsConnect } from 'node:tls'
+import type { KafkaBackupError } from '../../errors.ts'
+import type { Endpoint } from './endpoint.ts'
+import { type ConnectionPhase, classifySocketError, hungUp } from './socket-error.ts'
+import { classifyTlsError } from './tls-error.ts'
+
+/** What TLS is done with; the server's certificate and host name are always verified. */
+export interface TlsSettings {
+  context: SecureContext
+  /** The file of the certificate that we show, for messages. */
+  clientCert?: string | undefined
+  hasOwnCa: boolean
+}
+
+/** A socket that is ready at its event `readyEvent`; plain and TLS read alike through `onread`. */
+export function openSocket(endpoint: Endpoint, tls: TlsSettings | undefined, onread: OnReadOpts): Socket {
+  const options = { ...endpoint, noDelay: true, keepAlive: true, onread }
+  if (tls === undefined) return connect(options)
+  return tlsConnect({
+    ...options,
+    secureContext: tls.context,
+    // Said here, so that no environment variable turns it off.
+    rejectUnauthorized: true,
+    // TLS has no server names for addresses; the address itself is then looked for in the certificate.
+    ...(isIP(endpoint.host) === 0 && { servername: endpoint.host }),
+  })
+}
+
+export function readyEvent(tls: TlsSettings | undefined): 'connect' | 'secureConnect' {
+  return tls === undefined ? 'connect' : 'secureConnect'
+}
+
+/** A socket's error as ours. How far the connection came says what a lost one may mean. */
+export function classifyFailure(
+  error: NodeJS.ErrnoException,
+  endpoint: Endpoint,
+  tls: TlsSettings | undefined,
+  phase: ConnectionPhase,
+): KafkaBackupError {
+  const name = `${endpoint.host}:${endpoint.port}`
+  const ofTls = tls && classifyTlsError(error, { name, ...tls })
+  if (ofTls) return ofTls
+  if (error.code === 'ECONNRESET' || error.code === 'EPIPE') return hungUp(endpoint, tls, phase, error)
+  return classifySocketError(error, endpoint)
+}

@@ -1,0 +1,94 @@
+import { KafkaBackupError } from '../../errors.ts'
+
+/** What a connection was opened with, as far as it explains a failure. */
+export interface TlsFailureContext {
+  /** What was connected to: `broker-1:9093`. */
+  name: string
+  /** Of the certificate that we would show; undefined where we have none. */
+  clientCert?: string | undefined
+  hasOwnCa: boolean
+}
+
+/** Node's codes for a server certificate that does not pass. */
+const certificateFaults: Record<string, string> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'is self-signed',
+  SELF_SIGNED_CERT_IN_CHAIN: 'comes from an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'comes from an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT: 'comes from an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'comes from an authority that is not trusted',
+  CERT_SIGNATURE_FAILURE: 'has a wrong signature',
+  CERT_UNTRUSTED: 'is not trusted',
+  INVALID_CA: 'comes from an authority whose own certificate is not one of a CA',
+  INVALID_PURPOSE: 'is not meant for servers',
+  CERT_HAS_EXPIRED: 'has expired',
+  CERT_NOT_YET_VALID: 'is not valid yet',
+  CERT_REVOKED: 'is revoked',
+}
+
+/** The failure of a TLS connection as an error of the table; undefined where it is not one of TLS. */
+export function classifyTlsError(
+  error: NodeJS.ErrnoException,
+  context: TlsFailureContext,
+): KafkaBackupError | undefined {
+  const code = error.code ?? ''
+  const fail = (message: string, help?: string) =>
+    new KafkaBackupError('KAFKA_TLS', message, { cause: error, ...(help !== undefined && { help }) })
+  const fault = certificateFaults[code]
+  if (fault !== undefined) return fail(`the certificate of ${context.name} ${fault}`, helpFor(code, context))
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
+    const names = 'cert' in error ? String((error.cert as { subjectaltname?: string }).subjectaltname ?? '') : ''
+    return fail(
+      `the certificate of ${context.name} is not for this host${names === '' ? '' : `: it names ${names}`}`,
+      'Connect by a name that the certificate has, or let it name the address that the broker advertises.',
+    )
+  }
+  if (!code.startsWith('ERR_SSL_') && code !== 'EPROTO') return undefined
+  return classifyAlert(code, context, fail)
+}
+
+function helpFor(code: string, { hasOwnCa }: TlsFailureContext): string | undefined {
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID') {
+    return "Renew the broker's certificate; check the clock of this machine too."
+  }
+  return hasOwnCa
+    ? 'Put the CA that signed the certificate into the file of `security.tls.ca_cert`.'
+    : 'Set `security.tls.ca_cert` to the file of the CA that signed the certificate.'
+}
+
+/** What the other side said in a TLS alert, or what is wrong with what it sent. */
+function classifyAlert(
+  code: string,
+  { name, clientCert }: TlsFailureContext,
+  fail: (message: string, help?: string) => KafkaBackupError,
+): KafkaBackupError {
+  if (/CERTIFICATE_REQUIRED|ALERT_.*CERTIFICATE|UNKNOWN_CA|ACCESS_DENIED|DECRYPT_ERROR/.test(code)) {
+    const said = code
+      .replace(/^.*ALERT_/, '')
+      .replaceAll('_', ' ')
+      .toLowerCase()
+    return clientCert === undefined
+      ? fail(
+          `${name} asks for a client certificate (it said: ${said})`,
+          'Set `security.tls.client_cert` and `security.tls.client_key`.',
+        )
+      : fail(
+          `${name} refuses the client certificate ${clientCert} (it said: ${said})`,
+          "The CA that signed it has to be in the broker's trust store, and it must not have expired.",
+        )
+  }
+  if (
+    /WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|RECORD_TOO_|BAD_RECORD_TYPE|UNEXPECTED_MESSAGE|HTTP_REQUEST/.test(code)
+  ) {
+    return fail(`${name} does not speak TLS`, noTlsHelp)
+  }
+  if (/PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|HANDSHAKE_FAILURE|NO_SHARED_CIPHER|INSUFFICIENT_SECURITY/.test(code)) {
+    return fail(
+      `${name} and this client have no TLS version or cipher in common (${code})`,
+      'TLS 1.2 or 1.3 is needed.',
+    )
+  }
+  return fail(`TLS with ${name} failed (${code})`)
+}
+
+export const noTlsHelp =
+  'The listener may be one without TLS: connect to the TLS listener, or correct `security.protocol`.'
