@@ -2,6 +2,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type ApiRange, apiVersions } from './api/api-versions.ts'
 import { askForMechanisms, authenticate, loginMissing } from './security/authenticate.ts'
+import { renewAfterMs } from './security/renewal.ts'
 import type { Security } from './security/security.ts'
 import type { Api } from './wire/api.ts'
 import { Connection } from './wire/connection.ts'
@@ -121,7 +122,7 @@ export class BrokerLink {
     if (security.mechanism === undefined) return
     const startedMs = clock.monotonic()
     const lifetimeMs = await authenticate(security.mechanism, this.#connection.endpoint, this.#caller(signal), signal)
-    this.#renewAtMs = lifetimeMs > 0 ? startedMs + lifetimeMs * RENEW_AT : Number.POSITIVE_INFINITY
+    this.#renewAtMs = lifetimeMs > 0 ? startedMs + renewAfterMs(lifetimeMs, RENEW_AT) : Number.POSITIVE_INFINITY
   }
 
   /** One renewal for all requests that wait for it; those sent before it are answered before it. */

@@ -2,6 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { OAuthOptions } from './options.ts'
 import { type FormAnswer, postForm } from './post-form.ts'
+import { renewAfterMs } from './renewal.ts'
 import { readSecret, readText } from './secret.ts'
 
 /** A token is renewed when this part of its life has passed, before sessions (at 85 %) log in again with it. */
@@ -82,7 +83,7 @@ function parseToken({ status, body }: FormAnswer, endpoint: string, nowMs: numbe
     throw refused(`${endpoint} gave no token: its answer has no access_token`)
   }
   const lifeMs = lifeOf(answer?.expires_in, text, nowMs)
-  return { text, renewAtMs: nowMs + lifeMs * RENEW_AT, endsAtMs: nowMs + lifeMs }
+  return { text, renewAtMs: nowMs + renewAfterMs(lifeMs, RENEW_AT), endsAtMs: nowMs + lifeMs }
 }
 
 function describeError(answer: Record<string, unknown> | undefined): string {
@@ -90,13 +91,11 @@ function describeError(answer: Record<string, unknown> | undefined): string {
   return parts.length === 0 ? '' : `, ${parts.join(': ')}`
 }
 
-/** As the endpoint says, or as the token itself says when it is a JWT. */
+/** As the endpoint says and, when the token is a JWT, as it says itself: whichever is shorter. */
 function lifeOf(expiresIn: unknown, token: string, nowMs: number): number {
-  const seconds = Number(expiresIn)
-  if (expiresIn !== undefined && seconds > 0) return seconds * 1000
   const claims = parseObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-  const endsMs = Number(claims?.exp) * 1000
-  return endsMs > nowMs ? endsMs - nowMs : UNKNOWN_LIFE_MS
+  const lives = [Number(expiresIn) * 1000, Number(claims?.exp) * 1000 - nowMs].filter(life => life > 0)
+  return lives.length === 0 ? UNKNOWN_LIFE_MS : Math.min(...lives)
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
