@@ -21,6 +21,10 @@ export interface KafkaOptions {
   listeners?: Record<string, SecureProtocol>
   /** Further flags of the JVM. */
   jvmFlags?: string[]
+  /** Further entries of the class path. */
+  classPath?: string[]
+  /** Further environment variables of the brokers. */
+  env?: Record<string, string>
   heapMb?: number
   /** `quick` starts fast with simple compilation and collection; `steady` is what one runs a measurement on. */
   jvm?: 'quick' | 'steady'
@@ -165,9 +169,11 @@ function spawnBroker(
   const heap = `-Xmx${options.heapMb ?? 512}m`
   // Native libraries are unpacked into the temporary folder; there they go away with the data.
   const temporary = `-Djava.io.tmpdir=${besideData(plan, 'tmp')}`
-  const main = ['-cp', join(libs, '*'), 'kafka.Kafka', besideData(plan, 'server.properties')]
+  const classPath = [join(libs, '*'), ...(options.classPath ?? [])].join(':')
+  const main = ['-cp', classPath, 'kafka.Kafka', besideData(plan, 'server.properties')]
   return spawnGuarded('java', [...jvm, heap, temporary, ...logFlags, ...(options.jvmFlags ?? []), ...main], {
     logFile: logFile(plan),
+    ...(options.env && { env: { ...process.env, ...options.env } }),
   })
 }
 
