@@ -32,7 +32,16 @@ export interface FakeBroker {
   close(): Promise<void>
 }
 
-export const API = { fetch: 1, listOffsets: 2, metadata: 3, apiVersions: 18, describeConfigs: 32, describeLogDirs: 35 }
+export const API = {
+  fetch: 1,
+  listOffsets: 2,
+  metadata: 3,
+  saslHandshake: 17,
+  apiVersions: 18,
+  describeConfigs: 32,
+  describeLogDirs: 35,
+  saslAuthenticate: 36,
+}
 
 /** Speaks the protocol on loopback and answers by script, a handler for each API key. */
 export async function startFakeBroker(handlers: Record<number, Handler>, port = 0): Promise<FakeBroker> {
@@ -110,14 +119,16 @@ function decodeRequest(frame: Buffer, earlier: readonly BrokerRequest[]): Broker
   const length = body.int16()
   const clientId = frame.toString('utf8', body.position, body.position + length)
   body.position += length
-  body.tags()
+  // The one request whose encoding is not flexible.
+  if (key !== API.saslHandshake) body.tags()
   return { key, version, clientId, correlationId, body, nth: earlier.filter(other => other.key === key).length }
 }
 
 function encodeFrame({ key, correlationId }: BrokerRequest, answer: Buffer | Writer): Buffer {
   const content = Buffer.isBuffer(answer) ? answer : answer.finish()
   const head = new Writer().int32(0).int32(correlationId)
-  const frame = Buffer.concat([(key === API.apiVersions ? head : head.noTags()).finish(), content])
+  const hasTags = key !== API.apiVersions && key !== API.saslHandshake
+  const frame = Buffer.concat([(hasTags ? head.noTags() : head).finish(), content])
   frame.writeInt32BE(frame.length - 4, 0)
   return frame
 }

@@ -21,7 +21,18 @@ test('names of secrets are known in every spelling', () => {
 })
 
 test('names that only look alike are no secrets', () => {
-  for (const name of ['key', 'topic', 'token_url', 'tokenUrl', 'username', 'client_key_path', 'partition', 'bytes']) {
+  for (const name of [
+    'key',
+    'topic',
+    'token_url',
+    'tokenUrl',
+    'username',
+    'client_key_path',
+    'partition',
+    'bytes',
+    'password_file',
+    'clientSecretFile',
+  ]) {
     assert.equal(isSecretName(name), false, name)
   }
 })

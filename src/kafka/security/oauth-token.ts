@@ -33,12 +33,12 @@ export class OAuthTokenSource {
   async token(signal: AbortSignal): Promise<string> {
     const held = this.#token
     if (held && this.#clock.now() < held.renewAtMs) return held.text
-    // No caller's signal: the others wait for the same answer.
+    // Without the caller's signal: others wait for the same answer.
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
     })
     try {
-      this.#token = await this.#asking
+      this.#token = await orAborted(this.#asking, signal)
       return this.#token.text
     } catch (error) {
       signal.throwIfAborted()
@@ -64,6 +64,14 @@ export class OAuthTokenSource {
     const request = { url: tokenUrl, form: form.toString(), authorization, ca, timeoutMs: this.#timeoutMs }
     return parseToken(await postForm(request, this.#clock), nameOf(tokenUrl), this.#clock.now())
   }
+}
+
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 /** The endpoint for messages, without a query: some put a key there. */
