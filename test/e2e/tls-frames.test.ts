@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { createServer, type TLSSocket } from 'node:tls'
+import { openSecurity } from '../../src/kafka/security/security.ts'
+import { Connection } from '../../src/kafka/wire/connection.ts'
+import { ResponseBuffer } from '../../src/kafka/wire/response-buffer.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { readFrames } from '../fakes/fake-broker.ts'
+import { brokerNames, makeIdentity } from '../servers/certificates.ts'
+import { withFolder } from './backup-job.ts'
+
+const never = new AbortController().signal
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+test('over TLS an answer of any size, in any pieces, lands whole in the memory given', () =>
+  withTlsServer(answerBySize, async connect => {
+    const connection = await connect()
+    const target = new ResponseBuffer((1 << 20) + 4)
+    const home = target.bytes
+    const sizes = [4, 16_380, 16_384, 60_000, 65_531, 65_532, 65_533, 1 << 20, (1 << 20) + 1, 5 << 20]
+    for (const size of [...sizes, ...sizes.toReversed()]) {
+      const answer = await connection.send(Buffer.from(String(size)), never, target)
+      assert.ok(answer.equals(contentOf(size)), `${size} bytes`)
+      assert.equal(answer.buffer === home.buffer, size + 4 <= home.length, 'no memory but the one given is used')
+    }
+    connection.close()
+  }))
+
+test('a server that speaks TLS with another name in its certificate gets no byte of a request', () =>
+  withTlsServer(
+    socket => socket.on('data', () => assert.fail('a request arrived')),
+    async connect => {
+      await assert.rejects(connect('127.0.0.2'), {
+        code: 'KAFKA_TLS',
+        message: /127\.0\.0\.2:\d+ is not for this host/,
+      })
+    },
+  ))
+
+function answerBySize(socket: TLSSocket): void {
+  readFrames(socket, async content => {
+    const body = contentOf(Number(content.toString()))
+    const frame = Buffer.concat([Buffer.alloc(4), body])
+    frame.writeInt32BE(body.length)
+    // The first bytes one by one, the rest in pieces that no TLS record fits.
+    for (let at = 0; at < frame.length; ) {
+      const end = at < 6 ? at + 1 : at + 50_001
+      socket.write(frame.subarray(at, end))
+      at = end
+      await turn()
+    }
+  })
+}
+
+function contentOf(size: number): Buffer {
+  return Buffer.alloc(size, `${size} `)
+}
+
+async function withTlsServer(
+  onSocket: (socket: TLSSocket) => void,
+  work: (connect: (host?: string) => Promise<Connection>) => Promise<void>,
+): Promise<void> {
+  await withFolder(async folder => {
+    const ca = await makeIdentity(folder, 'ca')
+    const { cert, key } = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
+    const server = createServer({ cert: await readFile(cert), key: await readFile(key) }, onSocket)
+    server.on('tlsClientError', () => undefined)
+    server.listen(0, '0.0.0.0')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const parts = { clock: systemClock, timeoutMs: 5000 }
+    const security = openSecurity({ protocol: 'SSL', tls: { caCert: ca.cert } }, parts)
+    try {
+      await work(async (host = '127.0.0.1') =>
+        Connection.open({ endpoint: { host, port }, tls: await security.tls(), ...parts }, never),
+      )
+    } finally {
+      server.close()
+    }
+  })
+}
