@@ -72,6 +72,20 @@ test('every job file shown in the docs is valid', () => {
   }
 })
 
+test('every example of docs/security.md is the security of a valid job', () => {
+  const examples = [...read('docs/security.md').matchAll(/```yaml\nsource:\n([\s\S]*?)```/g)].map(
+    ([, text]) => text ?? '',
+  )
+  assert.ok(examples.length >= 4)
+  for (const text of examples) {
+    const env = Object.fromEntries([...text.matchAll(/\$\{(\w+)/g)].map(([, name]) => [name ?? '', 'value']))
+    const servers = text.includes('bootstrap_servers') ? '' : '  bootstrap_servers: [k:9093]\n'
+    const rest = "  topics: {include: ['*']}\nstorage: {backend: filesystem, path: /b}\n"
+    const job = `mode: backup\nbackup_id: b\nsource:\n${servers}${text}${rest}`
+    assert.doesNotThrow(() => parseJob(job, { source: 'docs/security.md', env }), text)
+  }
+})
+
 test('links between pages lead somewhere', () => {
   const dead = pages.flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#]+)(?:#[^)]*)?\)/g)]
