@@ -40,6 +40,30 @@ test('a server that speaks TLS with another name in its certificate gets no byte
     },
   ))
 
+for (const [how, endIt] of [
+  ['in order', (socket: TLSSocket) => socket.end()],
+  ['all of a sudden', (socket: TLSSocket) => socket.destroy()],
+] as const) {
+  test(`a connection that the server ends ${how} is noticed at once, idle or waiting for an answer`, () =>
+    withTlsServer(
+      socket => {
+        socket.on('error', () => undefined)
+        readFrames(socket, () => void endIt(socket))
+        setTimeout(() => endIt(socket), 200)
+      },
+      async connect => {
+        const [idle, waiting] = [await connect(), await connect()]
+        const started = performance.now()
+        await assert.rejects(waiting.send(Buffer.from('?'), never), {
+          code: 'KAFKA_DISCONNECTED',
+          message: /closed the connection right after the TLS handshake/,
+        })
+        while (idle.isOpen && performance.now() - started < 3000) await turn()
+        assert.equal(idle.isOpen, false)
+      },
+    ))
+}
+
 function answerBySize(socket: TLSSocket): void {
   readFrames(socket, async content => {
     const body = contentOf(Number(content.toString()))
