@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { signConnect } from '../../src/kafka/security/msk-iam-payload.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
@@ -11,8 +11,10 @@ import { type KafkaDriver, openDriver } from '../servers/driver.ts'
 import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { defaultKafkaVersion, kafkaLibs } from '../servers/kafka-dist.ts'
 import { awsPayload, mskIamClassPath } from '../servers/msk-iam.ts'
-import { backUp, withFolder } from './backup-job.ts'
+import { runCommand } from '../servers/run-command.ts'
+import { backUp, jobText, withFolder } from './backup-job.ts'
 
+const command = resolve(import.meta.dirname, '../../bin/kafka-backup.js')
 const credentials = {
   accessKeyId: 'AKIDEXAMPLE',
   secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
@@ -74,6 +76,26 @@ describe('AWS_MSK_IAM', () => {
         assertSameRecords(expected, await readArchivedTopic(path, 'b1', 't'))
       },
     ))
+
+  test('and so the published command line, whose parts are bundled, with the credentials of a profile', () =>
+    withFolder(async path => {
+      const { accessKeyId, secretAccessKey, sessionToken } = credentials
+      const lines = [
+        '[backup]',
+        `aws_access_key_id=${accessKeyId}`,
+        `aws_secret_access_key=${secretAccessKey}`,
+        `aws_session_token=${sessionToken}`,
+      ]
+      await writeFile(join(path, 'credentials'), lines.join('\n'))
+      const config = join(path, 'job.yaml')
+      await writeFile(config, jobText(spec(join(path, 'store'))))
+      const profile = ['--set', 'source.security.sasl.aws.profile=backup']
+      const output = await runCommand(process.execPath, [command, 'backup', '--config', config, ...profile, '-vv'], {
+        env: { ...process.env, AWS_SHARED_CREDENTIALS_FILE: join(path, 'credentials') },
+      })
+      assert.equal(output.exitCode, 0, output.stderr)
+      assert.ok(!`${output.stdout}${output.stderr}`.includes(secretAccessKey))
+    }))
 
   test('and refuses one with another secret', () =>
     withEnvironment(env('another-secret'), path =>

@@ -46,13 +46,11 @@ async function loadCredentials(credentials: CredentialSource): Promise<AwsCreden
   }
 }
 
-/** The default chain of the AWS SDK, loaded at the first login. It keeps credentials until shortly before they end. */
+/** It keeps credentials until shortly before they end. */
 function defaultCredentials(profile: string | undefined): CredentialSource {
   let provider: Promise<CredentialSource> | undefined
   return async () => {
-    provider ??= import('@aws-sdk/credential-provider-node').then(({ defaultProvider }) =>
-      defaultProvider(profile === undefined ? {} : { profile }),
-    )
+    provider ??= import('./aws-credentials.ts').then(({ openCredentialChain }) => openCredentialChain(profile))
     return (await provider)()
   }
 }
