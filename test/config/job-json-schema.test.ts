@@ -97,7 +97,7 @@ describe('docs/', () => {
       ([, text = '']) => text,
     )
     assert.equal(blocks.length, 2)
-    for (const block of blocks) parse(block, { env: { BACKUP_DIR: '/backups' } })
+    for (const block of blocks) parse(block, { env: { BACKUP_DIR: '/backups', KAFKA_PASSWORD: 'x' } })
   })
 
   test('the table marks the secrets', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 import { openSecurity } from '../../src/kafka/security/security.ts'
@@ -40,24 +40,35 @@ test('a server that speaks TLS with another name in its certificate gets no byte
     },
   ))
 
-for (const [how, endIt] of [
-  ['in order', (socket: TLSSocket) => socket.end()],
-  ['all of a sudden', (socket: TLSSocket) => socket.destroy()],
-] as const) {
+const ends: Record<string, (socket: TLSSocket, line: Socket) => unknown> = {
+  'in order': socket => socket.end(),
+  'all of a sudden': socket => socket.destroy(),
+  'by cutting the line': (_, line) => line.destroy(),
+  'by resetting the line': (_, line) => line.resetAndDestroy(),
+}
+for (const [how, endIt] of Object.entries(ends)) {
   test(`a connection that the server ends ${how} is noticed at once, idle or waiting for an answer`, () =>
     withTlsServer(
-      socket => {
+      (socket, line) => {
         socket.on('error', () => undefined)
-        readFrames(socket, () => void endIt(socket))
-        setTimeout(() => endIt(socket), 200)
+        readFrames(socket, content => {
+          if (content.toString() === 'first') socket.write(Buffer.from([0, 0, 0, 4, 1, 2, 3, 4]))
+          else endIt(socket, line)
+        })
+        setTimeout(() => endIt(socket, line), 500)
       },
       async connect => {
-        const [idle, waiting] = [await connect(), await connect()]
-        const started = performance.now()
-        await assert.rejects(waiting.send(Buffer.from('?'), never), {
+        const [idle, fresh, used] = [await connect(), await connect(), await connect()]
+        await used.send(Buffer.from('first'), never)
+        await assert.rejects(fresh.send(Buffer.from('?'), never), {
           code: 'KAFKA_DISCONNECTED',
           message: /closed the connection right after the TLS handshake/,
         })
+        await assert.rejects(used.send(Buffer.from('?'), never), {
+          code: 'KAFKA_DISCONNECTED',
+          message: /127\.0\.0\.1:\d+ closed the connection$/,
+        })
+        const started = performance.now()
         while (idle.isOpen && performance.now() - started < 3000) await turn()
         assert.equal(idle.isOpen, false)
       },
@@ -84,13 +95,17 @@ function contentOf(size: number): Buffer {
 }
 
 async function withTlsServer(
-  onSocket: (socket: TLSSocket) => void,
+  onSocket: (socket: TLSSocket, line: Socket) => void,
   work: (connect: (host?: string) => Promise<Connection>) => Promise<void>,
 ): Promise<void> {
   await withFolder(async folder => {
     const ca = await makeIdentity(folder, 'ca')
     const { cert, key } = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
-    const server = createServer({ cert: await readFile(cert), key: await readFile(key) }, onSocket)
+    const lines = new Map<number | undefined, Socket>()
+    const server = createServer({ cert: await readFile(cert), key: await readFile(key) }, socket =>
+      onSocket(socket, lines.get(socket.remotePort) ?? assert.fail()),
+    )
+    server.on('connection', line => lines.set(line.remotePort, line))
     server.on('tlsClientError', () => undefined)
     server.listen(0, '0.0.0.0')
     await once(server, 'listening')

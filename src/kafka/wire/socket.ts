@@ -39,7 +39,8 @@ export function classifyFailure(
   phase: ConnectionPhase,
 ): KafkaBackupError {
   const name = `${endpoint.host}:${endpoint.port}`
-  const ofTls = tls && classifyTlsError(error, { name, ...tls })
+  // On a connection that has served, TLS itself was agreed upon: what breaks then is the line.
+  const ofTls = tls && phase !== 'answered' ? classifyTlsError(error, { name, ...tls }) : undefined
   if (ofTls) return ofTls
   if (error.code === 'ECONNRESET' || error.code === 'EPIPE') return hungUp(endpoint, tls, phase, error)
   return classifySocketError(error, endpoint)

@@ -42,7 +42,8 @@ export function classifyTlsError(
       'Connect by a name that the certificate has, or let it name the address that the broker advertises.',
     )
   }
-  if (!code.startsWith('ERR_SSL_') && code !== 'EPROTO') return undefined
+  // The line was cut: nobody said anything about TLS.
+  if (code.includes('UNEXPECTED_EOF') || (!code.startsWith('ERR_SSL_') && code !== 'EPROTO')) return undefined
   return classifyAlert(code, context, fail)
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createSecureContext } from 'node:tls'
+import { classifyFailure } from '../../../src/kafka/wire/socket.ts'
 import { hungUp } from '../../../src/kafka/wire/socket-error.ts'
 import { classifyTlsError } from '../../../src/kafka/wire/tls-error.ts'
 
@@ -42,9 +44,17 @@ describe('an error of TLS', () => {
   })
 
   test('is no error of the network', () => {
-    for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT'])
+    for (const code of ['ECONNRESET', 'ECONNREFUSED', 'ETIMEDOUT', 'ERR_SSL_UNEXPECTED_EOF_WHILE_READING'])
       assert.equal(classifyTlsError(errorOf(code), context), undefined)
   })
+})
+
+test('once a connection has served, an error of TLS is a broken line and is tried again', () => {
+  const tls = { context: createSecureContext(), hasOwnCa: true }
+  const classify = (phase: 'unanswered' | 'answered') =>
+    classifyFailure(errorOf('ERR_SSL_BAD_RECORD_MAC'), { host: 'k1', port: 9093 }, tls, phase)
+  assert.equal(classify('unanswered').code, 'KAFKA_TLS')
+  assert.equal(classify('answered').code, 'KAFKA_DISCONNECTED')
 })
 
 describe('a broker that hangs up', () => {
