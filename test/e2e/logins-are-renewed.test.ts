@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Storage } from '../../src/index.ts'
@@ -14,11 +14,13 @@ import { hashChain } from '../oracle/records.ts'
 import { brokerNames, type Identity, makeIdentity } from '../servers/certificates.ts'
 import { type KafkaDriver, openDriver } from '../servers/driver.ts'
 import { type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { runCommand } from '../servers/run-command.ts'
 import { startTokenServer, type TokenServer } from '../servers/token-server.ts'
-import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
 import { loginProperties, scramPassword, scramUser } from './secure-kafka.ts'
 
 const never = new AbortController().signal
+const bin = resolve(import.meta.dirname, '../../src/cli/bin.ts')
 const sessionMs = 2000
 
 describe('logins and certificates are renewed while a run goes on', () => {
@@ -176,6 +178,36 @@ describe('logins and certificates are renewed while a run goes on', () => {
         code: 'KAFKA_UNREACHABLE',
         message: /the token endpoint https:\/\/localhost:1\/token cannot be reached: ECONNREFUSED/,
       })
+    }))
+
+  test('OAUTHBEARER: neither the client secret nor a token is shown, with -vv either', () =>
+    withFolder(async path => {
+      const config = join(path, 'job.yaml')
+      const run = async (security: Record<string, unknown>) => {
+        const job = { servers: [at('OAUTH')], path: join(path, 'store'), include: ['t'], security }
+        await writeFile(config, jobText(job))
+        const { exitCode, stdout, stderr } = await runCommand(process.execPath, [
+          bin,
+          'backup',
+          '-vv',
+          '--config',
+          config,
+        ])
+        assert.doesNotMatch(`${stdout}${stderr}`, /sécret|s%C3%A9cret|eyJ|Bearer/)
+        return { exitCode, stderr }
+      }
+      assert.equal((await run(oauth())).exitCode, 0)
+      tokens.lifeSeconds = -600
+      const refused = await run(oauth())
+      tokens.lifeSeconds = 3600
+      assert.equal(refused.exitCode, 1)
+      assert.match(refused.stderr, /invalid_token/)
+      tokens.refusal = {
+        statusCode: 401,
+        body: { error: 'invalid_client', error_description: 'sécret/with+signs is wrong' },
+      }
+      assert.match((await run(oauth())).stderr, /invalid_client: \[redacted\] is wrong/)
+      tokens.refusal = undefined
     }))
 
   test('client certificates that were replaced are used by the next connection', async () => {

@@ -3,7 +3,8 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import type { KafkaBackupError } from '../../src/index.ts'
-import { runCommand } from '../servers/run-command.ts'
+import { encryptKey } from '../servers/certificates.ts'
+import { mustRun, runCommand } from '../servers/run-command.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
 import { plainPassword, plainUser, scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
@@ -206,6 +207,20 @@ describe('what the job says is used, and a listener that expects something else 
     await assert.rejects(backUpWith({ protocol: 'SSL', tls: pair }), {
       code: 'KAFKA_TLS',
       message: `the private key ${otherClient.key} does not belong to the certificate ${client.cert}`,
+    })
+    const encrypted = await encryptKey(client, 'key-password')
+    const locked = { ...tls(), client_cert: client.cert, client_key: encrypted }
+    await assert.rejects(backUpWith({ protocol: 'SSL', tls: locked }), {
+      code: 'KAFKA_TLS',
+      message: `the private key ${encrypted} is encrypted; give its password as client_key_password`,
+    })
+    const store = join(kafka.folder, 'store-of-another-format.pem')
+    const pair12 = ['-inkey', client.key, '-in', client.cert, '-passout', 'pass:changeit', '-out', store]
+    await mustRun('openssl', ['pkcs12', '-export', ...pair12])
+    await assert.rejects(backUpWith({ protocol: 'SSL', tls: { ca_cert: store } }), {
+      code: 'KAFKA_TLS',
+      message: `${store} holds no PEM certificate, which the CA certificate has to be`,
+      help: /openssl pkcs12 -in store\.p12/,
     })
     const swapped = { ca_cert: client.key }
     await assert.rejects(backUpWith({ protocol: 'SSL', tls: swapped }), {
