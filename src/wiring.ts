@@ -21,8 +21,8 @@ import { version } from './version.ts'
 /** Whoever wants to watch a run. */
 export interface Hooks {
   onProgress: OnProgress
-  /** Every Kafka request by its name. */
-  onRequest?: (name: string) => void
+  /** Every Kafka request by its name, with the `host:port` that it goes to. */
+  onRequest?: (name: string, broker: string) => void
   /** Every call to the store with the time it took. */
   onStorageCall?: StorageObserver
   /** A decorator of the caller's own around the store. */
@@ -84,8 +84,8 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
 }
 
 export function backupOptions(job: Job): BackupOptions {
-  const { topics } = job.source
-  return { backupId: job.backupId, topics, ...job.backup }
+  const { topics, clientRack } = job.source
+  return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
 }
 
 /** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */

@@ -18,7 +18,7 @@ export interface LinkOptions {
   clock: Clock
   security: Security
   /** Called for every request that leaves, with its name: the bench counts them. */
-  onRequest?: (name: string) => void
+  onRequest?: (name: string, broker: string) => void
 }
 
 interface Exchange {
@@ -169,7 +169,7 @@ export class BrokerLink {
     const writer = new Writer().int16(api.key).int16(api.version).int32(correlationId)
     writer.legacyString(this.#options.clientId)
     api.encode(api.isLegacy ? writer : writer.noTags(), request)
-    this.#options.onRequest?.(api.name)
+    this.#options.onRequest?.(api.name, this.name)
     const reader = new Reader(await this.#connection.send(writer.finish(), signal, target, waitMs))
     const answered = reader.int32()
     if (answered !== correlationId) {

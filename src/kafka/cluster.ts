@@ -13,14 +13,12 @@ export interface ClusterOptions {
   /** `host:port` each; any of them will do. */
   bootstrapServers: readonly string[]
   clientId: string
-  /** Where this client stands: brokers may then offer a nearer replica to read from. */
-  clientRack?: string
   /** Plain text where it is not given. */
   security?: SecurityOptions
   softwareVersion: string
   requestTimeoutMs: number
   clock: Clock
-  onRequest?: (name: string) => void
+  onRequest?: (name: string, broker: string) => void
   onRetry?: (error: unknown, delayMs: number) => void
 }
 

@@ -173,8 +173,8 @@ describe('the log', () => {
   const chatty: Partial<Actions> = {
     runBackupJob: async (_, { onProgress, onRequest }) => {
       onProgress({ type: 'planned', topics: 1, partitions: 2, offsets: 10n })
-      onRequest?.('Fetch')
-      onRequest?.('Fetch')
+      onRequest?.('Fetch', 'kafka-1:9092')
+      onRequest?.('Fetch', 'kafka-1:9092')
       onProgress({ type: 'retry', what: 'broker 1 does not answer', delayMs: 200 })
       onProgress({ type: 'retry', what: 'broker 1 does not answer', delayMs: 5000 })
       onProgress({ type: 'gap', topic: 'orders', partition: 1, from: 3n, to: 7n, reason: 'retention' })

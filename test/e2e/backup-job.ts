@@ -14,15 +14,16 @@ export interface JobSpec {
   /** Where metrics are served. */
   metrics?: string | undefined
   security?: Record<string, unknown> | undefined
+  clientRack?: string | undefined
 }
 
 /** JSON is YAML, so the job goes the way of every job file. */
 export function jobText(spec: JobSpec): string {
-  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics, security } = spec
+  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics, security, clientRack } = spec
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
-    source: { bootstrap_servers: servers, topics: { include, exclude }, security },
+    source: { bootstrap_servers: servers, topics: { include, exclude }, security, client_rack: clientRack },
     storage: { backend: 'filesystem', path },
     backup,
     ...(metrics !== undefined && { metrics: { listen: metrics } }),

@@ -40,6 +40,20 @@ describe('three brokers', () => {
       await assertExact(path)
     }))
 
+  test('with a rack are read at the replica there alone, whoever leads', () =>
+    withFolder(async path => {
+      const fetches = new Map<string, number>()
+      const onRequest = (name: string, broker: string) => {
+        if (name === 'Fetch') fetches.set(broker, (fetches.get(broker) ?? 0) + 1)
+      }
+      await backUp({ ...spec(path), clientRack: 'rack-2' }, { onRequest })
+      await assertExact(path)
+      const [first = '', near = '', third = ''] = kafka.server.bootstrapServers
+      const [a = 0, b = 0, c = 0] = [first, near, third].map(broker => fetches.get(broker))
+      assert.ok(b > a + c, `the brokers were asked ${a}, ${b} and ${c} times`)
+      assert.ok(a <= 2 && c <= 2, 'the leaders were asked once a connection, only to point elsewhere')
+    }))
+
   test('leaders that move in the middle are followed', () =>
     withFolder(async path => {
       let moved: Promise<void> | undefined
