@@ -16,7 +16,7 @@ export const errorTable = {
   LOCATION_INVALID: {
     retryable: false,
     exitCode: 2,
-    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`).',
+    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`).',
   },
 
   STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location; the object or folder is not there.' },
@@ -24,6 +24,12 @@ export const errorTable = {
   STORAGE_DENIED: { retryable: false, exitCode: 1, help: 'Grant the process access to the location.' },
   STORAGE_FULL: { retryable: false, exitCode: 1, help: 'Free space at the location, then run the same command again.' },
   STORAGE_SHORT: { retryable: false, exitCode: 3, help: 'The object is shorter than recorded; run `verify --deep`.' },
+  STORAGE_UNFIT: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Use a store that creates objects only where none is (`If-None-Match: *`); docs/s3.md names some.',
+  },
+  STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/s3.md.' },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },

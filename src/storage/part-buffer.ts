@@ -1,0 +1,69 @@
+const smallestBytes = 64 * 1024
+
+/** Memory of full parts that is used again, so that a long copy does not leave it to the garbage collector. */
+export class PartMemory {
+  readonly partBytes: number
+  readonly #keep: number
+  readonly #free: Buffer[] = []
+
+  constructor(partBytes: number, keep: number) {
+    this.partBytes = partBytes
+    this.#keep = keep
+  }
+
+  take(bytes: number): Buffer {
+    const size = Math.min(this.partBytes, Math.max(smallestBytes, 2 ** Math.ceil(Math.log2(bytes))))
+    return (size === this.partBytes ? this.#free.pop() : undefined) ?? Buffer.allocUnsafeSlow(size)
+  }
+
+  give(buffer: Buffer): void {
+    if (buffer.length === this.partBytes && this.#free.length < this.#keep) this.#free.push(buffer)
+  }
+}
+
+/** The part that is being filled. It grows with what comes, so a small object holds little. */
+export class PartBuffer {
+  readonly #memory: PartMemory
+  #buffer: Buffer | undefined
+  #filled = 0
+
+  constructor(memory: PartMemory) {
+    this.#memory = memory
+  }
+
+  get isFull(): boolean {
+    return this.#filled === this.#memory.partBytes
+  }
+
+  get bytes(): Buffer {
+    return this.#buffer?.subarray(0, this.#filled) ?? Buffer.alloc(0)
+  }
+
+  /** Copies what there is room for and says how much that was. */
+  fill(chunk: Uint8Array): number {
+    const count = Math.min(chunk.length, this.#memory.partBytes - this.#filled)
+    if (count === 0) return 0
+    const buffer = this.#roomFor(this.#filled + count)
+    buffer.set(count === chunk.length ? chunk : chunk.subarray(0, count), this.#filled)
+    this.#filled += count
+    return count
+  }
+
+  free(): void {
+    if (this.#buffer !== undefined) this.#memory.give(this.#buffer)
+    this.#buffer = undefined
+    this.#filled = 0
+  }
+
+  #roomFor(bytes: number): Buffer {
+    const old = this.#buffer
+    if (old !== undefined && old.length >= bytes) return old
+    const buffer = this.#memory.take(bytes)
+    if (old !== undefined) {
+      old.copy(buffer, 0, 0, this.#filled)
+      this.#memory.give(old)
+    }
+    this.#buffer = buffer
+    return buffer
+  }
+}

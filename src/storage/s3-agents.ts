@@ -1,0 +1,35 @@
+import { readFile } from 'node:fs/promises'
+import { Agent as HttpAgent } from 'node:http'
+import { Agent as HttpsAgent } from 'node:https'
+import { KafkaBackupError } from '../errors.ts'
+import type { S3Options } from './s3-options.ts'
+
+export interface S3Agents {
+  httpAgent: HttpAgent
+  httpsAgent: HttpsAgent
+}
+
+/** Connections that are kept open. How many there are is bounded by who makes requests, so none waits for another. */
+export async function openS3Agents(options: Pick<S3Options, 'caCert' | 'proxy'>): Promise<S3Agents> {
+  const shared = { keepAlive: true, proxyEnv: proxySettings(options.proxy) }
+  const ca = options.caCert === undefined ? {} : { ca: await readCertificates(options.caCert) }
+  return { httpAgent: new HttpAgent(shared), httpsAgent: new HttpsAgent({ ...shared, ...ca }) }
+}
+
+/** A proxy that is given serves every host; otherwise the environment says, NO_PROXY included. */
+function proxySettings(proxy: string | undefined): NodeJS.ProcessEnv {
+  return proxy === undefined ? process.env : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }
+}
+
+async function readCertificates(path: string): Promise<string> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new KafkaBackupError('LOCATION_INVALID', `the CA certificates ${path} cannot be read`, {
+      cause,
+      help: 'Correct `storage.ca_cert`: it is a file of certificates in PEM form.',
+    })
+  })
+  if (text.includes('-----BEGIN CERTIFICATE-----')) return text
+  throw new KafkaBackupError('LOCATION_INVALID', `${path} holds no certificate`, {
+    help: 'Give `storage.ca_cert` a file of certificates in PEM form (`-----BEGIN CERTIFICATE-----`).',
+  })
+}

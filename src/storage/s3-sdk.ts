@@ -1,0 +1,196 @@
+import type { Readable } from 'node:stream'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  type S3Client,
+  type ServerSideEncryption,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { ListPageOptions, PutCondition, S3Api, S3Head, S3Page, S3Part, S3PartPlace, S3Range } from './s3-api.ts'
+import { checksumFields, uploadChecksumFields } from './s3-checksum.ts'
+import { openS3Client } from './s3-client.ts'
+import { mapS3Error } from './s3-error.ts'
+import { type S3Checksum, type S3Options, s3Defaults } from './s3-options.ts'
+import { untilAborted } from './until-aborted.ts'
+
+/** User metadata of an object that a writer made. */
+const tokenName = 'kafka-backup-writer'
+
+/** The only file that sends requests to S3. It is loaded with the SDK, when a bucket is first used. */
+export async function openS3Api(options: S3Options, location: string): Promise<S3Api> {
+  return new SdkApi(await openS3Client(options), options, location)
+}
+
+class SdkApi implements S3Api {
+  readonly #client: S3Client
+  readonly #bucket: string
+  readonly #folder: string
+  readonly #location: string
+  readonly #checksum: S3Checksum
+  readonly #encryption: ReturnType<typeof encryptionFields>
+
+  constructor(client: S3Client, options: S3Options, location: string) {
+    this.#client = client
+    this.#bucket = options.bucket
+    this.#folder = options.prefix ? `${options.prefix}/` : ''
+    this.#location = location
+    this.#checksum = options.checksum ?? s3Defaults.checksum
+    this.#encryption = encryptionFields(options)
+  }
+
+  async put(key: string, body: Buffer, { ifAbsent, token }: PutCondition, signal: AbortSignal): Promise<void> {
+    const command = new PutObjectCommand({
+      ...this.#object(key),
+      ...this.#encryption,
+      ...checksumFields(this.#checksum, body),
+      ...(ifAbsent && { IfNoneMatch: '*' }),
+      ...(token !== undefined && { Metadata: { [tokenName]: token } }),
+      Body: body,
+      ContentLength: body.length,
+      ContentType: 'application/octet-stream',
+    })
+    await this.#attempt(ifAbsent ? 'create' : 'replace', key, signal, abort => this.#client.send(command, abort))
+  }
+
+  async head(key: string, signal: AbortSignal): Promise<S3Head | undefined> {
+    try {
+      const command = new HeadObjectCommand(this.#object(key))
+      const found = await this.#attempt('look at', key, signal, abort => this.#client.send(command, abort))
+      return { size: found.ContentLength ?? 0, token: found.Metadata?.[tokenName] }
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  async get(key: string, range: S3Range | undefined, signal: AbortSignal): Promise<Buffer> {
+    const Range = range && `bytes=${range.start}-${range.start + range.length - 1}`
+    const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
+    return this.#attempt('read', key, signal, async abort => {
+      const { Body, ContentLength = 0, ContentRange } = await this.#client.send(command, abort)
+      const bytes = await collect(Body as Readable, ContentLength)
+      if (bytes.length < ContentLength) throw lostBytes()
+      // A store that does not know ranges sends the whole.
+      return range && ContentRange === undefined ? bytes.subarray(range.start, range.start + range.length) : bytes
+    })
+  }
+
+  async listPage(folder: string, { foldersOnly, from, limit }: ListPageOptions, signal: AbortSignal): Promise<S3Page> {
+    const prefix = this.#folder + (folder === '' ? '' : `${folder}/`)
+    const command = new ListObjectsV2Command({
+      Bucket: this.#bucket,
+      ...(prefix !== '' && { Prefix: prefix }),
+      ...(foldersOnly && { Delimiter: '/' }),
+      ...(from !== undefined && { ContinuationToken: from }),
+      ...(limit !== undefined && { MaxKeys: limit }),
+    })
+    const page = await this.#attempt('list', folder, signal, abort => this.#client.send(command, abort))
+    return {
+      objects: (page.Contents ?? []).map(({ Key = '', Size = 0 }) => ({
+        key: Key.slice(this.#folder.length),
+        size: Size,
+      })),
+      folders: (page.CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix.slice(prefix.length, -1)),
+      next: page.IsTruncated ? page.NextContinuationToken : undefined,
+    }
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    const command = new DeleteObjectCommand(this.#object(key))
+    await this.#attempt('remove', key, signal, abort => this.#client.send(command, abort))
+  }
+
+  async beginUpload(key: string, token: string, signal: AbortSignal): Promise<string> {
+    const command = new CreateMultipartUploadCommand({
+      ...this.#object(key),
+      ...this.#encryption,
+      ...uploadChecksumFields(this.#checksum),
+      Metadata: { [tokenName]: token },
+      ContentType: 'application/octet-stream',
+    })
+    const { UploadId } = await this.#attempt('begin', key, signal, abort => this.#client.send(command, abort))
+    if (UploadId === undefined)
+      throw new KafkaBackupError('STORAGE_REFUSED', `${this.#location} gave no id to the upload`)
+    return UploadId
+  }
+
+  async putPart(key: string, part: S3PartPlace, body: Buffer, signal: AbortSignal): Promise<S3Part> {
+    const sums = checksumFields(this.#checksum, body)
+    const place = { ...this.#object(key), UploadId: part.uploadId, PartNumber: part.number }
+    const command = new UploadPartCommand({ ...place, ...sums, Body: body, ContentLength: body.length })
+    const { ETag = '' } = await this.#attempt('write', key, signal, abort => this.#client.send(command, abort))
+    const { ContentMD5: _, ...checksum } = sums
+    return { number: part.number, etag: ETag, checksum }
+  }
+
+  async completeUpload(key: string, uploadId: string, parts: readonly S3Part[], signal: AbortSignal): Promise<void> {
+    const command = new CompleteMultipartUploadCommand({
+      ...this.#object(key),
+      UploadId: uploadId,
+      IfNoneMatch: '*',
+      MultipartUpload: {
+        Parts: parts.map(({ number, etag, checksum }) => ({ PartNumber: number, ETag: etag, ...checksum })),
+      },
+    })
+    await this.#attempt('create', key, signal, abort => this.#client.send(command, abort))
+  }
+
+  async abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void> {
+    const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId })
+    await this.#attempt('give up', key, signal, abort => this.#client.send(command, abort))
+  }
+
+  close(): void {
+    this.#client.destroy()
+  }
+
+  #object(key: string): { Bucket: string; Key: string } {
+    return { Bucket: this.#bucket, Key: this.#folder + key }
+  }
+
+  /** The wait for credentials knows no signal, so the whole call is left when it is aborted. */
+  async #attempt<T>(
+    action: string,
+    key: string,
+    signal: AbortSignal,
+    call: (abort: { abortSignal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    try {
+      return await untilAborted(call({ abortSignal: signal }), signal)
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      throw mapS3Error(error, { action, key, bucket: this.#bucket, location: this.#location })
+    }
+  }
+}
+
+function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options): {
+  ServerSideEncryption?: ServerSideEncryption
+  SSEKMSKeyId?: string
+  BucketKeyEnabled?: boolean
+} {
+  if (sse === 'none') return {}
+  return {
+    ServerSideEncryption: sse,
+    ...(sseKmsKeyId !== undefined && { SSEKMSKeyId: sseKmsKeyId }),
+    ...(sseBucketKey !== undefined && { BucketKeyEnabled: sseBucketKey }),
+  }
+}
+
+async function collect(body: Readable, size: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafeSlow(size)
+  let filled = 0
+  for await (const chunk of body as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
+  return bytes.subarray(0, filled)
+}
+
+function lostBytes(): Error {
+  return Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' })
+}
