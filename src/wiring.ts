@@ -11,7 +11,7 @@ import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
 import type { OnProgress } from './observe/progress.ts'
-import { checkAccess, locationExists } from './storage/access.ts'
+import { assertFit, checkAccess, locationExists } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -41,10 +41,15 @@ export function openJobStorage(job: Job): Storage {
 }
 
 /** For reading: a location that is not there is a mistyped one, not one without backups. */
-export async function openExistingStorage(options: StorageOptions): Promise<Storage> {
+export async function openExistingStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
   const storage = openStorage(options)
-  if (await locationExists(options)) return storage
-  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${storage.location}`)
+  try {
+    if (await locationExists({ options, storage }, signal)) return storage
+    throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${storage.location}`)
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
 }
 
 export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
@@ -77,7 +82,7 @@ export function dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun> {
 export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, quiet, signal, async parts => {
     const { checkBackup } = await import('./backup/check.ts')
-    const access = await checkAccess(job.storage)
+    const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     return checkBackup(backupOptions(job), { ...parts, storageChecks }, signal)
   })
@@ -96,9 +101,10 @@ function withRun<T>(
   work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
 ): Promise<T> {
   return withMetrics(job, hooks, watched =>
-    withParts(job, watched, signal, parts =>
-      work(backupOptions(job), { ...parts, newRun, toolVersion: version, onProgress: watched.onProgress }),
-    ),
+    withParts(job, watched, signal, async parts => {
+      await assertFit({ options: job.storage, storage: parts.storage }, signal)
+      return work(backupOptions(job), { ...parts, newRun, toolVersion: version, onProgress: watched.onProgress })
+    }),
   )
 }
 

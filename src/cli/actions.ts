@@ -12,8 +12,8 @@ import type { Hooks } from '../wiring.ts'
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
   loadJob(path: string, options: JobOptions): Promise<Job>
-  openLocation(path: string): Promise<Storage>
-  openJobStorage(job: Job): Promise<Storage>
+  openLocation(path: string, signal: AbortSignal): Promise<Storage>
+  openJobStorage(job: Job, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -27,11 +27,11 @@ export interface Actions {
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
 export const realActions: Actions = {
   loadJob: async (...args) => (await import('../config/load-job.ts')).loadJob(...args),
-  openLocation: async path => {
+  openLocation: async (path, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
-    return (await import('../wiring.ts')).openExistingStorage(parseLocation(path))
+    return (await import('../wiring.ts')).openExistingStorage(parseLocation(path), signal)
   },
-  openJobStorage: async job => (await import('../wiring.ts')).openExistingStorage(job.storage),
+  openJobStorage: async (job, signal) => (await import('../wiring.ts')).openExistingStorage(job.storage, signal),
   runBackupJob: async (...args) => (await import('../wiring.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring.ts')).commitShardsJob(...args),

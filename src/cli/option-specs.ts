@@ -51,7 +51,7 @@ export const path: OptionSpec = {
   name: 'path',
   short: 'p',
   value: { kind: 'folder', label: 'location' },
-  description: 'where the backups are: a folder or a `file:///` address',
+  description: 'where the backups are: a folder, a `file:///` or an `s3://` address',
 }
 
 export const backupId: OptionSpec = {

@@ -5,6 +5,7 @@ import { type Job, jobSchema } from './job-schema.ts'
 import { applyOverrides } from './override.ts'
 import { checkRegistryRules } from './registry-rules.ts'
 import { type Origin, reportProblems, reportYamlFaults, toProblems } from './report.ts'
+import { checkS3Rules } from './s3-rules.ts'
 import { checkSecurityRules } from './security-rules.ts'
 import { parseYaml } from './yaml-source.ts'
 
@@ -31,7 +32,7 @@ export function parseJob(text: string, options: JobOptions & { source: string })
   const checked = jobSchema.safeParse(tree)
   const found = toProblems(checked.error?.issues ?? [], tree)
   // Rules first: of several problems with one field the first is told, and theirs has the advice.
-  const rules = [...checkSecurityRules(tree, ['source', 'security']), ...checkRegistryRules(tree)]
+  const rules = [...checkSecurityRules(tree, ['source', 'security']), ...checkRegistryRules(tree), ...checkS3Rules(tree)]
   const problems = [...overridden.problems, ...unset, ...rules, ...found]
   if (checked.success && problems.length === 0) return checked.data
   const origin: Origin = {

@@ -1,7 +1,10 @@
 import { constants } from 'node:fs'
 import { access } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { toKafkaBackupError } from '../errors.ts'
 import type { StorageOptions } from './location.ts'
+import { assertWriteOnce } from './probe.ts'
+import type { Storage } from './storage.ts'
 
 export interface AccessCheck {
   action: 'read' | 'write'
@@ -9,9 +12,54 @@ export interface AccessCheck {
   detail: string
 }
 
-/** What the process may do at the location, found out without writing anything. */
-export async function checkAccess(options: StorageOptions): Promise<AccessCheck[]> {
-  const root = join(options.path, options.prefix ?? '')
+/** A place where things can be kept, and how it is opened. */
+export interface Place {
+  options: StorageOptions
+  storage: Storage
+}
+
+/**
+ * What the process may do at the location. At a folder nothing is written for that; a bucket tells only when it is tried,
+ * with the one small object of the probe.
+ */
+export function checkAccess({ options, storage }: Place, signal: AbortSignal): Promise<AccessCheck[]> {
+  return options.backend === 's3' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
+}
+
+export async function locationExists({ options, storage }: Place, signal: AbortSignal): Promise<boolean> {
+  if (options.backend === 'filesystem') return may(rootOf(options), constants.F_OK)
+  for await (const _ of storage.list('', signal)) return true
+  return options.prefix === undefined
+}
+
+/** Before anything is written. Folders need no probe: a hard link never replaces. */
+export async function assertFit({ options, storage }: Place, signal: AbortSignal): Promise<void> {
+  if (options.backend === 's3') await assertWriteOnce(storage, signal)
+}
+
+async function checkBucket(storage: Storage, signal: AbortSignal): Promise<AccessCheck[]> {
+  const attempt = async (action: AccessCheck['action'], work: () => Promise<string>): Promise<AccessCheck> => {
+    try {
+      return { action, allowed: true, detail: await work() }
+    } catch (error) {
+      if (signal.aborted) throw error
+      const { message, help } = toKafkaBackupError(error)
+      return { action, allowed: false, detail: `${message}. ${help}` }
+    }
+  }
+  const read = await attempt('read', async () => {
+    for await (const _ of storage.list('', signal)) return 'the bucket can be listed'
+    return 'the bucket can be listed, and nothing is there yet'
+  })
+  if (!read.allowed) return [read]
+  const write = await attempt('write', async () => {
+    await assertWriteOnce(storage, signal)
+    return 'an object is created only where none is'
+  })
+  return [read, write]
+}
+
+async function checkFolder(root: string): Promise<AccessCheck[]> {
   const existing = await nearestExisting(root)
   const [canRead, canWrite] = await Promise.all([
     may(existing, constants.R_OK | constants.X_OK),
@@ -24,8 +72,8 @@ export async function checkAccess(options: StorageOptions): Promise<AccessCheck[
   ]
 }
 
-export function locationExists(options: StorageOptions): Promise<boolean> {
-  return may(join(options.path, options.prefix ?? ''), constants.F_OK)
+function rootOf({ path, prefix }: { path: string; prefix?: string }): string {
+  return join(path, prefix ?? '')
 }
 
 async function nearestExisting(path: string): Promise<string> {

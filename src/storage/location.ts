@@ -2,13 +2,15 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KafkaBackupError } from '../errors.ts'
 import type { FilesystemOptions } from './filesystem.ts'
+import { formatS3Location, parseS3Location } from './s3-location.ts'
+import type { S3Options } from './s3-options.ts'
 
 /** Which backend, and what it needs to be opened. */
-export type StorageOptions = { backend: 'filesystem' } & FilesystemOptions
+export type StorageOptions = ({ backend: 'filesystem' } & FilesystemOptions) | ({ backend: 's3' } & S3Options)
 
 /**
- * A folder, as a path or as a `file:///` address. A colon in the first part of a path is taken for a scheme and refused:
- * a mistyped or unsupported address must not become a folder called `s3:` that looks like a backup.
+ * A bucket as an `s3://` address, or a folder, as a path or as a `file:///` address. A colon in the first part of a path
+ * is taken for a scheme: a mistyped or unsupported address must not become a folder called `gs:` that looks like a backup.
  */
 export function parseLocation(text: string, workingFolder: string = process.cwd()): StorageOptions {
   if (text.trim() === '') throw invalid('the location is empty')
@@ -23,11 +25,13 @@ export function parseLocation(text: string, workingFolder: string = process.cwd(
   const scheme = /^([^./\\][^/\\]*?):/.exec(text)?.[1]
   if (scheme === undefined) return { backend: 'filesystem', path: resolve(workingFolder, text) }
   if (scheme.toLowerCase() === 'file') return { backend: 'filesystem', path: parseFileAddress(text) }
+  if (/^s3:\/\//i.test(text)) return { backend: 's3', ...parseS3Location(text) }
   throw refuseScheme(scheme)
 }
 
 /** The text that `parseLocation` reads back as the same place. */
 export function formatLocation(options: StorageOptions): string {
+  if (options.backend === 's3') return formatS3Location(options)
   return join(resolve(options.path), options.prefix ?? '')
 }
 
@@ -50,8 +54,8 @@ function refuseScheme(scheme: string): KafkaBackupError {
     return invalid(`\`${scheme}:\` looks like a Windows drive`, 'Give a POSIX path, such as `/backups`.')
   }
   return invalid(
-    `locations of the scheme \`${scheme}:\` are not supported; a path or \`file:\` is`,
-    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`); a folder of that name is \`./${scheme}:\`.`,
+    `locations of the scheme \`${scheme}:\` are not supported; a path, \`file:///\` or \`s3://\` is`,
+    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`) or a bucket (\`s3://bucket/prefix\`); a folder of that name is \`./${scheme}:\`.`,
   )
 }
 

@@ -4,6 +4,7 @@ import { openFilesystemStorage } from './filesystem.ts'
 import type { StorageOptions } from './location.ts'
 import { type StorageObserver, withObservation } from './observed.ts'
 import { type RetryObserver, withRetries } from './retrying.ts'
+import { openS3Storage, type S3StorageParts } from './s3.ts'
 import type { Storage } from './storage.ts'
 
 export interface OpenStorageParts {
@@ -21,19 +22,18 @@ export const defaultStorageRetryPolicy: RetryPolicy = { attempts: 7, baseDelayMs
 /** The one place where a storage is put together: the backend, its retries, and the observer around both. */
 export function openStorage(options: StorageOptions, parts: OpenStorageParts = {}): Storage {
   const { clock = systemClock, random = Math.random, retryPolicy = defaultStorageRetryPolicy } = parts
-  const retrying = withRetries(openBackend(options), retryPolicy, {
-    clock,
-    random,
-    ...(parts.onRetry && { onRetry: parts.onRetry }),
-  })
+  const retries = { clock, random, ...(parts.onRetry && { onRetry: parts.onRetry }) }
+  const retrying = withRetries(openBackend(options, { ...retries, retryPolicy }), retryPolicy, retries)
   return parts.observer === undefined ? retrying : withObservation(retrying, parts.observer, clock)
 }
 
-function openBackend(options: StorageOptions): Storage {
+function openBackend(options: StorageOptions, parts: S3StorageParts): Storage {
   switch (options.backend) {
     case 'filesystem':
       return openFilesystemStorage(options)
+    case 's3':
+      return openS3Storage(options, parts)
     default:
-      return options.backend satisfies never
+      return options satisfies never
   }
 }

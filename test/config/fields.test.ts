@@ -15,7 +15,7 @@ const accepted: Record<string, [set: string, read: (job: Job) => unknown, expect
   'brokers as one text': ['source.bootstrap_servers=a:1, b:2', job => job.source.bootstrapServers, ['a:1', 'b:2']],
   'a key prefix': ['storage.prefix=prod/eu', job => job.storage.prefix, 'prod/eu'],
   'a backup id of 200 characters': [`backup_id=${'x'.repeat(200)}`, job => job.backupId.length, 200],
-  'a relative folder': ['storage.path=./backups', job => job.storage.path, './backups'],
+  'a relative folder': ['storage.path=./backups', job => 'path' in job.storage && job.storage.path, './backups'],
 }
 
 describe('a field accepts', () => {
@@ -64,7 +64,7 @@ const refused: Record<string, [set: string, message: string]> = {
   'a choice without a value': ['backup.on_gap=null', 'backup.on_gap: has no value; allowed: warn, fail'],
   'another backend': [
     'storage.backend=gcs',
-    'storage.backend: "gcs" is not available in this version; allowed: filesystem',
+    'storage.backend: "gcs" is not available in this version; allowed: filesystem, s3',
   ],
   'storage as a location': ['storage=/backups', 'storage: is a single value; allowed: a map of backend, ...'],
   'a folder of the shell': ['storage.path=~/b', 'begins with ~, which only a shell expands'],

@@ -6,10 +6,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
 import { configTable } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
-import { errorsOf, minimalJob, parse } from './job-texts.ts'
+import { errorsOf, minimalJob, parse, s3Fields, s3Job } from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
-const env = { X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
+const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
 const registry = (text: string) => `${minimalJob}enterprise: {schema_registry: {enabled: false, ${text}}}`
 const backup = (text: string) => `${minimalJob}backup: {${text}}`
 
@@ -20,6 +20,8 @@ const valid: Record<string, string> = {
   'a broker from a variable': minimalJob.replace('kafka-1:9092', '"${X}:9092"'),
   'a backup id from a variable': minimalJob.replace('nightly', 'nightly-${X}'),
   'a storage kind from a variable': minimalJob.replace('filesystem', '${FS:-filesystem}'),
+  'a bucket': s3Job,
+  'a bucket with all its fields': `${s3Job}${s3Fields}`,
   'a mode from a variable': minimalJob.replace('mode: backup', 'mode: ${MODE:-backup}'),
   'a size in bytes': backup('segment_bytes: 1048576'),
   'a size with a unit': backup('segment_bytes: 1.5 gib'),
@@ -47,7 +49,12 @@ const invalid: Record<string, string> = {
   'no brokers': minimalJob.replace('[kafka-1:9092]', '[]'),
   'topics as one text': minimalJob.replace("['*']", "'*'"),
   'no topics': minimalJob.replace("['*']", '[]'),
-  'another backend': minimalJob.replace('filesystem', 's3'),
+  'another backend': minimalJob.replace('filesystem', 'gcs'),
+  'a bucket without a name': minimalJob.replace('filesystem', 's3'),
+  'a bucket with a slash': s3Job.replace('my-bucket', 'a/b'),
+  'a path of a bucket': `${s3Job}  path: /x`,
+  'parts that are too small': `${s3Job}  part_size: 1000`,
+  'an encryption that S3 does not have': `${s3Job}  sse: rot13`,
   'storage as a text': minimalJob.replace(/storage:[\s\S]*/, 'storage: /backups'),
   'a prefix that leads out': `${minimalJob}  prefix: ../x`,
   'a size below its minimum': backup('segment_bytes: 1000'),
@@ -105,10 +112,12 @@ describe('docs/', () => {
     const secrets = rows.filter(row => row.includes('A secret:')).map(row => row.split('`')[1])
     const auth = 'enterprise.schema_registry.auth'
     const security = 'source.security'
+    const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => `storage.${name}`)
     assert.deepEqual(secrets, [
       `${security}.tls.client_key_password`,
       `${security}.sasl.password`,
       `${security}.sasl.oauth.client_secret`,
+      ...s3,
       `${auth}.password`,
       `${auth}.client_secret`,
     ])

@@ -12,6 +12,29 @@ storage:
   path: /backups
 `
 
+export const s3Job = minimalJob.replace(/backend: filesystem\n.*\n/, 'backend: s3\n  bucket: my-bucket\n')
+
+/** To be put below `s3Job`. */
+export const s3Fields = `  prefix: prod/eu
+  region: eu-central-1
+  endpoint: https://minio:9000
+  path_style: true
+  access_key_id: \${KEY}
+  secret_access_key: \${SECRET}
+  session_token: \${SECRET}
+  ca_cert: /etc/ca.pem
+  proxy: http://user:pass@proxy:3128
+  sse: aws:kms
+  sse_kms_key_id: alias/backups
+  sse_bucket_key: true
+  checksum: sha256
+  sign_payload: false
+  part_size: 16MiB
+  uploads: 8
+  connect_timeout: 5s
+  idle_timeout: 2m
+`
+
 export interface Given {
   env?: Record<string, string | undefined>
   set?: readonly string[]

@@ -43,7 +43,7 @@ describe('loadJob', () => {
     const path = join(folder, 'job.yaml')
     await writeFile(path, minimalJob.replace('/backups', `\${DIR}`))
     const job = await loadJob(path, { env: { DIR: '/mnt' }, set: ['backup_id=weekly'] })
-    assert.equal(job.storage.path, '/mnt')
+    assert.deepEqual(job.storage, { backend: 'filesystem', path: '/mnt' })
     assert.equal(job.backupId, 'weekly')
   })
 
@@ -115,7 +115,7 @@ source:
   topics:
     inclde: ['*']
 storage:
-  backend: s3
+  backend: gcs
   bucket: x
 backup:
   compression: zst
@@ -129,7 +129,7 @@ backup:
   source.bootstrap_servers.0: "kafka-1" has no port; allowed: host:port, such as kafka-1:9092 or [::1]:9092 [line 5]
   source.topics.include: is required; allowed: at least one topic name or pattern with * and ? [line 6]
   source.topics.inclde: is not a known key; allowed: include, exclude (did you mean \`include\`?) [line 7]
-  storage.backend: "s3" is not available in this version; allowed: filesystem [line 9]
+  storage.backend: "gcs" is not available in this version; allowed: filesystem, s3 [line 9]
   backup.compression: "zst" is not known; allowed: auto, none, zstd (did you mean \`zstd\`?) [line 12]`,
     )
     assert.equal(error.exitCode, 2)
@@ -141,7 +141,7 @@ backup:
 
   test('finds a slip in the name of the field that gives the kind of a map', () => {
     assert.deepEqual(errorsOf(minimalJob.replace('backend:', 'bakend:')), [
-      'storage.backend: is required; allowed: filesystem [line 7]',
+      'storage.backend: is required; allowed: filesystem, s3 [line 7]',
       'storage.bakend: is not a known key; allowed: backend (did you mean `backend`?) [line 8]',
     ])
   })

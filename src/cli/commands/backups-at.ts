@@ -12,10 +12,10 @@ export async function withBackupsAt<T>(
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return withOpen(await session.actions.openJobStorage(job), storage => work(storage, job.backupId))
+    return withOpen(await session.actions.openJobStorage(job, session.signal), storage => work(storage, job.backupId))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
-  return withOpen(await session.actions.openLocation(path), storage => work(storage, undefined))
+  return withOpen(await session.actions.openLocation(path, session.signal), storage => work(storage, undefined))
 }
 
 /** The same for one backup: `--backup-id`, or the one of the job. */
