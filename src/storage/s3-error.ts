@@ -38,6 +38,7 @@ const nameTable: Record<string, Meaning> = {
     meaning: 'the store does not know the access key',
     help: 'Check the access key id, and that it belongs to this endpoint.',
   },
+  XAdminUserNotFound: { code: 'STORAGE_DENIED', meaning: 'the store does not know the access key' },
   SignatureDoesNotMatch: {
     code: 'STORAGE_DENIED',
     meaning: 'the signature is wrong',
@@ -80,12 +81,18 @@ const nameTable: Record<string, Meaning> = {
   TimeoutError: { code: 'STORAGE_UNAVAILABLE', meaning: 'no answer came in time' },
 }
 
+const proxyLogin: Meaning = {
+  code: 'STORAGE_DENIED',
+  meaning: 'the proxy wants a login',
+  help: 'Give it in `storage.proxy`: `http://user:password@proxy:3128`.',
+}
+
 const statusTable: Record<number, Meaning> = {
   401: { code: 'STORAGE_DENIED', meaning: 'access denied' },
   403: { ...nameTable.AccessDenied, code: 'STORAGE_DENIED', meaning: 'access denied' },
   404: { code: 'STORAGE_NOT_FOUND', meaning: 'it is not there' },
   405: { code: 'STORAGE_UNFIT', meaning: 'the store does not offer this' },
-  407: { code: 'STORAGE_DENIED', meaning: 'the proxy wants a login', help: 'Give it in `storage.proxy`.' },
+  407: proxyLogin,
   408: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store waited too long for the request' },
   409: { code: 'STORAGE_UNAVAILABLE', meaning: 'something else is under way there' },
   412: { code: 'STORAGE_EXISTS', meaning: 'it is there already' },
@@ -116,16 +123,19 @@ interface Facts {
   status: number | undefined
   /** Of the system, of OpenSSL or of the HTTP parser. */
   errno: string | undefined
+  isProxyLogin: boolean
   region: string | undefined
 }
 
 /** The SDK puts the store's own name of the error in `name`; for an answer without a body it makes one up. */
 function readFacts(error: Error): Facts {
-  const { $metadata, $response, code, Region } = error as Error & {
+  const { $metadata, $response, code, Region, statusCode } = error as Error & {
     $metadata?: { httpStatusCode?: number }
     $response?: { statusCode?: number; headers?: Record<string, string> }
     code?: unknown
     Region?: unknown
+    /** Of a proxy that refuses a tunnel. */
+    statusCode?: unknown
   }
   const status = $metadata?.httpStatusCode ?? $response?.statusCode
   const header = $response?.headers?.['x-amz-bucket-region']
@@ -133,6 +143,7 @@ function readFacts(error: Error): Facts {
     name: error.name,
     status: status !== undefined && status > 0 ? status : undefined,
     errno: typeof code === 'string' && status === undefined ? code : undefined,
+    isProxyLogin: code === 'ERR_PROXY_TUNNEL' && statusCode === 407,
     region: header ?? (typeof Region === 'string' ? Region : undefined),
   }
 }
@@ -140,6 +151,9 @@ function readFacts(error: Error): Facts {
 function findMeaning(facts: Facts): Meaning | undefined {
   const { name, status, errno } = facts
   if (isElsewhere(facts)) return elsewhere(facts)
+  if (facts.isProxyLogin) return proxyLogin
+  // The SDK calls a broken connection a timeout, too.
+  if (errno !== undefined && errno !== 'ETIMEDOUT') return findNetworkMeaning(errno)
   const named = Object.hasOwn(nameTable, name) ? nameTable[name] : undefined
   if (named !== undefined) return named
   if (status !== undefined) {
@@ -147,7 +161,7 @@ function findMeaning(facts: Facts): Meaning | undefined {
     if (status >= 500) return { code: 'STORAGE_UNAVAILABLE', meaning: 'the store failed' }
     return { code: 'STORAGE_REFUSED', meaning: status < 300 ? 'the answer is not one of S3' : 'the store refused it' }
   }
-  return errno === undefined ? undefined : findNetworkMeaning(errno)
+  return undefined
 }
 
 function isElsewhere({ name, status }: Facts): boolean {

@@ -12,6 +12,8 @@ export interface S3WriterParts {
   slots: Slots
   /** Repeats a request whose bytes nobody but the writer has any more. */
   again: <T>(key: string, call: () => Promise<T>, signal: AbortSignal) => Promise<T>
+  /** Runs what must not take long; its signal is aborted after a while. */
+  briefly: (work: (signal: AbortSignal) => Promise<void>) => Promise<void>
   onEnd: () => void
 }
 
@@ -70,12 +72,21 @@ export class S3Writer implements ObjectWriter {
     if (this.#state === 'done' || this.#state === 'aborted') return
     this.#end('aborted')
     this.#stop.abort(new KafkaBackupError('INTERNAL', 'a call to a writer that was aborted'))
-    await Promise.all(this.#uploading)
-    const uploadId = await this.#uploadId?.catch(() => undefined)
-    if (uploadId === undefined) return
-    const { api, again } = this.#with
-    const never = new AbortController().signal
-    await again(this.#key, () => api.abortUpload(this.#key, uploadId, never), never).catch(() => undefined)
+    if (this.#uploadId !== undefined) await this.#dropUpload(this.#uploadId)
+  }
+
+  /** Without its upload no part costs money any more. A store that does not answer keeps nobody waiting for long. */
+  async #dropUpload(opening: Promise<string>): Promise<void> {
+    const { api, again, briefly } = this.#with
+    try {
+      await briefly(async signal => {
+        const uploadId = await untilAborted(opening, signal)
+        await untilAborted(Promise.all(this.#uploading), signal)
+        await again(this.#key, () => api.abortUpload(this.#key, uploadId, signal), signal)
+      })
+    } catch {
+      // What is left is for the bucket's rule for incomplete uploads (docs/s3.md).
+    }
   }
 
   async #putWhole(signal: AbortSignal): Promise<void> {
@@ -135,7 +146,9 @@ export class S3Writer implements ObjectWriter {
   async #upload(number: number, body: Buffer): Promise<S3Part> {
     const { api, again } = this.#with
     const { signal } = this.#stop
-    this.#uploadId ??= again(this.#key, () => api.beginUpload(this.#key, this.#token, signal), signal)
+    // Not cut short: an upload whose id was never heard could not be dropped.
+    const whole = new AbortController().signal
+    this.#uploadId ??= again(this.#key, () => api.beginUpload(this.#key, this.#token, whole), signal)
     const uploadId = await this.#uploadId
     return again(this.#key, () => api.putPart(this.#key, { uploadId, number }, body, signal), signal)
   }

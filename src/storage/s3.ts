@@ -27,6 +27,9 @@ export function openS3Storage(options: S3Options, parts: S3StorageParts): Storag
   return new S3Storage({ ...resolved, ...(prefix !== '' && { prefix }) }, parts)
 }
 
+/** How long a writer may take to clean up after itself. */
+const briefMs = 10_000
+
 class S3Storage implements Storage {
   readonly location: string
   readonly writerBytes: number
@@ -62,7 +65,8 @@ class S3Storage implements Storage {
     const [memory, slots] = [this.#memory, this.#slots]
     const onEnd = () => this.#writers.delete(writer)
     const again: S3WriterParts['again'] = (...call) => this.#again(...call)
-    const writer = new S3Writer(key, { api, memory, slots, again, onEnd })
+    const briefly: S3WriterParts['briefly'] = work => this.#briefly(work)
+    const writer = new S3Writer(key, { api, memory, slots, again, briefly, onEnd })
     this.#writers.add(writer)
     return writer
   }
@@ -160,6 +164,17 @@ class S3Storage implements Storage {
     const notify = (error: unknown, attempt: number, delayMs: number) =>
       onRetry?.({ operation: 'write', key, error, attempt, delayMs })
     return retry(call, retryPolicy, { clock, random, isRetryable, onRetry: notify }, signal)
+  }
+
+  async #briefly(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const controller = new AbortController()
+    const { clock = systemClock } = this.#parts
+    const cancel = clock.after(briefMs, () => controller.abort(new Error(`not done within ${briefMs} ms`)))
+    try {
+      await work(controller.signal)
+    } finally {
+      cancel()
+    }
   }
 
   #short(key: string, wanted: number, size: number): KafkaBackupError {

@@ -115,6 +115,17 @@ describe('a failure of the network', () => {
     })
   }
 
+  test('a broken connection is not called a timeout, though the SDK does', () => {
+    const broken = Object.assign(new Error('read ECONNRESET'), { name: 'TimeoutError', code: 'ECONNRESET' })
+    assert.match(mapped(broken).message, /the connection failed \(ECONNRESET\): read ECONNRESET$/)
+  })
+
+  test('a proxy that wants a login is told apart from a store that denies', () => {
+    const error = Object.assign(new Error('no tunnel'), { code: 'ERR_PROXY_TUNNEL', statusCode: 407 })
+    assert.equal(mapped(error).code, 'STORAGE_DENIED')
+    assert.match(mapped(error).help, /storage\.proxy/)
+  })
+
   test('a timeout is retried', () => {
     const timeout = Object.assign(new Error('@smithy/node-http-handler - something'), { name: 'TimeoutError' })
     assert.equal(mapped(timeout).code, 'STORAGE_UNAVAILABLE')

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { parseJob, runBackupJob } from '../../src/index.ts'
+import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { assertSameRecords } from '../oracle/records.ts'
+import { runCommand } from '../servers/run-command.ts'
+import { type S3Server, startS3 } from '../servers/versitygw.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const program = resolve(import.meta.dirname, '../../bin/kafka-backup.js')
+
+describe('a bucket holds a whole backup', () => {
+  const kafka = useKafka()
+  let server: S3Server
+  let folder: string
+  const earlier = { ...process.env }
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    server = await startS3()
+    await server.makeBucket('backups')
+    // As users of `--path s3://…` give them.
+    process.env.AWS_ACCESS_KEY_ID = server.credentials.accessKeyId
+    process.env.AWS_SECRET_ACCESS_KEY = server.credentials.secretAccessKey
+    await kafka.driver.createTopic('events', { partitions: 3 })
+    await kafka.driver.seedBulk('events', { count: 30_000, partitions: 3, valueBytes: 1_000 })
+  })
+  after(async () => {
+    process.env = earlier
+    await server.stop()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  function jobOf(prefix: string, endpoint: string): string {
+    return JSON.stringify({
+      mode: 'backup',
+      backup_id: 'b1',
+      source: { bootstrap_servers: kafka.server.bootstrapServers, topics: { include: ['events'] } },
+      storage: {
+        backend: 's3',
+        bucket: 'backups',
+        prefix,
+        endpoint,
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the job file
+        access_key_id: '${AWS_ACCESS_KEY_ID}',
+        // biome-ignore lint/suspicious/noTemplateCurlyInString: a variable of the job file
+        secret_access_key: '${AWS_SECRET_ACCESS_KEY}',
+      },
+      backup: { compression: 'none' },
+    })
+  }
+
+  async function command(...args: string[]) {
+    const { stdout, stderr, exitCode } = await runCommand(process.execPath, [program, ...args, '--format', 'json'])
+    return { exitCode, stderr, document: stdout === '' ? undefined : JSON.parse(stdout) }
+  }
+
+  async function answer(...args: string[]) {
+    const { exitCode, stderr, document } = await command(...args)
+    assert.equal(exitCode, 0, stderr)
+    return document
+  }
+
+  test('that every command works on, by job file and by address', async () => {
+    const config = join(folder, 'job.json')
+    await writeFile(config, jobOf('team/a', server.endpoint))
+    const location = `s3://backups/team/a?endpoint=${server.endpoint}`
+    assert.equal((await command('list', '--path', location)).exitCode, 1)
+    assert.equal((await answer('backup', '--config', config, '--dry-run')).totals.offsets, 30_000)
+    const missing = await command('list', '--config', config)
+    assert.match(missing.stderr, /there is nothing at s3:\/\/backups\/team\/a/)
+    const checked = await answer('check', '--config', config)
+    assert.equal(checked.ok, true)
+    assert.equal((await answer('backup', '--config', config)).copied.records, 30_000)
+    assert.equal((await answer('backup', '--config', config)).copied.records, 0)
+    assertSameRecords(
+      await kafka.driver.consume('events', { isolation: 'read_committed' }),
+      await readArchivedTopic(location, 'b1', 'events'),
+    )
+    for (const at of [
+      ['--path', location],
+      ['--config', config],
+    ]) {
+      const { backups, location: shown } = await answer('list', ...at)
+      assert.deepEqual([shown, backups.length, backups[0].records], [location, 1, 30_000])
+      assert.equal((await answer('describe', ...at, '--backup-id', 'b1')).topics[0].partition_count, 3)
+      assert.equal((await answer('verify', ...at, '--backup-id', 'b1', '--deep')).ok, true)
+    }
+  })
+
+  test('made through a store that fails now and then, without a gap or a double', async () => {
+    const faults: S3Fault[] = [
+      { on: 'UploadPart', effect: 'lose-reply', times: 2 },
+      { on: 'UploadPart', effect: { status: 503, code: 'SlowDown' }, times: 2 },
+      { on: 'CompleteMultipartUpload', effect: 'lose-reply', times: 1 },
+      { on: 'PutObject', effect: 'lose-reply', times: 3 },
+      { on: 'GetObject', effect: { status: 500, code: 'InternalError' }, times: 1 },
+    ]
+    const faulty = await startFaultyS3(server, faults)
+    const job = parseJob(jobOf('team/b', faulty.endpoint), { source: 'test job', env: process.env })
+    const report = await runBackupJob(job, { onProgress: () => undefined }, never)
+    assert.equal(report.manifest.complete, true)
+    const location = `s3://backups/team/b?endpoint=${faulty.endpoint}`
+    assertSameRecords(
+      await kafka.driver.consume('events', { isolation: 'read_committed' }),
+      await readArchivedTopic(location, 'b1', 'events'),
+    )
+    await faulty.close()
+  })
+
+  test('unless the store replaces what is there: then nothing is copied', async () => {
+    const faulty = await startFaultyS3(server, [{ on: 'PutObject', effect: 'ignore-condition' }])
+    const job = parseJob(jobOf('team/c', faulty.endpoint), { source: 'test job', env: process.env })
+    await assert.rejects(runBackupJob(job, { onProgress: () => undefined }, never), { code: 'STORAGE_UNFIT' })
+    assert.deepEqual(new Set(faulty.requests), new Set(['PutObject']))
+    await faulty.close()
+  })
+
+  test('of two runs at once one commits and the other is told', async () => {
+    const job = parseJob(jobOf('team/d', server.endpoint), { source: 'test job', env: process.env })
+    const runs = await Promise.allSettled([1, 2].map(() => runBackupJob(job, { onProgress: () => undefined }, never)))
+    const lost = runs.filter(run => run.status === 'rejected').map(run => run.reason.code)
+    assert.deepEqual(lost, ['WRITER_CONFLICT'])
+    const location = `s3://backups/team/d?endpoint=${server.endpoint}`
+    assertSameRecords(
+      await kafka.driver.consume('events', { isolation: 'read_committed' }),
+      await readArchivedTopic(location, 'b1', 'events'),
+    )
+  })
+})
