@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
+import { startS3 } from '../test/servers/versitygw.ts'
 import { requireKcat, startBenchCluster } from './cluster.ts'
 import { writeReport } from './report.ts'
 import { type Row, Scenarios } from './scenarios.ts'
@@ -19,6 +20,11 @@ try {
   rows.push(...(await scenarios.againstKcat('plain', 'none', 0.9)))
   say('plain topic, compressed on the way')
   rows.push(...(await scenarios.againstKcat('plain', 'auto', 2.5)))
+  say('zstd topic to an S3 bucket')
+  {
+    await using s3 = await startS3()
+    rows.push(...(await scenarios.toBucket('zstd', 'auto', await s3.makeBucket('bench'))))
+  }
   say('memory')
   rows.push(await scenarios.memoryGrowth('plain', 'plain-x4'))
   say('many small partitions')

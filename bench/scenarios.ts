@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
+import type { S3Options } from '../src/storage/s3-options.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { SMALL_PARTITIONS } from './cluster.ts'
 import { type Measured, measureProcess, measureSilenced, median } from './measure.ts'
@@ -101,30 +102,71 @@ export class Scenarios {
     }
   }
 
+  /** The same backup to a bucket and to a folder, taking turns. The store runs on this machine and shares its cores. */
+  async toBucket(topic: string, compression: string, bucket: S3Options): Promise<Row[]> {
+    let runs = 0
+    // A prefix of its own for each, so that none finds an earlier backup.
+    const storage = () => ({
+      backend: 's3',
+      bucket: bucket.bucket,
+      prefix: `run-${runs++}`,
+      endpoint: bucket.endpoint,
+      access_key_id: bucket.accessKeyId,
+      secret_access_key: bucket.secretAccessKey,
+      // As over https.
+      sign_payload: false,
+    })
+    const toFolder: number[] = []
+    const toBucket: Run[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      toFolder.push((await this.#backUp(topic, compression)).wallMs)
+      toBucket.push(await this.#backUp(topic, compression, storage()))
+    }
+    const observed = await this.#observe(topic, compression, storage())
+    const wallMs = median(toBucket.map(run => run.wallMs))
+    const peakMb = Math.max(...toBucket.map(run => run.peakBytes)) / 1e6
+    const bytes = toBucket[0]?.bytes ?? 0
+    const detail = { ours_ms: wallMs, folder_ms: median(toFolder), bytes, rounds: ROUNDS }
+    const ratio = { name: `${topic}, to an S3 bucket`, unit: 'ratio', detail } as const
+    return [
+      { ...ratio, measure: 'wall time against a folder', value: wallMs / median(toFolder) },
+      {
+        ...ratio,
+        measure: 'time with a call to the store under way, against wall time',
+        value: observed.storageMs / observed.wallMs,
+      },
+      { ...ratio, measure: 'peak memory', value: peakMb, unit: 'MB', limit: 200 },
+    ]
+  }
+
   #kcat(topic: string): Promise<Measured> {
     return measureSilenced(`kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic}`)
   }
 
   /** The program as users run it. */
-  async #backUp(topic: string, compression: string): Promise<Run> {
-    const args = [cli, 'backup', '--config', await this.#writeJob(topic, compression), '--format', 'json']
+  async #backUp(topic: string, compression: string, storage?: object): Promise<Run> {
+    const args = [cli, 'backup', '--config', await this.#writeJob(topic, compression, storage), '--format', 'json']
     const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, args)
     return { wallMs, peakBytes, bytes: JSON.parse(stdout).copied.bytes }
   }
 
   /** The same backup through the library, which can tell its requests and its time with the store. */
-  async #observe(topic: string, compression: string): Promise<{ wallMs: number; requests: number; storageMs: number }> {
-    const args = [observedRun, await this.#writeJob(topic, compression)]
+  async #observe(
+    topic: string,
+    compression: string,
+    storage?: object,
+  ): Promise<{ wallMs: number; requests: number; storageMs: number }> {
+    const args = [observedRun, await this.#writeJob(topic, compression, storage)]
     return JSON.parse((await measureProcess(process.execPath, args)).stdout)
   }
 
   /** Into a place without an earlier backup. */
-  async #writeJob(topic: string, compression: string): Promise<string> {
+  async #writeJob(topic: string, compression: string, storage?: object): Promise<string> {
     const path = join(this.#folder, 'store')
     const config = join(this.#folder, 'job.json')
     await rm(path, { recursive: true, force: true })
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
-    const job = { mode: 'backup', backup_id: 'bench', source, storage: { backend: 'filesystem', path } }
+    const job = { mode: 'backup', backup_id: 'bench', source, storage: storage ?? { backend: 'filesystem', path } }
     await writeFile(config, JSON.stringify({ ...job, backup: { compression } }))
     return config
   }

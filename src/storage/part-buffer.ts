@@ -21,14 +21,19 @@ export class PartMemory {
   }
 }
 
-/** The part that is being filled. It grows with what comes, so a small object holds little. */
+/**
+ * The part that is being filled. The first of an object grows with what comes, so a small object holds little; whoever
+ * has filled one gets a whole one next.
+ */
 export class PartBuffer {
   readonly #memory: PartMemory
+  readonly #isFirst: boolean
   #buffer: Buffer | undefined
   #filled = 0
 
-  constructor(memory: PartMemory) {
+  constructor(memory: PartMemory, isFirst: boolean) {
     this.#memory = memory
+    this.#isFirst = isFirst
   }
 
   get isFull(): boolean {
@@ -58,7 +63,7 @@ export class PartBuffer {
   #roomFor(bytes: number): Buffer {
     const old = this.#buffer
     if (old !== undefined && old.length >= bytes) return old
-    const buffer = this.#memory.take(bytes)
+    const buffer = this.#memory.take(this.#isFirst ? bytes : this.#memory.partBytes)
     if (old !== undefined) {
       old.copy(buffer, 0, 0, this.#filled)
       this.#memory.give(old)

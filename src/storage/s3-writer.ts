@@ -39,7 +39,7 @@ export class S3Writer implements ObjectWriter {
   constructor(key: string, parts: S3WriterParts) {
     this.#key = key
     this.#with = parts
-    this.#filling = new PartBuffer(parts.memory)
+    this.#filling = new PartBuffer(parts.memory, true)
   }
 
   async write(chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void> {
@@ -128,7 +128,7 @@ export class S3Writer implements ObjectWriter {
       throw this.#failure.error
     }
     const part = this.#filling
-    this.#filling = new PartBuffer(this.#with.memory)
+    this.#filling = new PartBuffer(this.#with.memory, false)
     const number = this.#uploading.length + 1
     this.#uploading.push(
       this.#upload(number, part.bytes)
