@@ -196,9 +196,9 @@ function findNetworkMeaning(errno: string): Meaning {
 }
 
 /** What the store or the system adds to its refusal, on one line. */
-function quote(error: Error, { status, name }: Facts): string {
+function quote(error: Error, { name }: Facts): string {
   const text = error.message.replace(/\s+/g, ' ').trim()
-  if (text === '' || text === name || /^Unknown/.test(text) || (status === undefined && name === 'TimeoutError'))
-    return ''
+  // What the SDK makes up where the store said nothing.
+  if (text === '' || text === name || /^(Unknown|@smithy)/.test(text)) return ''
   return `: ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`
 }

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { PartBuffer, PartMemory } from '../../src/storage/part-buffer.ts'
+import { checksumFields, uploadChecksumFields } from '../../src/storage/s3-checksum.ts'
+import { resolveS3Options } from '../../src/storage/s3-options.ts'
+import { Slots } from '../../src/storage/slots.ts'
+
+const KiB = 1024
+
+describe('the buffer of a part', () => {
+  test('holds what was filled in, up to the size of a part', () => {
+    const part = new PartBuffer(new PartMemory(100 * KiB, 1), true)
+    assert.equal(part.fill(Buffer.alloc(70 * KiB, 1)), 70 * KiB)
+    assert.equal(part.isFull, false)
+    assert.equal(part.fill(Buffer.alloc(70 * KiB, 2)), 30 * KiB)
+    assert.equal(part.isFull, true)
+    assert.equal(part.fill(Buffer.alloc(1)), 0)
+    assert.deepEqual(part.bytes, Buffer.concat([Buffer.alloc(70 * KiB, 1), Buffer.alloc(30 * KiB, 2)]))
+  })
+
+  test('is small for a small object and whole from the second part on', () => {
+    const memory = new PartMemory(1024 * KiB, 1)
+    const first = new PartBuffer(memory, true)
+    first.fill(Buffer.alloc(10))
+    assert.equal(first.bytes.buffer.byteLength, 64 * KiB)
+    const second = new PartBuffer(memory, false)
+    second.fill(Buffer.alloc(10))
+    assert.equal(second.bytes.buffer.byteLength, 1024 * KiB)
+  })
+
+  test('gives its memory to the next', () => {
+    const memory = new PartMemory(100 * KiB, 1)
+    const parts = [new PartBuffer(memory, false), new PartBuffer(memory, false)]
+    for (const part of parts) part.fill(Buffer.alloc(1))
+    const used = parts.map(part => part.bytes.buffer)
+    for (const part of parts) part.free()
+    assert.equal(parts[0]?.bytes.length, 0)
+    assert.equal(memory.take(100 * KiB).buffer, used[0])
+    assert.notEqual(memory.take(100 * KiB).buffer, used[1], 'more than it may keep')
+  })
+})
+
+describe('slots', () => {
+  const never = new AbortController().signal
+
+  test('let in as many as there are, and the next when one is given back', async () => {
+    const slots = new Slots(2)
+    const release = await slots.acquire(never)
+    await slots.acquire(never)
+    const order: string[] = []
+    const third = slots.acquire(never).then(() => order.push('third'))
+    const fourth = slots.acquire(never).then(() => order.push('fourth'))
+    await Promise.resolve()
+    assert.deepEqual(order, [])
+    release()
+    release()
+    await third
+    assert.deepEqual(order, ['third'], 'a place is given back once only')
+    void fourth
+  })
+
+  test('who stops waiting takes no place', async () => {
+    const slots = new Slots(1)
+    const release = await slots.acquire(never)
+    const controller = new AbortController()
+    const waiting = slots.acquire(controller.signal)
+    const next = slots.acquire(never)
+    controller.abort(new Error('stopped'))
+    await assert.rejects(waiting, /stopped/)
+    release()
+    ;(await next)()
+    await assert.rejects(slots.acquire(controller.signal), /stopped/)
+    await slots.acquire(never)
+  })
+})
+
+describe('checksums', () => {
+  test('are the ones that S3 computes', () => {
+    const body = Buffer.from('123456789')
+    assert.deepEqual(checksumFields('crc32c', body), {
+      ChecksumCRC32C: Buffer.from('e3069283', 'hex').toString('base64'),
+    })
+    assert.deepEqual(checksumFields('crc32', body), {
+      ChecksumCRC32: Buffer.from('cbf43926', 'hex').toString('base64'),
+    })
+    assert.deepEqual(checksumFields('md5', body), { ContentMD5: 'JfnnlDI7RTiF9RgfG2JNCw==' })
+    assert.deepEqual(checksumFields('sha256', body), { ChecksumSHA256: 'FeKw08M4keuw8e9gnsQZQgwg4yDOlMZfvIwzEkSOsiU=' })
+    assert.deepEqual(checksumFields('none', body), {})
+  })
+
+  test('of parts are announced, where S3 has a name for them', () => {
+    assert.deepEqual(uploadChecksumFields('crc32c'), { ChecksumAlgorithm: 'CRC32C' })
+    assert.deepEqual(uploadChecksumFields('md5'), {})
+  })
+})
+
+describe('region and endpoint', () => {
+  const bucket = { bucket: 'bkt' }
+
+  test('come from the environment where they are not given', () => {
+    const env = {
+      AWS_REGION: 'eu-1',
+      AWS_DEFAULT_REGION: 'eu-2',
+      AWS_ENDPOINT_URL: 'https://all',
+      AWS_ENDPOINT_URL_S3: '',
+    }
+    assert.deepEqual(resolveS3Options(bucket, env), {
+      ...bucket,
+      region: 'eu-1',
+      endpoint: 'https://all',
+      pathStyle: true,
+    })
+    const given = { ...bucket, region: 'x', endpoint: 'https://y', pathStyle: false }
+    assert.deepEqual(resolveS3Options(given, { ...env, AWS_ENDPOINT_URL_S3: 'https://s3' }), given)
+  })
+
+  test('at AWS the bucket stands in the host name and the region is asked for', () => {
+    assert.deepEqual(resolveS3Options(bucket, {}), { ...bucket, pathStyle: false })
+  })
+
+  test('at another endpoint the bucket stands in the path and any region does', () => {
+    const at = { ...bucket, endpoint: 'https://minio' }
+    assert.deepEqual(resolveS3Options(at, {}), { ...at, region: 'us-east-1', pathStyle: true })
+  })
+})
