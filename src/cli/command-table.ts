@@ -27,9 +27,9 @@ const nothingChanged = 'Nothing was changed; run the same command again.'
 export const commandTable: readonly CommandSpec[] = [
   {
     name: 'check',
-    summary: 'try out what a job needs, without writing anything',
+    summary: 'try out what a job needs, without copying anything',
     description:
-      'Connects to the cluster and the storage of a job, and lists what the job may do and what it may not, with the missing permissions by name. Writes nothing.',
+      'Connects to the cluster and the storage of a job, and lists what the job may do and what it may not, with the missing permissions by name. Writes nothing to a folder, and to a bucket only the small object of the probe.',
     options: [{ ...config, isRequired: true }, set],
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'before the first run' },

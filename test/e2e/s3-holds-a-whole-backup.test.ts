@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob, runBackupJob } from '../../src/index.ts'
 import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'
+import { tableRows } from '../markdown.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { runCommand } from '../servers/run-command.ts'
@@ -91,6 +92,19 @@ describe('a bucket holds a whole backup', () => {
       assert.equal((await answer('describe', ...at, '--backup-id', 'b1')).topics[0].partition_count, 3)
       assert.equal((await answer('verify', ...at, '--backup-id', 'b1', '--deep')).ok, true)
     }
+  })
+
+  test('with no other requests than those whose permissions are documented', async () => {
+    const faulty = await startFaultyS3(server, [])
+    const config = join(folder, 'requests.json')
+    await writeFile(config, jobOf('team/e', faulty.endpoint))
+    for (const args of [['check'], ['backup'], ['list'], ['describe'], ['verify'], ['verify', '--deep']]) {
+      await answer(...args, '--config', config)
+    }
+    const page = await readFile(new URL('../../docs/s3.md', import.meta.url), 'utf8')
+    const documented = new Set(tableRows(page, 's3-requests').map(([name]) => name))
+    assert.deepEqual(new Set(faulty.requests).difference(documented), new Set())
+    await faulty.close()
   })
 
   test('made through a store that fails now and then, without a gap or a double', async () => {
