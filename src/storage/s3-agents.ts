@@ -11,6 +11,7 @@ export interface S3Agents {
 
 /** Connections that are kept open. How many there are is bounded by who makes requests, so none waits for another. */
 export async function openS3Agents(options: Pick<S3Options, 'caCert' | 'proxy'>): Promise<S3Agents> {
+  if (options.proxy !== undefined) assertProxies()
   const shared = { keepAlive: true, proxyEnv: proxySettings(options.proxy) }
   const ca = options.caCert === undefined ? {} : { ca: await readCertificates(options.caCert) }
   return { httpAgent: new HttpAgent(shared), httpsAgent: new HttpsAgent({ ...shared, ...ca }) }
@@ -19,6 +20,15 @@ export async function openS3Agents(options: Pick<S3Options, 'caCert' | 'proxy'>)
 /** A proxy that is given serves every host; otherwise the environment says, NO_PROXY included. */
 function proxySettings(proxy: string | undefined): NodeJS.ProcessEnv {
   return proxy === undefined ? process.env : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }
+}
+
+/** An older Node would not look at the setting and go straight to the store. */
+function assertProxies(): void {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  if (major > 24 || (major === 24 && minor >= 5)) return
+  throw new KafkaBackupError('LOCATION_INVALID', `a proxy needs Node.js 24.5 or later; this is ${process.version}`, {
+    help: 'Use a newer Node.js, or reach the store without `storage.proxy`.',
+  })
 }
 
 async function readCertificates(path: string): Promise<string> {

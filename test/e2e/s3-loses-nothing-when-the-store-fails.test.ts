@@ -167,6 +167,23 @@ describe('a store that is busy or away for a while', () => {
       { idleTimeoutMs: 300 },
     ))
 
+  test('that stops and goes on finds its objects written once', async () => {
+    // Apart from the others: an upload whose id got lost stays there until the bucket's rule removes it.
+    await server.makeBucket('frozen')
+    await withFaults(
+      [],
+      async ({ storage, retries }) => {
+        await storage.stat('frozen/a', never)
+        server.freeze()
+        setTimeout(() => server.thaw(), 500)
+        await write(storage, 'frozen/a', bytes(6 * MiB, 13))
+        assert.ok(retries.length > 0)
+        assert.ok((await storage.read('frozen/a', never)).equals(bytes(6 * MiB, 13)))
+      },
+      { bucket: 'frozen', idleTimeoutMs: 300 },
+    )
+  })
+
   test('a signal ends the wait for a silent store at once', () =>
     withFaults([{ on: 'PutObject', effect: 'silence' }], async ({ storage }) => {
       const controller = new AbortController()
