@@ -32,7 +32,11 @@ export function parseJob(text: string, options: JobOptions & { source: string })
   const checked = jobSchema.safeParse(tree)
   const found = toProblems(checked.error?.issues ?? [], tree)
   // Rules first: of several problems with one field the first is told, and theirs has the advice.
-  const rules = [...checkSecurityRules(tree, ['source', 'security']), ...checkRegistryRules(tree), ...checkS3Rules(tree)]
+  const rules = [
+    ...checkSecurityRules(tree, ['source', 'security']),
+    ...checkRegistryRules(tree),
+    ...checkS3Rules(tree),
+  ]
   const problems = [...overridden.problems, ...unset, ...rules, ...found]
   if (checked.success && problems.length === 0) return checked.data
   const origin: Origin = {
