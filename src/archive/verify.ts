@@ -61,9 +61,8 @@ export async function verifyBackup(
   })
   const present = segments.filter(segment => isWhole(segment, sizes, problems))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
+  const warnings = await judgeManifest(storage, manifest, problems, signal)
   const { generation, complete, topics } = manifest
-  const { warnings, problem } = await judgeManifest(storage, manifest, signal)
-  if (problem) problems.push(problem)
   return {
     ok: problems.length === 0,
     backup_id: backupId,
@@ -140,44 +139,56 @@ async function checkBytes(
   })
 }
 
-/** What should be known of the manifest and its copy. Only a copy that is ahead puts the data in doubt. */
+/** What should be known of the manifest and its copy. A copy that is old or gone does not put the data in doubt. */
 async function judgeManifest(
   storage: Storage,
-  manifest: Manifest,
+  { backup_id, generation, complete }: Manifest,
+  problems: Problem[],
   signal: AbortSignal,
-): Promise<{ warnings: string[]; problem?: Problem }> {
+): Promise<string[]> {
   const warnings: string[] = []
-  const { backup_id, generation, complete } = manifest
   if (!complete) {
     warnings.push(`generation ${generation} is incomplete: its run was interrupted or is going on; run it again`)
   }
-  const newest = await storage.read(manifestKey(backup_id, generation), signal)
-  const copy = await readCopy(storage, backup_id, signal)
-  if (copy?.equals(newest)) return { warnings }
+  const key = manifestCopyKey(backup_id)
+  const copy = await readIfThere(storage, key, signal)
   const copied = copy && generationIn(copy)
-  // The copy is made after its generation: one that is ahead tells of a manifest that somebody removed.
   if (copied !== undefined && copied > generation) {
-    const key = manifestKey(backup_id, copied)
-    return { warnings, problem: { key, problem: `it is missing: ${manifestCopyKey(backup_id)} is a copy of it` } }
+    // The copy is made after its generation: one that is ahead tells of a manifest that somebody removed.
+    problems.push({ key: manifestKey(backup_id, copied), problem: `it is missing: ${key} is a copy of it` })
+  } else if (copy && !(await isCommitted(storage, backup_id, copied, copy, signal))) {
+    problems.push({ key, problem: 'it is the copy of no committed generation: it was changed' })
+  } else if (copied !== generation) {
+    warnings.push(`${key} is not a copy of the newest generation; the next run renews it`)
   }
-  warnings.push(`${manifestCopyKey(backup_id)} is not a copy of the newest generation; the next run renews it`)
-  return { warnings }
+  return warnings
 }
 
-async function readCopy(storage: Storage, backupId: string, signal: AbortSignal): Promise<Buffer | undefined> {
-  try {
-    return await storage.read(manifestCopyKey(backupId), signal)
-  } catch (error) {
-    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-    throw error
-  }
-}
-
-/** Undefined for a copy that is damaged: it proves nothing. */
+/** Undefined for a copy that is damaged. */
 function generationIn(copy: Buffer): number | undefined {
   try {
     return parseManifest(copy, 'the copy').generation
   } catch {
     return undefined
+  }
+}
+
+async function isCommitted(
+  storage: Storage,
+  backupId: string,
+  generation: number | undefined,
+  copy: Buffer,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (generation === undefined) return false
+  return (await readIfThere(storage, manifestKey(backupId, generation), signal))?.equals(copy) ?? false
+}
+
+async function readIfThere(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
+  try {
+    return await storage.read(key, signal)
+  } catch (error) {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    throw error
   }
 }

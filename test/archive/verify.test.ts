@@ -45,14 +45,17 @@ describe('a backup that is whole', () => {
     })
   }
 
-  test('warns of an incomplete generation, and of a copy that is old or gone', async () => {
+  test('warns of a copy that is old or gone', async () => {
     const storage = openMemoryStorage()
     await storeBackup(storage, lists)
-    storage.objects.set('b1/manifest.json', Buffer.from('{}'))
-    assert.match((await verify(storage, false)).warnings.join(), /manifest\.json is not a copy/)
-    storage.objects.delete('b1/manifest.json')
-    const report = await verify(storage, false)
-    assert.deepEqual([report.warnings.length, report.ok], [1, true])
+    const first = storage.objects.get('b1/manifests/00000001.json') ?? assert.fail()
+    storage.objects.set('b1/manifests/00000002.json', sealJson({ ...parseManifest(first, 'first'), generation: 2 }))
+    for (const remove of [false, true]) {
+      if (remove) storage.objects.delete('b1/manifest.json')
+      const report = await verify(storage, false)
+      assert.match(report.warnings.join(), /manifest\.json is not a copy/)
+      assert.deepEqual([report.warnings.length, report.ok], [1, true])
+    }
   })
 })
 
@@ -64,6 +67,17 @@ test('a newest generation that was removed is missed, because its copy tells of 
   storage.objects.set('b1/manifest.json', second)
   const { ok, problems } = await verify(storage, false)
   assert.deepEqual([ok, problems.map(({ key }) => key)], [false, ['b1/manifests/00000002.json']])
+})
+
+test('a copy that was changed is damage, though nothing is read from it', async () => {
+  const storage = openMemoryStorage()
+  await storeBackup(storage, lists)
+  const text = String(storage.objects.get('b1/manifest.json'))
+  for (const changed of ['{}', text.replace('"run": "', '"run": "x'), text.slice(0, -1)]) {
+    storage.objects.set('b1/manifest.json', Buffer.from(changed))
+    const { ok, problems } = await verify(storage, false)
+    assert.deepEqual([ok, problems.map(({ key }) => key)], [false, ['b1/manifest.json']])
+  }
 })
 
 describe('a quick look finds', () => {
