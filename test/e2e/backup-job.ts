@@ -6,7 +6,12 @@ import type { Hooks } from '../../src/wiring.ts'
 
 export interface JobSpec {
   servers: readonly string[]
-  path: string
+  /** Of the filesystem store; `storage` wins over it. */
+  path?: string
+  /** More of the job's `source:`, such as how to authenticate. */
+  source?: Record<string, unknown>
+  /** The job's `storage:`. */
+  storage?: Record<string, unknown>
   backupId?: string
   include: readonly string[]
   exclude?: readonly string[]
@@ -14,17 +19,16 @@ export interface JobSpec {
   /** Where metrics are served. */
   metrics?: string | undefined
   security?: Record<string, unknown> | undefined
-  clientRack?: string | undefined
 }
 
 /** JSON is YAML, so the job goes the way of every job file. */
 export function jobText(spec: JobSpec): string {
-  const { servers, path, backupId = 'b1', include, exclude = [], backup = {}, metrics, security, clientRack } = spec
+  const { servers, path, source = {}, backupId = 'b1', include, exclude = [], backup = {}, metrics, security } = spec
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
-    source: { bootstrap_servers: servers, topics: { include, exclude }, security, client_rack: clientRack },
-    storage: { backend: 'filesystem', path },
+    source: { ...source, bootstrap_servers: servers, topics: { include, exclude }, security },
+    storage: spec.storage ?? { backend: 'filesystem', path },
     backup,
     ...(metrics !== undefined && { metrics: { listen: metrics } }),
   })

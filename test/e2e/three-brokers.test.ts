@@ -46,7 +46,7 @@ describe('three brokers', () => {
       const onRequest = (name: string, broker: string) => {
         if (name === 'Fetch') fetches.set(broker, (fetches.get(broker) ?? 0) + 1)
       }
-      await backUp({ ...spec(path), clientRack: 'rack-2' }, { onRequest })
+      await backUp({ ...spec(path), source: { client_rack: 'rack-2' } }, { onRequest })
       await assertExact(path)
       const [first = '', near = '', third = ''] = kafka.server.bootstrapServers
       const [a = 0, b = 0, c = 0] = [first, near, third].map(broker => fetches.get(broker))

@@ -9,37 +9,42 @@ import {
   type Segment,
   walkBatches,
 } from '../../src/index.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import type { OracleRecord } from './records.ts'
 
 const never = new AbortController().signal
 
+/** A location, or the opened store. */
+export type Place = string | Storage
+
 /** The records that a reader of committed data would see, by partition, out of the archive alone. */
-export async function readArchivedTopic(path: string, backupId: string, topic: string): Promise<OracleRecord[][]> {
-  const found = (await openBackup(openLocation(path), backupId, never)).topics.filter(
+export async function readArchivedTopic(at: Place, backupId: string, topic: string): Promise<OracleRecord[][]> {
+  const found = (await openBackup(storageAt(at), backupId, never)).topics.filter(
     each => each.name === topic && each.state === 'current',
   )
   const [only] = found
   if (only === undefined || found.length > 1) throw new Error(`${found.length} topics called ${topic} in the archive`)
-  return readTopicEntry(path, only)
+  return readTopicEntry(at, only)
 }
 
-export async function readTopicEntry(path: string, topic: ManifestTopic): Promise<OracleRecord[][]> {
-  return Promise.all(topic.partitions.map(partition => readPartition(path, partition)))
+export async function readTopicEntry(at: Place, topic: ManifestTopic): Promise<OracleRecord[][]> {
+  return Promise.all(topic.partitions.map(partition => readPartition(at, partition)))
 }
 
 /** All segments of a partition in the order of their offsets. */
-export async function segmentsOf(path: string, partition: ManifestPartition): Promise<Segment[]> {
-  const storage = openLocation(path)
+export async function segmentsOf(at: Place, partition: ManifestPartition): Promise<Segment[]> {
+  const storage = storageAt(at)
   const indexes = await Promise.all(partition.indexes.map(ref => readIndex(storage, ref, never)))
   return indexes.flatMap(index => index.segments)
 }
 
-async function readPartition(path: string, partition: ManifestPartition): Promise<OracleRecord[]> {
-  const segments = await segmentsOf(path, partition)
+async function readPartition(at: Place, partition: ManifestPartition): Promise<OracleRecord[]> {
+  const storage = storageAt(at)
+  const segments = await segmentsOf(storage, partition)
   const aborted = [...segments.flatMap(segment => segment.aborted ?? []), ...partition.open_aborted]
   const records: OracleRecord[] = []
   for (const segment of segments) {
-    for await (const bytes of readSegment(openLocation(path), segment, never)) {
+    for await (const bytes of readSegment(storage, segment, never)) {
       for (const header of walkBatches(bytes, 0, bytes.length)) {
         const isControl = (header.attributes & 0x20) !== 0
         const isTransactional = (header.attributes & 0x10) !== 0
@@ -55,4 +60,8 @@ async function readPartition(path: string, partition: ManifestPartition): Promis
     }
   }
   return records
+}
+
+function storageAt(at: Place): Storage {
+  return typeof at === 'string' ? openLocation(at) : at
 }

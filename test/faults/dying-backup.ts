@@ -1,5 +1,5 @@
+import { backUp, type JobSpec } from '../e2e/backup-job.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
-import { backUp, type JobSpec } from './backup-job.ts'
 
 /**
  * A backup in a process of its own that dies by SIGKILL at the nth call to its store, or lives and prints how many calls

@@ -1,0 +1,71 @@
+import { createRandom } from '../fakes/faulty-storage.ts'
+import { type Ended, runBackup, signalAfter, startBackup } from './command.ts'
+import { compare, examine, snapshot } from './examine.ts'
+import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
+import { copyBase, emptyStore, type Lab, type Place, prepareSubject, type Subject } from './lab.ts'
+
+export const killedAtRandom: Fault = {
+  name: 'killed at a random moment',
+  inject: 'SIGKILL to the command at a random moment between its start and its end; then it is run again',
+  promise: 'the last commit verifies after every kill; in the end every record is there once',
+  rounds: { test: 8, soak: 80 },
+  run: (lab, options) => signalRuns(lab, 'kills', ['SIGKILL'], options),
+}
+
+export const stoppedAtRandom: Fault = {
+  name: 'stopped by SIGTERM or SIGINT',
+  inject: 'SIGTERM or SIGINT at a random moment; then the command is run again',
+  promise: 'it exits with 143 or 130, what is committed verifies; in the end every record is there once',
+  rounds: { test: 6, soak: 40 },
+  run: (lab, options) => signalRuns(lab, 'stops', ['SIGTERM', 'SIGINT'], options),
+}
+
+/** Signals run after run on one backup until it is finished, then begins with another one. */
+async function signalRuns(
+  lab: Lab,
+  topic: string,
+  signals: readonly NodeJS.Signals[],
+  { rounds, seed }: FaultOptions,
+): Promise<Outcome> {
+  const random = createRandom(seed)
+  const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'other exit codes')
+  const subject = await prepareSubject(lab, { topic, partitions: 4, records: 40_000, valueBytes: 1000 })
+  let place = await copyBase(lab, subject)
+  const wholeMs = await timeWholeRun(lab, subject)
+  while (count.injected < rounds) {
+    const before = await snapshot(place)
+    const signal = signals[count.injected % signals.length] ?? 'SIGKILL'
+    const ended = await signalAfter(startBackup(place.config), signal, random() * 1.1 * wholeMs)
+    const isStruck = ended.code !== 0
+    if (isStruck) count.injected++
+    count.saw(isStruck ? `ended by ${signal}` : 'finished before it')
+    if (isStruck && !isEndedBy(ended, signal)) count.add({ 'other exit codes': 1 })
+    count.add(await examine(place, before))
+    if (isStruck) continue
+    count.add(await finish(place, subject))
+    place = await copyBase(lab, subject)
+  }
+  await runBackup(place.config)
+  count.add(await finish(place, subject))
+  return count.outcome
+}
+
+async function timeWholeRun(lab: Lab, subject: Subject): Promise<number> {
+  const place = await copyBase(lab, subject)
+  const startedAt = performance.now()
+  const { code, stderr } = await runBackup(place.config)
+  if (code !== 0) throw new Error(`a run that nobody disturbs ends with ${code}: ${stderr}`)
+  await emptyStore(place)
+  return performance.now() - startedAt
+}
+
+/** A process that is signalled before it has begun to listen dies of the signal, which a shell shows as the same code. */
+function isEndedBy({ code, signal }: Ended, sent: NodeJS.Signals): boolean {
+  return signal === sent || (sent === 'SIGTERM' && code === 143) || (sent === 'SIGINT' && code === 130)
+}
+
+async function finish(place: Place, subject: Subject): Promise<Record<string, number>> {
+  const difference = await compare(place, subject)
+  await emptyStore(place)
+  return { ...difference }
+}

@@ -1,0 +1,114 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openJobStorage } from '../../src/index.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { backUp, type JobSpec, jobText, makeJob } from '../e2e/backup-job.ts'
+import { hashChain } from '../oracle/records.ts'
+import type { KafkaDriver } from '../servers/driver.ts'
+import type { KafkaServer } from '../servers/kafka.ts'
+
+/** What the experiments need. Another store or another listener is a lab with other texts. */
+export interface Lab {
+  server: KafkaServer
+  driver: KafkaDriver
+  /** For job files and for stores in folders. */
+  folder: string
+  /** The servers of the job and the rest of its `source:`. */
+  servers: readonly string[]
+  source: Record<string, unknown>
+  /** The job's `storage:` at a place where nothing is yet. */
+  storageAt(name: string): Record<string, unknown>
+}
+
+/** A backup of its own: a job file, and where it leads. */
+export interface Place {
+  spec: JobSpec
+  config: string
+}
+
+/** A topic of two halves. The first is in the backup `base` already, and most experiments go on from there. */
+export interface Subject {
+  topic: string
+  records: number
+  base: Place
+  /** `hashChain` of each partition, as the official client reads it. */
+  chains: string[]
+}
+
+export interface SubjectSpec {
+  topic: string
+  partitions: number
+  records: number
+  valueBytes: number
+}
+
+const never = new AbortController().signal
+let places = 0
+
+/** The lab of the filesystem store and the plain listener. */
+export function makeLab(server: KafkaServer, driver: KafkaDriver, folder: string): Lab {
+  const storageAt = (name: string) => ({ backend: 'filesystem', path: join(folder, 'stores', name) })
+  return { server, driver, folder, servers: server.bootstrapServers, source: {}, storageAt }
+}
+
+/** Small segments, so that there are many calls to the store and many moments between them. */
+export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_budget: '32MiB' }
+
+/** The first half is stored as the producer compressed it, the second is compressed on the way. */
+export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subject> {
+  const { topic, partitions, records, valueBytes } = spec
+  await lab.driver.createTopic(topic, { partitions })
+  const half = { count: records / 2, partitions, valueBytes }
+  await lab.driver.seedBulk(topic, { ...half, seed: 1, compression: 'lz4' })
+  const base = await makePlace(lab, topic)
+  await backUp(base.spec)
+  await lab.driver.seedBulk(topic, { ...half, seed: 2 })
+  const consumed = await lab.driver.consume(topic, { isolation: 'read_committed' })
+  return { topic, records, base, chains: consumed.map(hashChain) }
+}
+
+/** A place where nothing is, for the same job. */
+export async function makePlace(lab: Lab, topic: string): Promise<Place> {
+  const name = `${topic}-${++places}`
+  const spec: JobSpec = {
+    servers: lab.servers,
+    source: lab.source,
+    storage: lab.storageAt(name),
+    include: [topic],
+    backup: manyCalls,
+  }
+  return writeJob(lab, name, spec)
+}
+
+export async function writeJob(lab: Lab, name: string, spec: JobSpec): Promise<Place> {
+  const config = join(lab.folder, 'jobs', `${name}.yaml`)
+  await mkdir(join(lab.folder, 'jobs'), { recursive: true })
+  await writeFile(config, jobText(spec))
+  return { spec, config }
+}
+
+/** A place with a copy of the backup of the first half. */
+export async function copyBase(lab: Lab, subject: Subject): Promise<Place> {
+  const place = await makePlace(lab, subject.topic)
+  await copyStore(openPlace(subject.base), openPlace(place))
+  return place
+}
+
+export function openPlace(place: Place): Storage {
+  return openJobStorage(makeJob(place.spec))
+}
+
+async function copyStore(from: Storage, to: Storage): Promise<void> {
+  const copying: Promise<void>[] = []
+  for await (const { key } of from.list('', never)) {
+    copying.push(from.read(key, never).then(body => to.replace(key, body, never)))
+  }
+  await Promise.all(copying)
+}
+
+export async function emptyStore(place: Place): Promise<void> {
+  const storage = openPlace(place)
+  const keys: string[] = []
+  for await (const { key } of storage.list('', never)) keys.push(key)
+  await Promise.all(keys.map(key => storage.remove(key, never)))
+}
