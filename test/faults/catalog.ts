@@ -1,3 +1,4 @@
+import { brokerKilled } from './bounces.ts'
 import { bitFlips, tornObjects, wrongObjects } from './damage.ts'
 import { deathAtEveryCall } from './death-at-calls.ts'
 import type { Fault } from './fault.ts'
@@ -19,4 +20,5 @@ export const faults: Fault[] = [
   bitFlips,
   tornObjects,
   wrongObjects,
+  brokerKilled,
 ]

@@ -1,0 +1,38 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { FaultResult } from './fault.ts'
+
+export interface SoakResult {
+  date: string
+  command: string
+  results: FaultResult[]
+}
+
+const page = join(import.meta.dirname, '../../docs/reliability.md')
+
+/** Puts the table into docs/reliability.md and returns it. */
+export async function writeReport(result: SoakResult): Promise<string> {
+  const table = formatFigures(result)
+  const text = await readFile(page, 'utf8')
+  await writeFile(page, text.replace(/(<!-- soak:start -->\n)[\s\S]*?(<!-- soak:end -->)/, `$1${table}$2`))
+  return table
+}
+
+export function formatFigures({ date, command, results }: SoakResult): string {
+  const rows = results.map(
+    ({ name, injected, broken, seen, durationMs }) =>
+      `| ${name} | ${injected.toLocaleString('en')} | ${formatCounts(broken)} | ${formatCounts(seen)} | ${Math.round(durationMs / 1000)} s |`,
+  )
+  return `Made on ${date} with \`${command}\`.
+
+| fault | injected | broken promises | what was seen | took |
+|---|---:|---|---|---:|
+${rows.join('\n')}
+`
+}
+
+function formatCounts(counts: Readonly<Record<string, number>>): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+    .join(', ')
+}
