@@ -89,8 +89,11 @@ export function guardGroup(child: ChildProcess): void {
 }
 
 /** A new folder that is removed at the latest when this process ends. */
-export async function makeGuardedFolder(name: string): Promise<{ path: string; remove(): Promise<void> }> {
-  const path = await mkdtemp(join(tmpdir(), `kafka-backup-${name}-`))
+export async function makeGuardedFolder(
+  name: string,
+  parent = tmpdir(),
+): Promise<{ path: string; remove(): Promise<void> }> {
+  const path = await mkdtemp(join(parent, `kafka-backup-${name}-`))
   tellWatchdog(`folder ${path}`)
   return { path, remove: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
 }

@@ -5,7 +5,16 @@ export interface BrokerPlan {
   controllerPort: number
   /** By the name of the listener. */
   securePorts: Record<string, number>
+  /** A listener whose advertised port is another one, where a proxy listens. */
+  proxied?: ProxiedPort
   dataDir: string
+}
+
+export interface ProxiedPort {
+  /** Where the broker listens. */
+  port: number
+  /** Where it tells clients to come to. */
+  advertisedPort: number
 }
 
 export type SecureProtocol = 'SSL' | 'SASL_PLAINTEXT' | 'SASL_SSL'
@@ -54,7 +63,9 @@ function planListeners(
   const client = Object.entries(ports)
     .map(([name, port]) => `${name}://127.0.0.1:${port}`)
     .join()
-  const protocols = { PLAINTEXT: 'PLAINTEXT', CONTROLLER: 'PLAINTEXT', ...secure }
+  const proxied = (port: 'port' | 'advertisedPort') =>
+    broker.proxied ? `,PROXIED://127.0.0.1:${broker.proxied[port]}` : ''
+  const protocols = { PLAINTEXT: 'PLAINTEXT', PROXIED: 'PLAINTEXT', CONTROLLER: 'PLAINTEXT', ...secure }
   return {
     'process.roles': 'broker,controller',
     'controller.quorum.voters': cluster
@@ -62,8 +73,8 @@ function planListeners(
       .join(),
     'controller.listener.names': 'CONTROLLER',
     'inter.broker.listener.name': 'PLAINTEXT',
-    listeners: `${client},CONTROLLER://127.0.0.1:${broker.controllerPort}`,
-    'advertised.listeners': client,
+    listeners: `${client}${proxied('port')},CONTROLLER://127.0.0.1:${broker.controllerPort}`,
+    'advertised.listeners': `${client}${proxied('advertisedPort')}`,
     'listener.security.protocol.map': Object.entries(protocols)
       .map(([name, protocol]) => `${name}:${protocol}`)
       .join(),

@@ -6,7 +6,13 @@ import { classArchiveFlags } from './class-archive.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { defaultKafkaVersion, kafkaLibs, logFlags, quickStartFlags, steadyFlags } from './kafka-dist.ts'
 import { countBrokers } from './kafka-probe.ts'
-import { type BrokerPlan, formatProperties, planBrokerProperties, type SecureProtocol } from './kafka-properties.ts'
+import {
+  type BrokerPlan,
+  formatProperties,
+  type ProxiedPort,
+  planBrokerProperties,
+  type SecureProtocol,
+} from './kafka-properties.ts'
 import { findFreePorts } from './ports.ts'
 import { mustRun } from './run-command.ts'
 
@@ -25,7 +31,11 @@ export interface KafkaOptions {
   classPath?: string[]
   /** Further environment variables of the brokers. */
   env?: Record<string, string>
+  /** One more plain listener, whose clients are told to come to the port of a proxy; see `proxiedPorts`. */
+  behindProxy?: boolean
   heapMb?: number
+  /** The folder to make the data folder in. */
+  dataIn?: string
   /** `quick` starts fast with simple compilation and collection; `steady` is what one runs a measurement on. */
   jvm?: 'quick' | 'steady'
 }
@@ -36,6 +46,8 @@ export interface KafkaServer {
   secureBootstrapServers: string[]
   /** The address of broker 0 at each listener of `listeners`. */
   listenerServers: Record<string, string>
+  /** Of each broker with `behindProxy`: its own port, and the one where a proxy must listen. */
+  proxiedPorts: ProxiedPort[]
   version: string
   clusterId: string
   /** The folder of jars. */
@@ -71,8 +83,8 @@ export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServe
 
 async function startCluster(version: string, options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
   const libs = await kafkaLibs(version)
-  const folder = await makeGuardedFolder('kafka')
-  const plans = await planBrokers(folder.path, options.brokers ?? 1, Object.keys(allListeners(options)))
+  const folder = await makeGuardedFolder('kafka', options.dataIn)
+  const plans = await planBrokers(folder.path, options)
   const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
   const processes: (GuardedProcess | undefined)[] = []
 
@@ -123,6 +135,7 @@ function describePlans(plans: readonly BrokerPlan[]) {
     listenerServers: Object.fromEntries(
       Object.entries(plans[0]?.securePorts ?? {}).map(([name, port]) => [name, `127.0.0.1:${port}`]),
     ),
+    proxiedPorts: plans.flatMap(({ proxied }) => proxied ?? []),
     dataDirs: plans.map(({ dataDir }) => dataDir),
     logFiles: plans.map(logFile),
   }
@@ -132,15 +145,18 @@ function allListeners({ secureListener, listeners = {} }: KafkaOptions): Record<
   return { ...(secureListener && { SECURE: secureListener }), ...listeners }
 }
 
-async function planBrokers(folder: string, count: number, listeners: readonly string[]): Promise<BrokerPlan[]> {
-  const each = 2 + listeners.length
+async function planBrokers(folder: string, options: KafkaOptions): Promise<BrokerPlan[]> {
+  const { brokers: count = 1, behindProxy } = options
+  const listeners = Object.keys(allListeners(options))
+  const each = 4 + listeners.length
   const ports = await findFreePorts(count * each)
   const port = (at: number) => ports[at] as number
   return Array.from({ length: count }, (_, index) => ({
     nodeId: index + 1,
     clientPort: port(index * each),
     controllerPort: port(index * each + 1),
-    securePorts: Object.fromEntries(listeners.map((name, at) => [name, port(index * each + 2 + at)])),
+    ...(behindProxy && { proxied: { port: port(index * each + 2), advertisedPort: port(index * each + 3) } }),
+    securePorts: Object.fromEntries(listeners.map((name, at) => [name, port(index * each + 4 + at)])),
     dataDir: join(folder, `broker-${index + 1}`, 'data'),
   }))
 }
