@@ -7,6 +7,7 @@ export interface Measured {
   /** The most memory the process had resident at any time. */
   peakBytes: number
   stdout: string
+  stderr: string
 }
 
 /** Wall time and peak memory of a whole process, from its start to its end. It must succeed. */
@@ -28,7 +29,7 @@ export async function measureProcess(command: string, args: readonly string[]): 
   const [exitCode] = await once(running, 'close')
   clearInterval(watch)
   if (exitCode !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${exitCode}: ${output.stderr}`)
-  return { wallMs: performance.now() - startedAt, peakBytes, stdout: output.stdout }
+  return { wallMs: performance.now() - startedAt, peakBytes, ...output }
 }
 
 /** The kernel's own high-water mark, so that no peak between two looks is missed. */

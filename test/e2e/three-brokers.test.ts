@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict'
 import { before, describe, test } from 'node:test'
-import { openLocation, verifyBackup } from '../../src/index.ts'
+import { runBackup } from '../../src/backup/run-backup.ts'
+import { type BackupReport, type OnProgress, openJobStorage, openLocation, verifyBackup } from '../../src/index.ts'
+import { Cluster } from '../../src/kafka/cluster.ts'
+import { backupOptions } from '../../src/wiring.ts'
+import { fastClock } from '../fakes/fast-clock.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
-import { backUp, withFolder } from './backup-job.ts'
+import { backUp, type JobSpec, makeJob, withFolder } from './backup-job.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
+const quietly = { deep: true, onProgress: () => undefined }
 
 describe('three brokers', () => {
   const kafka = useKafka({ brokers: 3 })
@@ -16,21 +21,21 @@ describe('three brokers', () => {
     await kafka.driver.seedBulk('spread', { count: 90_000, partitions: 9, valueBytes: 1000 })
   })
 
-  async function assertExact(path: string): Promise<void> {
-    const digests = await kafka.driver.digest('spread', { isolation: 'read_committed' })
-    const archived = await readArchivedTopic(path, 'b1', 'spread')
+  async function assertExact(path: string, topic = 'spread'): Promise<void> {
+    const digests = await kafka.driver.digest(topic, { isolation: 'read_committed' })
+    const archived = await readArchivedTopic(path, 'b1', topic)
     assert.deepEqual(
       archived.map(hashChain),
       digests.map(digest => digest.sha256),
     )
-    const verified = await verifyBackup(openLocation(path), 'b1', { deep: true, onProgress: () => undefined }, never)
+    const verified = await verifyBackup(openLocation(path), 'b1', quietly, never)
     assert.deepEqual(verified.problems, [])
   }
 
-  const spec = (path: string) => ({
+  const spec = (path: string, topic = 'spread') => ({
     servers: kafka.server.bootstrapServers,
     path,
-    include: ['spread'],
+    include: [topic],
     backup: { memory_budget: '32MiB', compression: 'none' },
   })
 
@@ -89,4 +94,68 @@ describe('three brokers', () => {
       await assertExact(path)
       await kafka.server.startBroker(1)
     }))
+
+  describe('when all replicas of a partition are down', () => {
+    before(async () => {
+      const configs = { 'min.insync.replicas': '1' }
+      await kafka.driver.createTopic('alone', { partitions: 3, replicationFactor: 1, configs })
+      await kafka.driver.seedBulk('alone', { count: 90_000, partitions: 3, valueBytes: 1000 })
+    })
+
+    /** The partition that has not got far when the first bytes have come, and its broker. */
+    async function lastLeader(): Promise<{ broker: number; partition: number }> {
+      const { partitions } = await kafka.driver.describeTopic('alone')
+      return { broker: (partitions[2]?.leader ?? 1) - 1, partition: 2 }
+    }
+
+    test('it is waited for, and the run completes when they are back', () =>
+      withFolder(async path => {
+        const { broker } = await lastLeader()
+        let bounced: Promise<void> | undefined
+        const bounce = async () => {
+          await kafka.server.killBroker(broker)
+          await kafka.server.startBroker(broker)
+        }
+        const retries: string[] = []
+        await backUp(spec(path, 'alone'), {
+          onProgress: event => {
+            if (event.type === 'copied') bounced ??= bounce()
+            if (event.type === 'retry') retries.push(event.what)
+          },
+        })
+        await bounced
+        assert.ok(retries.length > 0, 'the loss of the broker was met')
+        await assertExact(path, 'alone')
+      }))
+
+    test('beyond the limit the run ends, names the partition and keeps what it has', () =>
+      withFolder(async path => {
+        const { broker, partition } = await lastLeader()
+        let killed: Promise<void> | undefined
+        const onProgress: OnProgress = event => {
+          if (event.type === 'copied') killed ??= kafka.server.killBroker(broker)
+        }
+        const message = new RegExp(`partition alone/${partition} has no leader.*kept as generation`)
+        await assert.rejects(backUpFast(spec(path, 'alone'), onProgress), { code: 'BACKUP_PARTIAL', message })
+        await killed
+        const verified = await verifyBackup(openLocation(path), 'b1', quietly, never)
+        assert.deepEqual([verified.problems, verified.complete], [[], false])
+        await kafka.server.startBroker(broker)
+        await backUp(spec(path, 'alone'))
+        await assertExact(path, 'alone')
+      }))
+  })
 })
+
+/** The limit is two minutes; here they pass in twelve seconds. */
+async function backUpFast(spec: JobSpec, onProgress: OnProgress): Promise<BackupReport> {
+  const job = makeJob(spec)
+  const clock = fastClock(10)
+  const cluster = await Cluster.open({ ...job.source, softwareVersion: '0', clock }, never)
+  try {
+    const parts = { cluster, storage: openJobStorage(job), clock, run: 'run1', toolVersion: '0', onProgress }
+    return await runBackup(backupOptions(job), parts, never)
+  } finally {
+    cluster.close()
+  }
+}
