@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import module from 'node:module'
+import v8 from 'node:v8'
 
 const [major] = process.versions.node.split('.')
 
@@ -10,5 +11,7 @@ if (Number(major) < 24) {
   process.exitCode = 1
 } else {
   module.enableCompileCache()
+  // Otherwise the space for new objects grows with the number of partitions: by 100 MB for 5,000 of them, mostly empty.
+  v8.setFlagsFromString('--semi-space-growth-factor=1')
   await import('../dist/kafka-backup.js')
 }

@@ -42,8 +42,8 @@ export function backUp(spec: JobSpec, hooks: Partial<Hooks> = {}, signal?: Abort
   return runBackupJob(makeJob(spec), { onProgress: () => undefined, ...hooks }, signal ?? new AbortController().signal)
 }
 
-export async function withFolder<T>(work: (path: string) => Promise<T>): Promise<T> {
-  const path = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+export async function withFolder<T>(work: (path: string) => Promise<T>, parent = tmpdir()): Promise<T> {
+  const path = await mkdtemp(join(parent, 'kafka-backup-test-'))
   try {
     return await work(path)
   } finally {
