@@ -1,6 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { faults } from '../test/faults/catalog.ts'
+import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { jobMetricsTable } from './metrics-table.ts'
 
@@ -9,6 +11,7 @@ await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
+await fill('reliability.md', 'faults', formatFaults(faults))
 
 async function fill(page: string, name: string, text: string): Promise<void> {
   const path = join(import.meta.dirname, page)

@@ -10,6 +10,9 @@ import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { configTable } from '../src/config/config-table.ts'
 import { jobJsonSchema } from '../src/config/job-json-schema.ts'
 import { parseJob } from '../src/config/load-job.ts'
+import { faults } from './faults/catalog.ts'
+import { brokenPromises, type FaultResult } from './faults/fault.ts'
+import { formatFaults, formatFigures } from './faults/report.ts'
 import { marked, tableRows } from './markdown.ts'
 
 const root = resolve(import.meta.dirname, '..')
@@ -42,6 +45,22 @@ test('docs/benchmarks.md has the figures of bench/results.json', () => {
   for (const { name, measure, value, limit } of result.rows) {
     assert.ok(limit === undefined || value <= limit, `${name}: ${measure} is ${value}, at most ${limit}`)
   }
+})
+
+test('docs/reliability.md has the faults of the catalog', () => {
+  assert.equal(marked(read('docs/reliability.md'), 'faults'), formatFaults(faults).trim())
+})
+
+test('docs/reliability.md has the figures of test/faults/results.json, and no promise was broken', () => {
+  const result = JSON.parse(read('test/faults/results.json'))
+  assert.equal(marked(read('docs/reliability.md'), 'soak'), formatFigures(result).trim())
+  assert.deepEqual(result.results.flatMap(brokenPromises), [])
+  const measured = result.results.map(({ name }: FaultResult) => name)
+  assert.deepEqual(
+    faults.filter(({ name }) => !measured.includes(name)),
+    [],
+    'faults without a figure: run make soak',
+  )
 })
 
 for (const [name, schema, marker] of [

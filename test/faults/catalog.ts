@@ -3,6 +3,7 @@ import { bitFlips, tornObjects, wrongObjects } from './damage.ts'
 import { deathAtEveryCall } from './death-at-calls.ts'
 import type { Fault } from './fault.ts'
 import { killedAtRandom, stoppedAtRandom } from './kills.ts'
+import { powerCut } from './power-cut.ts'
 import { refusingDisk } from './refusing-disk.ts'
 import { errorsOnATenth, repliesLost } from './store-errors.ts'
 import { twoWriters, wakingWriter } from './two-writers.ts'
@@ -17,6 +18,7 @@ export const faults: Fault[] = [
   twoWriters,
   wakingWriter,
   refusingDisk,
+  powerCut,
   bitFlips,
   tornObjects,
   wrongObjects,

@@ -41,6 +41,7 @@ async function signalRuns(
     count.saw(isStruck ? `ended by ${signal}` : 'finished before it')
     if (isStruck && !isEndedBy(ended, signal)) count.add({ 'other exit codes': 1 })
     count.add(await examine(place, before))
+    if (isStruck && (await snapshot(place)).generation > before.generation) count.saw('with a part committed')
     if (isStruck) continue
     count.add(await finish(place, subject))
     place = await copyBase(lab, subject)

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { FaultResult } from './fault.ts'
+import type { Fault, FaultResult } from './fault.ts'
 
 export interface SoakResult {
   date: string
@@ -29,6 +29,12 @@ export function formatFigures({ date, command, results }: SoakResult): string {
 |---|---:|---|---|---:|
 ${rows.join('\n')}
 `
+}
+
+/** What is tried and what holds, for docs/reliability.md. */
+export function formatFaults(faults: readonly Fault[]): string {
+  const rows = faults.map(({ name, inject, promise }) => `| ${name} | ${inject} | ${promise} |`)
+  return `| Fault | What is done | What holds |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
 function formatCounts(counts: Readonly<Record<string, number>>): string {
