@@ -35,7 +35,7 @@ export function jobText(spec: JobSpec): string {
 }
 
 export function makeJob(spec: JobSpec): Job {
-  return parseJob(jobText(spec), { source: 'test job', env: {} })
+  return parseJob(jobText(spec), { source: 'test job', env: process.env })
 }
 
 export function backUp(spec: JobSpec, hooks: Partial<Hooks> = {}, signal?: AbortSignal): Promise<BackupReport> {

@@ -2,7 +2,7 @@ import { createRandom } from '../fakes/faulty-storage.ts'
 import { type Ended, runBackup, signalAfter, startBackup } from './command.ts'
 import { compare, examine, snapshot } from './examine.ts'
 import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
-import { copyBase, emptyStore, type Lab, type Place, prepareSubject, type Subject } from './lab.ts'
+import { copyBase, emptyStore, type Lab, makePlace, type Place, prepareSubject, type Subject } from './lab.ts'
 
 export const killedAtRandom: Fault = {
   name: 'killed at a random moment',
@@ -30,12 +30,16 @@ async function signalRuns(
   const random = createRandom(seed)
   const count = new Count('unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'other exit codes')
   const subject = await prepareSubject(lab, { topic, partitions: 4, records: 40_000, valueBytes: 1000 })
-  let place = await copyBase(lab, subject)
-  const wholeMs = await timeWholeRun(lab, subject)
+  const begin = () => (random() < 0.5 ? copyBase(lab, subject) : makePlace(lab, topic))
+  const pace = new Pace(random)
+  const warmUp = await makePlace(lab, topic)
+  await pace.run(warmUp, undefined)
+  await emptyStore(warmUp)
+  let place = await begin()
   while (count.injected < rounds) {
     const before = await snapshot(place)
     const signal = signals[count.injected % signals.length] ?? 'SIGKILL'
-    const ended = await signalAfter(startBackup(place.config), signal, random() * 1.1 * wholeMs)
+    const ended = await pace.run(place, signal)
     const isStruck = ended.code !== 0
     if (isStruck) count.injected++
     count.saw(isStruck ? `ended by ${signal}` : 'finished before it')
@@ -44,20 +48,38 @@ async function signalRuns(
     if (isStruck && (await snapshot(place)).generation > before.generation) count.saw('with a part committed')
     if (isStruck) continue
     count.add(await finish(place, subject))
-    place = await copyBase(lab, subject)
+    place = await begin()
   }
   await runBackup(place.config)
   count.add(await finish(place, subject))
   return count.outcome
 }
 
-async function timeWholeRun(lab: Lab, subject: Subject): Promise<number> {
-  const place = await copyBase(lab, subject)
-  const startedAt = performance.now()
-  const { code, stderr } = await runBackup(place.config)
-  if (code !== 0) throw new Error(`a run that nobody disturbs ends with ${code}: ${stderr}`)
-  await emptyStore(place)
-  return performance.now() - startedAt
+/** Finds moments inside a run, whose length depends on what else the machine does; runs that finish tell it. */
+class Pace {
+  readonly #random: () => number
+  #startMs = 0
+  #copyMs = 0
+
+  constructor(random: () => number) {
+    this.#random = random
+  }
+
+  /** One signal in four falls on any moment before the copying, the others on the copying and what comes after it. */
+  async run({ config }: Place, signal: NodeJS.Signals | undefined): Promise<Ended> {
+    const startedAt = performance.now()
+    const running = startBackup(config)
+    const isEarly = signal !== undefined && this.#random() < 0.25
+    const delayMs = this.#random() * (isEarly ? this.#startMs : 1.1 * this.#copyMs)
+    if (!isEarly) await running.speaks
+    const spokenAt = performance.now()
+    const ended = await (signal ? signalAfter(running, signal, delayMs) : running.ended)
+    if (ended.code === 0 && !isEarly) {
+      this.#startMs = spokenAt - startedAt
+      this.#copyMs = (this.#copyMs + performance.now() - spokenAt) / (this.#copyMs === 0 ? 1 : 2)
+    }
+    return ended
+  }
 }
 
 /** A process that is signalled before it has begun to listen dies of the signal, which a shell shows as the same code. */

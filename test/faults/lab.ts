@@ -58,7 +58,9 @@ export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_
 export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subject> {
   const { topic, partitions, records, valueBytes } = spec
   await lab.driver.createTopic(topic, { partitions })
-  const half = { count: records / 2, partitions, valueBytes }
+  // A machine that is busy with faults may let a producer wait.
+  const config = { 'delivery.timeout.ms': '300000' }
+  const half = { count: records / 2, partitions, valueBytes, config }
   await lab.driver.seedBulk(topic, { ...half, seed: 1, compression: 'lz4' })
   const base = await makePlace(lab, topic)
   await backUp(base.spec)
