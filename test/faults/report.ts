@@ -21,7 +21,7 @@ export async function writeReport(result: SoakResult): Promise<string> {
 export function formatFigures({ date, command, results }: SoakResult): string {
   const rows = results.map(
     ({ name, injected, broken, seen, durationMs }) =>
-      `| ${name} | ${injected.toLocaleString('en')} | ${formatCounts(broken)} | ${formatCounts(seen)} | ${Math.round(durationMs / 1000)} s |`,
+      `| ${name} | ${injected.toLocaleString('en')} | ${formatBroken(broken)} | ${formatCounts(seen)} | ${Math.round(durationMs / 1000)} s |`,
   )
   return `Made on ${date} with \`${command}\`.
 
@@ -37,8 +37,13 @@ export function formatFaults(faults: readonly Fault[]): string {
   return `| Fault | What is done | What holds |\n|---|---|---|\n${rows.join('\n')}\n`
 }
 
+function formatBroken(broken: Readonly<Record<string, number>>): string {
+  const names = Object.keys(broken).join(', ')
+  return Object.values(broken).every(count => count === 0) ? `**0** (${names})` : formatCounts(broken)
+}
+
 function formatCounts(counts: Readonly<Record<string, number>>): string {
   return Object.entries(counts)
-    .map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
+    .map(([name, count]) => `${count.toLocaleString('en')} × ${name}`)
     .join(', ')
 }
