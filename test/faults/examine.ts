@@ -46,8 +46,17 @@ export interface Difference {
   wrong: number
 }
 
-/** Holds a finished backup against what the official client reads. */
-export async function compare(place: Place, { topic, chains, records }: Subject): Promise<Difference> {
+/** Holds a finished backup against what the official client reads. What cannot be read is lost. */
+export async function compare(place: Place, subject: Subject): Promise<Difference> {
+  try {
+    return await compareRecords(place, subject)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'BACKUP_NOT_FOUND')) throw error
+    return { lost: subject.records, duplicated: 0, wrong: subject.chains.length }
+  }
+}
+
+async function compareRecords(place: Place, { topic, chains, records }: Subject): Promise<Difference> {
   const storage = openPlace(place)
   const manifest = await openBackup(storage, 'b1', never)
   const archived = await readArchivedTopic(storage, 'b1', topic)
