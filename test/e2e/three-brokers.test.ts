@@ -153,7 +153,7 @@ async function backUpFast(spec: JobSpec, onProgress: OnProgress): Promise<Backup
   const clock = fastClock(10)
   const cluster = await Cluster.open({ ...job.source, softwareVersion: '0', clock }, never)
   try {
-    const parts = { cluster, storage: openJobStorage(job), clock, run: 'run1', toolVersion: '0', onProgress }
+    const parts = { cluster, storage: openJobStorage(job), clock, newRun: () => 'run1', toolVersion: '0', onProgress }
     return await runBackup(backupOptions(job), parts, never)
   } finally {
     cluster.close()
