@@ -58,7 +58,9 @@ function walkAnswer(bytes: Buffer, range: { start: number; end: number }, where:
     headers = walkBatches(bytes, range.start, range.end)
   } catch (cause) {
     if (!(cause instanceof KafkaBackupError)) throw cause
-    throw new KafkaBackupError(cause.code, `${where}: ${cause.message}`, { cause })
+    // Bytes that are no batch may be the network's fault, like a wrong checksum; the old format is really there.
+    const code = cause.code === 'BATCH_INVALID' ? 'SOURCE_CORRUPT' : cause.code
+    throw new KafkaBackupError(code, `${where}: ${cause.message}`, { cause })
   }
   let next = headers[0]?.baseOffset ?? 0n
   for (const { baseOffset, lastOffset, recordCount } of headers) {

@@ -72,6 +72,14 @@ describe('a network that is', () => {
     assert.ok(performance.now() - started > 1500, 'the limit was felt')
   })
 
+  test('so slow that an answer takes longer than the timeout is no silence, as long as it goes on arriving', async () => {
+    proxy.rules.bytesPerSecond = 6 * MiB
+    const retries: string[] = []
+    // An answer of up to 8 MiB takes more than a second.
+    await assertExact('1s', { onProgress: event => event.type === 'retry' && retries.push(event.what) })
+    assert.deepEqual(retries, [])
+  })
+
   test('silent from the start ends the run within the timeout and names the broker', async () => {
     proxy.rules.silent = true
     const started = performance.now()

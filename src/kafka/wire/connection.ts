@@ -19,6 +19,8 @@ interface Pending {
   filled: number
   /** Bytes of the whole frame, or 4 until its length has arrived. */
   needed: number
+  /** How much had arrived when the deadline was last put off. */
+  filledBefore: number
   resolve(frame: Buffer): void
   reject(error: Error): void
 }
@@ -28,6 +30,8 @@ const MAX_FRAME_BYTES = 1 << 30
 /** How a TLS listener answers plain text: record type 21 (alert), version 3. */
 const TLS_ALERT = 0x1503
 const SCRATCH_BYTES = 64 * 1024
+/** Of an answer within the time for it; a line that brings less is as good as dead. */
+const LEAST_PROGRESS_BYTES = 64 * 1024
 const CONTROL_RESPONSE_BYTES = 16 * 1024
 
 /**
@@ -103,7 +107,7 @@ export class Connection {
           if (this.#failure) return reject(this.#failure)
           const into = target ?? new ResponseBuffer(CONTROL_RESPONSE_BYTES)
           into.reset()
-          this.#pending = { target: into, filled: 0, needed: 4, resolve, reject }
+          this.#pending = { target: into, filled: 0, needed: 4, filledBefore: 0, resolve, reject }
           const length = Buffer.allocUnsafe(4)
           length.writeInt32BE(content.length)
           this.#socket.cork()
@@ -119,9 +123,11 @@ export class Connection {
   async #withDeadline<T>(ms: number, call: () => Promise<T>, verb: string, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted()
     const onAbort = () => this.#fail(abortError(signal))
-    const cancel = this.#options.clock.after(ms, () =>
-      this.#fail(new KafkaBackupError('KAFKA_TIMEOUT', `${this.#name} did not ${verb} within ${ms} ms`)),
-    )
+    const ring = () => {
+      if (this.#movedOn()) cancel = this.#options.clock.after(ms, ring)
+      else this.#fail(new KafkaBackupError('KAFKA_TIMEOUT', `${this.#name} did not ${verb} within ${ms} ms`))
+    }
+    let cancel = this.#options.clock.after(ms, ring)
     signal.addEventListener('abort', onAbort, { once: true })
     try {
       return await call()
@@ -132,6 +138,14 @@ export class Connection {
       cancel()
       signal.removeEventListener('abort', onAbort)
     }
+  }
+
+  /** An answer that is long on its way over a slow line is no silence: what counts is that it goes on arriving. */
+  #movedOn(): boolean {
+    const pending = this.#pending
+    if (!pending || pending.filled - pending.filledBefore < LEAST_PROGRESS_BYTES) return false
+    pending.filledBefore = pending.filled
+    return true
   }
 
   #nextReadBuffer(): Buffer {

@@ -50,6 +50,37 @@ describe('a connection brings the answer', () => {
     )
   })
 
+  test('that takes longer than the timeout, as long as it goes on arriving', async () => {
+    const content = Buffer.alloc(1 << 20, 'x')
+    const whole = frame(content)
+    const inPieces = (socket: Socket) =>
+      readFrames(socket, async () => {
+        for (let at = 0; at < whole.length; at += 100_000) {
+          socket.write(whole.subarray(at, at + 100_000))
+          await new Promise(resolve => setTimeout(resolve, 30))
+        }
+      })
+    await withLoopback(inPieces, async server => {
+      const answer = await (await server.connect({ timeoutMs: 100 })).send(Buffer.from('?'), never)
+      assert.ok(answer.equals(content))
+    })
+  })
+
+  test('not when it only trickles', async () => {
+    const trickle = (socket: Socket) =>
+      readFrames(socket, async () => {
+        for (const byte of frame(Buffer.alloc(1000))) {
+          if (socket.destroyed) return
+          socket.write(Buffer.from([byte]))
+          await new Promise(resolve => setTimeout(resolve, 10))
+        }
+      })
+    await withLoopback(trickle, async server => {
+      const connection = await server.connect({ timeoutMs: 100 })
+      await assert.rejects(connection.send(Buffer.from('?'), never), { code: 'KAFKA_TIMEOUT' })
+    })
+  })
+
   test('of any size into the memory given, and larger than it', async () => {
     const sizes = [4, 60_000, 65_531, 65_532, 65_533, 100_000, 1 << 20, (1 << 20) + 1, 5 << 20]
     const contentOf = (size: number) => Buffer.alloc(size, `${size} `)
