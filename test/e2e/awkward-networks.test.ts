@@ -102,10 +102,8 @@ describe('a network that is', () => {
     }
     proxy.rules.bytesPerSecond = 30 * MiB
     await assertExact('1s', { onProgress })
-    assert.ok(
-      retries.some(what => what.includes(`127.0.0.1:${proxy.port} did not answer`)),
-      retries.join(),
-    )
+    // What had begun to arrive gets a second chance; by then the broker may have closed a line that nobody reads.
+    assert.match(retries.join(), new RegExp(`127\\.0\\.0\\.1:${proxy.port} (did not answer|closed the connection)`))
   })
 
   test('cut again and again is gone on with from what is stored', async () => {
