@@ -27,7 +27,7 @@ export function jobText(spec: JobSpec): string {
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
-    source: { ...source, bootstrap_servers: servers, topics: { include, exclude }, security },
+    source: { ...source, bootstrap_servers: servers, topics: { include, exclude }, ...(security && { security }) },
     storage: spec.storage ?? { backend: 'filesystem', path },
     backup,
     ...(metrics !== undefined && { metrics: { listen: metrics } }),

@@ -24,3 +24,13 @@ export const faults: Fault[] = [
   wrongObjects,
   brokerKilled,
 ]
+
+/** What makes sense for a bucket as well, in fewer rounds: every call goes over the network there. */
+export const bucketFaults: Fault[] = faults
+  .filter(({ only }) => only !== 'filesystem')
+  .filter(fault => fault !== brokerKilled && fault !== stoppedAtRandom)
+  .map(fault => {
+    const { test, soak } = fault.rounds
+    const rounds = { test: Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
+    return { ...fault, name: `${fault.name} (S3)`, rounds }
+  })

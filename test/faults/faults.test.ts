@@ -1,28 +1,28 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { useKafka } from '../e2e/use-kafka.ts'
-import { faults } from './catalog.ts'
-import { brokenPromises, measureFault, seedOf } from './fault.ts'
-import { makeLab } from './lab.ts'
+import { bucketFaults, faults } from './catalog.ts'
+import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
+import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 
 /** A few rounds of everything; `make soak` does many. FAULT_SEED=… repeats a run. */
-describe('a backup stands', () => {
-  const kafka = useKafka()
-  let folder: string
+const labs: [store: LabOptions['store'], faults: readonly Fault[]][] = [
+  ['filesystem', faults],
+  ['s3', bucketFaults],
+]
 
-  before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
-  })
-  after(() => rm(folder, { recursive: true, force: true }))
-
-  for (const fault of faults) {
-    test(`${fault.name}: ${fault.promise}`, async () => {
-      const lab = makeLab(kafka.server, kafka.driver, folder)
-      const result = await measureFault(fault, lab, { rounds: fault.rounds.test, seed: seedOf(process.env) })
-      assert.deepEqual(brokenPromises(result), [])
+for (const [store, list] of labs) {
+  describe(`a backup in ${store === 's3' ? 'a bucket' : 'a folder'}, read over TLS, stands`, () => {
+    let lab: OpenLab
+    before(async () => {
+      lab = await openLab({ brokers: 1, store })
     })
-  }
-})
+    after(() => lab?.[Symbol.asyncDispose]())
+
+    for (const fault of list) {
+      test(`${fault.name}: ${fault.promise}`, async () => {
+        const result = await measureFault(fault, lab, { rounds: fault.rounds.test, seed: seedOf(process.env) })
+        assert.deepEqual(brokenPromises(result), [])
+      })
+    }
+  })
+}

@@ -45,12 +45,6 @@ export interface SubjectSpec {
 const never = new AbortController().signal
 let places = 0
 
-/** The lab of the filesystem store and the plain listener. */
-export function makeLab(server: KafkaServer, driver: KafkaDriver, folder: string): Lab {
-  const storageAt = (name: string) => ({ backend: 'filesystem', path: join(folder, 'stores', name) })
-  return { server, driver, folder, servers: server.bootstrapServers, source: {}, storageAt }
-}
-
 /** Small segments, so that there are many calls to the store and many moments between them. */
 export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_budget: '32MiB' }
 

@@ -1,12 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openDriver } from '../servers/driver.ts'
-import { startKafka } from '../servers/kafka.ts'
 import { brokerKilled } from './bounces.ts'
-import { faults } from './catalog.ts'
+import { bucketFaults, faults } from './catalog.ts'
 import { brokenPromises, type Fault, type FaultResult, measureFault, seedOf } from './fault.ts'
-import { makeLab } from './lab.ts'
+import { type LabOptions, openLab } from './open-lab.ts'
 import { type SoakResult, writeReport } from './report.ts'
 
 /**
@@ -17,8 +14,9 @@ const minutes = Number(process.env.SOAK_MINUTES ?? 10)
 const seed = seedOf(process.env)
 const results: FaultResult[] = []
 
-await withLab(1, faults)
-await withLab(3, [{ ...brokerKilled, name: 'one of three brokers is killed' }])
+await withLab({ brokers: 1, store: 'filesystem' }, faults)
+await withLab({ brokers: 1, store: 's3' }, bucketFaults)
+await withLab({ brokers: 3, store: 'filesystem' }, [{ ...brokerKilled, name: 'one of three brokers is killed' }])
 
 const date = new Date().toISOString().slice(0, 10)
 const result: SoakResult = { date, command: `SOAK_MINUTES=${minutes} FAULT_SEED=${seed} make soak`, results }
@@ -29,19 +27,12 @@ for (const one of results) {
 }
 process.exitCode = results.some(one => brokenPromises(one).length > 0) ? 1 : 0
 
-async function withLab(brokers: 1 | 3, list: readonly Fault[]): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-soak-'))
-  try {
-    await using server = await startKafka({ brokers })
-    await using driver = await openDriver(server)
-    const lab = makeLab(server, driver, folder)
-    for (const fault of list) {
-      const rounds = scaled(fault)
-      process.stderr.write(`soak: ${fault.name}, ${rounds} rounds\n`)
-      results.push(await measureFault(fault, lab, { rounds, seed }))
-    }
-  } finally {
-    await rm(folder, { recursive: true, force: true })
+async function withLab(options: LabOptions, list: readonly Fault[]): Promise<void> {
+  await using lab = await openLab(options)
+  for (const fault of list) {
+    const rounds = scaled(fault)
+    process.stderr.write(`soak: ${fault.name}, ${rounds} rounds\n`)
+    results.push(await measureFault(fault, lab, { rounds, seed }))
   }
 }
 

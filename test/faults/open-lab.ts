@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loginProperties, scramPassword, scramUser } from '../e2e/secure-kafka.ts'
+import { brokerNames, makeIdentity } from '../servers/certificates.ts'
+import { openDriver } from '../servers/driver.ts'
+import { startKafka } from '../servers/kafka.ts'
+import { startS3 } from '../servers/versitygw.ts'
+import type { Lab } from './lab.ts'
+
+export interface LabOptions {
+  brokers: 1 | 3
+  store: 'filesystem' | 's3'
+}
+
+export type OpenLab = Lab & AsyncDisposable
+
+/** Servers of its own. The jobs read over SASL_SSL, and a bucket is reached over TLS. */
+export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> {
+  const stack = new AsyncDisposableStack()
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-faults-'))
+  stack.defer(() => rm(folder, { recursive: true, force: true }))
+  try {
+    const ca = await makeIdentity(folder, 'ca')
+    const identity = await makeIdentity(folder, 'server', { signedBy: ca, names: brokerNames })
+    const properties = {
+      ...loginProperties('secure'),
+      'listener.name.secure.ssl.keystore.type': 'PEM',
+      'listener.name.secure.ssl.keystore.location': identity.store,
+    }
+    const server = stack.use(await startKafka({ brokers, secureListener: 'SASL_SSL', properties }))
+    const driver = stack.use(await openDriver(server))
+    await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
+    const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }
+    const source = { security: { protocol: 'SASL_SSL', tls: { ca_cert: ca.cert }, sasl } }
+    const storageAt = store === 's3' ? await openBuckets(stack) : openFolders(folder)
+    const servers = server.secureBootstrapServers
+    const dispose = () => stack.disposeAsync()
+    return { server, driver, folder, servers, source, storageAt, [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await stack.disposeAsync()
+    throw error
+  }
+}
+
+function openFolders(folder: string): Lab['storageAt'] {
+  return name => ({ backend: 'filesystem', path: join(folder, 'stores', name) })
+}
+
+async function openBuckets(stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
+  const s3 = stack.use(await startS3({ tls: true }))
+  const { bucket, endpoint, accessKeyId, secretAccessKey, caCert } = await s3.makeBucket('faults')
+  const fixed = { access_key_id: accessKeyId, secret_access_key: secretAccessKey, ca_cert: caCert }
+  return prefix => ({ backend: 's3', bucket, endpoint, prefix, ...fixed })
+}
