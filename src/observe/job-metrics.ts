@@ -61,6 +61,10 @@ export class JobMetrics {
 
   onProgress(event: ProgressEvent): void {
     switch (event.type) {
+      case 'planned':
+        // The bounds of all that there is now follow; what is gone since the last round has no lag.
+        this.#places.clear()
+        break
       case 'bounds':
         for (const bound of event.partitions) this.#place(bound)
         this.#set('kafka_backup_job_partitions', this.#places.size)
@@ -115,6 +119,9 @@ export class JobMetrics {
       sum.end += distance(position, highWatermark)
       sum.stable += distance(position, lastStable)
       lags.set(label, sum)
+    }
+    for (const name of ['kafka_backup_job_lag_offsets', 'kafka_backup_job_stable_lag_offsets']) {
+      this.#gauges.get(name)?.reset()
     }
     for (const [topic, { end, stable }] of lags) {
       this.#set('kafka_backup_job_lag_offsets', end, { topic })

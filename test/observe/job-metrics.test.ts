@@ -60,6 +60,19 @@ describe('the metrics of a job', () => {
     assert.equal((await samplesOf(metrics)).get('kafka_backup_job_lag_offsets{topic="a"}'), 0)
   })
 
+  test('forget what the next round no longer has: a deleted topic must not lag for ever', async () => {
+    const metrics = make()
+    metrics.onProgress({ type: 'bounds', partitions: [bound('a', 0, 10n, 30n, 30n), bound('b', 0, 5n, 6n, 6n)] })
+    assert.equal((await samplesOf(metrics)).get('kafka_backup_job_lag_offsets{topic="a"}'), 20)
+    metrics.onProgress({ type: 'planned', topics: 1, partitions: 1, offsets: 0n })
+    metrics.onProgress({ type: 'bounds', partitions: [bound('b', 0, 6n, 6n, 6n)] })
+    const samples = await samplesOf(metrics)
+    assert.equal(samples.get('kafka_backup_job_lag_offsets{topic="a"}'), undefined)
+    assert.equal(samples.get('kafka_backup_job_stable_lag_offsets{topic="a"}'), undefined)
+    assert.equal(samples.get('kafka_backup_job_lag_offsets{topic="b"}'), 0)
+    assert.equal(samples.get('kafka_backup_job_partitions'), 1)
+  })
+
   test('count gaps, commits, rounds, retries, warnings and calls to the store', async () => {
     const metrics = make()
     metrics.onProgress({ type: 'gap', topic: 'a', partition: 0, from: 0n, to: 5n, reason: 'retention' })
