@@ -34,11 +34,9 @@ export interface PlannedPartition {
 export function planBackup(observed: ObservedSource, previous: KnownState | undefined, now: string): BackupPlan {
   refuseOtherCluster(observed, previous)
   const warnings = [...observed.warnings]
-  const earlier = new Map(previous?.topics.filter(t => t.state !== 'replaced').map(topic => [topic.name, topic]))
-  const topics = observed.topics.map(topic => {
-    const before = earlier.get(topic.name)
-    return planTopic(topic, before?.id === topic.id ? before : undefined, now, warnings)
-  })
+  // By id alone: a broker that lags behind may show a topic again that counts as replaced, and what is stored of it stays.
+  const earlier = new Map(previous?.topics.map(topic => [topic.id, topic]))
+  const topics = observed.topics.map(topic => planTopic(topic, earlier.get(topic.id), now, warnings))
   const kept = (previous?.topics ?? []).filter(topic => !observed.topics.some(({ id }) => id === topic.id))
   return { topics: [...kept.map(topic => keepTopic(topic, observed, now, warnings)), ...topics], warnings }
 }

@@ -53,6 +53,26 @@ function manifest(topics: ManifestTopic[], clusterId: string | null = 'c1'): Man
 }
 
 describe('the plan of a backup', () => {
+  test('loses nothing of a topic that counts as replaced when a broker shows it again', () => {
+    const before = manifest([
+      held('a', 'id1', 'replaced', { end_offset: 40n }),
+      held('a', 'id2', 'current', { end_offset: 5n }),
+    ])
+    const plan = planBackup(observe([seen('a', 'id1', [0n, 40n])]), before, now)
+    assert.deepEqual(
+      plan.topics.map(({ id, state, partitions }) => [
+        id,
+        state,
+        partitions[0]?.durable.records,
+        partitions[0]?.durable.end_offset,
+      ]),
+      [
+        ['id2', 'replaced', 7, 5n],
+        ['id1', 'current', 7, 40n],
+      ],
+    )
+  })
+
   test('takes a new topic from the start of its log to its last stable offset', () => {
     const plan = planBackup(observe([seen('a', 'id1', [5n, 90n, 90n], [0n, 0n])]), undefined, now)
     const [topic] = plan.topics
