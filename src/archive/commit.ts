@@ -111,7 +111,9 @@ async function extendIndexes(
   const carried = (await readPages(storage, refs.slice(kept.length), signal)).flatMap(index => index.segments)
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation, run } = draft.manifest
-  const writer = draft.attempt === 1 ? run : `${run}-${draft.attempt}`
+  // Shards may bring segments of a topic and of the one that it replaced: both have the same name.
+  const incarnation = topic.state === 'replaced' ? `-${topic.id.slice(0, 8)}` : ''
+  const writer = `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}${incarnation}`
   const key = indexKey({ backupId, topic: topic.name, partition }, generation, writer)
   const head = { format: 'kafka-backup-index', format_version: FORMAT_VERSION }
   const index = { ...head, topic: topic.name, topic_id: topic.id, partition, segments }

@@ -1,5 +1,5 @@
 import { latestManifest } from '../archive/catalog.ts'
-import { furthest, readShards, segmentsOf } from '../archive/shard.ts'
+import { furthest, readShards } from '../archive/shard.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { ShardPublisher } from './shard-publisher.ts'
@@ -33,7 +33,7 @@ export async function runShard(
   const known = overlayShards(previous, before)
   const prepared = await prepareRound(options, parts, previous, signal, known)
   const sliced = { ...prepared, plan: planShard(prepared.plan, shard) }
-  const publisher = new ShardPublisher(options, sliced, shard, parts, segmentsOf(before))
+  const publisher = new ShardPublisher(options, sliced, shard, parts, before)
   const report = await runRound(options, sliced, parts, publisher, signal)
   return { ...report, backupId, generation, shard, key: publisher.key }
 }

@@ -1,6 +1,6 @@
 import { freshKey } from '../archive/commit.ts'
-import { FORMAT_VERSION, type Segment } from '../archive/manifest.ts'
-import { type Shard, writeShard } from '../archive/shard.ts'
+import { FORMAT_VERSION, type ManifestTopic, type Segment } from '../archive/manifest.ts'
+import { type Shard, segmentsOf, writeShard } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { draftTopics } from './draft-topics.ts'
@@ -17,6 +17,8 @@ export class ShardPublisher implements Publisher {
   readonly #prepared: Prepared
   readonly #shard: ShardNumber
   readonly #parts: BackupParts
+  /** Topics of an earlier run of this shard that are not there any more: what it copied of them is kept. */
+  readonly #gone: readonly ManifestTopic[]
   readonly #storeSignal = new AbortController().signal
   #attempt = 1
   #key = ''
@@ -26,10 +28,12 @@ export class ShardPublisher implements Publisher {
     prepared: Prepared,
     shard: ShardNumber,
     parts: BackupParts,
-    carried: ReadonlyMap<string, readonly Segment[]>,
+    before: readonly Shard[],
   ) {
     this.run = parts.newRun()
-    this.carried = carried
+    this.carried = segmentsOf(before)
+    const planned = new Set(prepared.plan.topics.map(({ id }) => id))
+    this.#gone = before.flatMap(({ topics }) => topics).filter(({ id }) => !planned.has(id))
     this.#options = options
     this.#prepared = prepared
     this.#shard = shard
@@ -51,7 +55,8 @@ export class ShardPublisher implements Publisher {
   #draft({ copies, complete, warnings }: Published): Shard {
     const { observed, previous } = this.#prepared
     const { backupId, topics } = this.#options
-    const withFresh = copies.filter(({ fresh }) => fresh.length > 0)
+    const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), [...copy.fresh]] as const)
+    const segments = [...this.carried, ...fresh.filter(([, some]) => some.length > 0)]
     return {
       format: 'kafka-backup-shard',
       format_version: FORMAT_VERSION,
@@ -65,8 +70,8 @@ export class ShardPublisher implements Publisher {
       created_at: formatUtc(this.#parts.clock.now()),
       cluster: { id: observed.clusterId, brokers: observed.brokers },
       selection: { include: [...topics.include], exclude: [...topics.exclude] },
-      topics: draftTopics(this.#prepared.plan, copies),
-      segments: Object.fromEntries(withFresh.map(copy => [freshKey(copy.topicId, copy.partition), [...copy.fresh]])),
+      topics: [...this.#gone, ...draftTopics(this.#prepared.plan, copies)],
+      segments: Object.fromEntries(segments.map(([key, some]) => [key, [...some]])),
       warnings: [...warnings],
     }
   }

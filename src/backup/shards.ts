@@ -40,8 +40,6 @@ export function overlayShards(base: Manifest | undefined, shards: readonly Shard
     const own = new Set(topic.partitions.map(({ partition }) => partition))
     const others = known?.partitions.filter(({ partition }) => !own.has(partition)) ?? []
     const partitions = [...others, ...topic.partitions].sort((a, b) => a.partition - b.partition)
-    // To the end of the list: of two topics of one name the one that the shards saw is the newer.
-    topics.delete(topic.id)
     topics.set(topic.id, { ...topic, partitions })
   }
   return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()] }

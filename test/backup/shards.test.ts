@@ -226,6 +226,43 @@ describe('shards', () => {
       assert.deepEqual([report.problems, report.records], [[], 210])
     }))
 
+  test('one that runs again after a topic was deleted still has what it had copied of it', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics = fake.state.topics.filter(({ name }) => name !== 'one')
+      for (const partition of fake.state.topics[0]?.partitions ?? []) {
+        const count = Number(partition.highWatermark) / 10
+        Object.assign(partition, fakePartition([...partition.batches, ...runs(count, 50)]))
+      }
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      const { manifest } = await commit(storage)
+      const one = manifest.topics.find(({ name }) => name === 'one')
+      assert.deepEqual([one?.state, one?.partitions[0]?.records, one?.partitions[0]?.gaps.length], ['absent', 60, 1])
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.records], [[], 210 + 6 * 500])
+    }))
+
+  test('a topic that was re-created between two runs of one shard is there twice, whoever saw which', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics[0] = fakeTopic('orders', [runs(0, 90), runs(0, 90)], { id: 'e'.repeat(32) })
+      await shard(storage, 0, 2)
+      const { manifest } = await commit(storage)
+      const orders = manifest.topics.filter(({ name }) => name === 'orders')
+      assert.deepEqual(
+        orders.map(({ state, partitions }) => [state, partitions.reduce((sum, { records }) => sum + records, 0)]),
+        [
+          ['replaced', 150],
+          ['current', 900],
+        ],
+      )
+      assert.deepEqual((await verify(storage)).problems, [])
+      assert.equal((await whole(storage)).copied.records, 900)
+      assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 150 + 60 + 1800])
+    }))
+
   test('a document that was changed is damage, not a different backup', () =>
     withStage(sixPartitions(), async ({ shard, commit }) => {
       const storage = openMemoryStorage()
