@@ -88,7 +88,9 @@ function planPartition(
       `${name} ends at ${bounds.highWatermark}, but this backup holds it up to ${before.end_offset}`,
     )
   }
-  const durable = { ...before, ...seen }
+  // The topic is there: whatever hid it, or showed another in its place, it was not the end of it.
+  const gaps = before.gaps.filter(({ to, reason }) => to !== null || reason === 'unreadable')
+  const durable = { ...before, ...seen, gaps }
   if (bounds.logStart <= before.end_offset) return { durable, ...bound, newGaps: [] }
   const gap: Gap = { from: before.end_offset, to: bounds.logStart, reason: 'retention', found_at: now }
   return { durable: withGap(durable, gap), ...bound, newGaps: [gap] }
