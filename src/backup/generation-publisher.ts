@@ -89,9 +89,9 @@ export class GenerationPublisher implements Publisher {
 
   #saysNothingNew({ manifest }: Draft, newest: Manifest): boolean {
     const ageMs = this.#parts.clock.now() - Date.parse(newest.created_at)
-    const isSame =
-      manifest.complete === newest.complete && formatJson(contentOf(manifest)) === formatJson(contentOf(newest))
-    return ageMs < this.#quietMs && isSame
+    // One that bears a time to come, after a clock was set back, would keep the backup quiet until then.
+    if (ageMs < 0 || ageMs >= this.#quietMs || manifest.complete !== newest.complete) return false
+    return formatJson(contentOf(manifest)) === formatJson(contentOf(newest))
   }
 
   #draft({ copies, complete, warnings }: Published): Draft {
