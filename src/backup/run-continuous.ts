@@ -55,7 +55,7 @@ class Line {
       onProgress({ type: 'round', ok: true })
       return undefined
     } catch (error) {
-      if (signal.aborted || !mayPass(error)) throw error
+      if (signal.aborted || !mayPass(error, this.#rounds)) throw error
       this.#isSure = false
       this.#failures++
       const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
@@ -95,14 +95,23 @@ class Line {
     const { backupId } = this.#options
     const found = await latestManifest(this.#parts.storage, backupId, signal)
     const known = this.#previous
+    if (known && (found?.generation ?? 0) < known.generation) throw this.#missing(known)
     if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return found
     const message = `another process committed generation ${found.generation} of backup \`${backupId}\``
     throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
   }
+
+  /** To begin anew would hide it: an unmounted volume leaves an empty folder behind. */
+  #missing({ backup_id, generation }: Manifest): KafkaBackupError {
+    const message = `generation ${generation} of backup \`${backup_id}\` was there, and is not at ${this.#parts.storage.location} any more`
+    const help = 'Check that the location is still the same, and mounted; then run the same command again.'
+    return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
+  }
 }
 
-/** A partial success is judged by what ended it. */
-function mayPass(error: unknown): boolean {
+/** A partial success is judged by what ended it. After a round that went well, a missing topic was deleted just now. */
+function mayPass(error: unknown, rounds: number): boolean {
   const { code, cause, retryable } = toKafkaBackupError(error)
-  return code === 'BACKUP_PARTIAL' ? mayPass(cause) : retryable
+  if (code === 'BACKUP_PARTIAL') return mayPass(cause, rounds)
+  return retryable || (code === 'TOPIC_NOT_FOUND' && rounds > 0)
 }

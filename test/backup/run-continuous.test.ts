@@ -4,6 +4,7 @@ import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runContinuous } from '../../src/backup/run-continuous.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -103,6 +104,16 @@ function append(state: FakeState, topic: number, batches: Buffer[]): void {
   const partition = state.topics[topic]?.partitions[0] ?? assert.fail('there is no partition')
   const grown = fakePartition([...partition.batches, ...batches])
   Object.assign(partition, { batches: grown.batches, highWatermark: grown.highWatermark, lastStable: grown.lastStable })
+}
+
+/** As a broker answers that has just learned of the deletion. */
+function encodeUnknownConfigs(topic: string): Writer {
+  const writer = new Writer().int32(0)
+  writer.array([topic], name => {
+    writer.int16(3).string(null).int8(2).string(name)
+    writer.array([], () => undefined).noTags()
+  })
+  return writer.noTags()
 }
 
 const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
@@ -280,6 +291,79 @@ describe('a continuous run', () => {
       ],
     })
     assert.equal((error as { code?: string }).code, 'WRITER_CONFLICT')
+  })
+
+  test('whose generations are gone after trouble ends with that, and does not begin a new backup in silence', async () => {
+    const memory = openMemoryStorage()
+    const storage = withFaults(memory, [
+      { on: 'create', key: /manifests\/00000002/, nth: 1, effect: { kind: 'throw-before' } },
+    ])
+    const { error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [
+        state => append(state, 0, runs(2, 1)),
+        // As when a volume is unmounted and its empty mount point is left.
+        () => memory.objects.clear(),
+        () => undefined,
+      ],
+    })
+    assert.equal((error as { code?: string }).code, 'ARCHIVE_DAMAGED')
+    assert.match((error as Error).message, /generation 1 of backup `b1`/)
+    assert.equal(memory.objects.size, 0)
+  })
+
+  test('goes on when a topic is deleted while the cluster is being looked at', async () => {
+    const storage = openMemoryStorage()
+    let described = 0
+    const { error, events } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
+      storage,
+      between: [
+        state => {
+          state.intercept = ({ key }) =>
+            key === API.describeConfigs && described++ === 0 ? encodeUnknownConfigs('orders') : undefined
+        },
+        state => void state.topics.shift(),
+      ],
+    })
+    assert.equal(error, stopped)
+    assert.deepEqual(
+      events.flatMap(event => (event.type === 'round' ? [event.ok] : [])),
+      [true, false, true],
+    )
+  })
+
+  test('whose topic is hidden for a while has all of it afterwards, and no gap', async () => {
+    const storage = openMemoryStorage()
+    let hidden: FakeTopic | undefined
+    const { events } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)]), fakeTopic('other', [runs(0, 1)])],
+      storage,
+      between: [
+        state => {
+          hidden = state.topics.shift()
+        },
+        state => {
+          state.topics.unshift(hidden ?? assert.fail())
+        },
+      ],
+    })
+    assert.equal(events.filter(event => event.type === 'gap').length, 1)
+    const { topics } = await openBackup(storage, 'b1', never)
+    assert.deepEqual(
+      topics.map(({ state }) => state),
+      ['current', 'current'],
+    )
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 30])
+  })
+
+  test('commits by the hour also when the last generation bears a time to come', async () => {
+    const storage = openMemoryStorage()
+    const back = (_: FakeState, clock: JumpingClock) => clock.pass(-7 * 24 * 3_600_000)
+    await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [back] })
+    assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
   })
 
   test('that is stopped in the middle of a round commits what is durable', async () => {
