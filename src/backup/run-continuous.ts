@@ -70,7 +70,8 @@ class Line {
   async rest(ms: number, signal: AbortSignal): Promise<void> {
     const { clock, cluster, onProgress } = this.#parts
     if (ms > 0) onProgress({ type: 'idle', ms })
-    for (let left = ms; left > 0; left -= POLL_MS) {
+    const endAt = clock.monotonic() + ms
+    for (let left = ms; left > 0; left = endAt - clock.monotonic()) {
       await clock.sleep(Math.min(left, POLL_MS), signal)
       if (left > POLL_MS) await pollBounds(cluster, this.#previous?.topics ?? [], onProgress, signal)
     }

@@ -35,7 +35,7 @@ interface Scene {
   storage: Storage
   options?: Partial<BackupOptions>
   /** What happens while the run waits for its 2nd, 3rd, … round; after the last it is stopped. */
-  between: ((state: FakeState, clock: JumpingClock) => void | Promise<void>)[]
+  between: ((state: FakeState, clock: RoundClock) => void | Promise<void>)[]
 }
 
 /** Runs until the script is over; everything it told, and the error it ended with. */
@@ -78,12 +78,16 @@ async function play({
 /** Time passes only between rounds; commits within a round are never due. */
 class RoundClock extends JumpingClock {
   isIdle = false
+  /** How far the clock on the wall was set forward. */
+  setMs = 0
   readonly #onIdle: () => Promise<void>
 
   constructor(onIdle: () => Promise<void>) {
     super()
     this.#onIdle = onIdle
   }
+
+  override readonly now = (): number => this.monotonic() + this.setMs
 
   override readonly sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
     if (!this.isIdle && ms >= 60_000) {
@@ -359,9 +363,28 @@ describe('a continuous run', () => {
     assert.deepEqual([report.problems, report.gaps, report.records], [[], [], 30])
   })
 
+  test('begins its next round in time, though its looks at the cluster in between take long', async () => {
+    const times: number[] = []
+    await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage: openMemoryStorage(),
+      between: [
+        (state, clock) => {
+          times.push(clock.now())
+          state.intercept = ({ key }) => void (key === API.listOffsets && clock.pass(10_000))
+        },
+        (_, clock) => void times.push(clock.now()),
+      ],
+    })
+    // One rest of a minute, and a round whose own look takes thirty seconds.
+    assert.equal((times[1] ?? 0) - (times[0] ?? 0), 90_000)
+  })
+
   test('commits by the hour also when the last generation bears a time to come', async () => {
     const storage = openMemoryStorage()
-    const back = (_: FakeState, clock: JumpingClock) => clock.pass(-7 * 24 * 3_600_000)
+    const back = (_: FakeState, clock: RoundClock) => {
+      clock.setMs = -7 * 24 * 3_600_000
+    }
     await play({ topics: [fakeTopic('orders', [runs(0, 2)])], storage, between: [back] })
     assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
   })
