@@ -199,21 +199,24 @@ export class PartitionCopy {
     this.#segment = undefined
     const { lastEpoch } = this
     const openAborted = this.#openAborted
-    this.#queue(async () => {
+    const finish = async () => {
       const entry = await segment.finish(this.#parts.storeSignal)
       this.#fresh = [...this.#fresh, entry]
       this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted)
-    })
+    }
+    this.#queue(finish, () => segment.abort())
   }
 
-  /** Steps that end in the durable state happen one after the other, in the order of their offsets. */
-  #queue(step: () => Promise<void>): void {
+  /** Steps that end in the durable state happen one after the other, in the order of their offsets; none after a failure. */
+  #queue(step: () => Promise<void>, giveUp?: () => Promise<void>): void {
     this.#backlog++
     this.#finishing = this.#finishing.then(async () => {
       try {
-        if (!this.#failure) await step()
+        if (this.#failure) await giveUp?.()
+        else await step()
       } catch (error) {
         this.#failure = error
+        await giveUp?.()
       } finally {
         this.#backlog--
       }

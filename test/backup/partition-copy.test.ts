@@ -224,8 +224,9 @@ describe('a partition copy whose store fails', () => {
     storage.verifyAllFaultsExercised()
   })
 
-  test('at a commit stays at the segment before, though later ones succeed', async () => {
-    const storage = withFaults(openMemoryStorage(), [{ on: 'commit', nth: 2, effect: { kind: 'throw-before' } }])
+  test('at a commit stays at the segment before, though later ones succeed, and leaves no writer open', async () => {
+    const memory = openMemoryStorage()
+    const storage = withFaults(memory, [{ on: 'commit', nth: 2, effect: { kind: 'throw-before' } }])
     const batches = runs(6)
     const copy = makeCopy({ storage, end: 10n, segmentBytes: batches[0]?.length ?? 0 })
     await assert.rejects(async () => {
@@ -234,6 +235,7 @@ describe('a partition copy whose store fails', () => {
     await assert.rejects(copy.settle(), { code: 'STORAGE_UNAVAILABLE' })
     await copy.abort()
     assert.deepEqual([copy.durable.end_offset, copy.durable.segments, copy.fresh.length], [1n, 1, 1])
+    assert.deepEqual([...memory.openWriters], [])
     storage.verifyAllFaultsExercised()
   })
 
