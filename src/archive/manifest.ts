@@ -122,7 +122,7 @@ export type PartitionIndex = z.output<typeof partitionIndexSchema>
 export type Segment = z.output<typeof segmentSchema>
 
 export function parseManifest(bytes: Buffer, key: string): Manifest {
-  const { checksum: _, ...manifest } = parseAs(manifestSchema, bytes.toString('utf8'), key, () => checkSeal(bytes, key))
+  const { checksum: _, ...manifest } = parseSealed(manifestSchema, bytes, key)
   return manifest
 }
 
@@ -130,8 +130,14 @@ export function parsePartitionIndex(text: string, key: string): PartitionIndex {
   return parseAs(partitionIndexSchema, text, key)
 }
 
+export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string): T {
+  return parseAs(schema, bytes.toString('utf8'), key, data =>
+    checkSeal(bytes, key, typeof data === 'object' && data !== null && 'checksum' in data),
+  )
+}
+
 /** `checkFurther` comes when the version is known to be one that this program can judge. */
-export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = () => {}): T {
+function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = (_: unknown) => {}): T {
   let data: unknown
   try {
     data = parseJson(text)
@@ -143,7 +149,7 @@ export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, chec
     const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
     throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
   }
-  checkFurther()
+  checkFurther(data)
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]

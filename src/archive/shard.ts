@@ -7,13 +7,13 @@ import {
   count,
   FORMAT_VERSION,
   hash,
-  parseAs,
+  parseSealed,
   type Segment,
   segmentSchema,
   selectionSchema,
   topicSchema,
 } from './manifest.ts'
-import { checkSeal, sealJson } from './seal.ts'
+import { sealJson } from './seal.ts'
 
 /** What one of several processes has done for the next generation. It counts when a commit has gathered it. */
 export const shardSchema = z.strictObject({
@@ -68,8 +68,7 @@ export async function readShards(storage: Storage, place: ShardPlace, signal: Ab
 
 async function readShard(storage: Storage, key: string, place: ShardPlace, signal: AbortSignal): Promise<Shard> {
   const bytes = await storage.read(key, signal)
-  const text = bytes.toString('utf8')
-  const { checksum: _, ...shard } = parseAs(shardSchema, text, key, () => checkSeal(bytes, key))
+  const { checksum: _, ...shard } = parseSealed(shardSchema, bytes, key)
   if (shard.backup_id === place.backupId && shard.generation === place.generation) return shard
   const message = `${key} belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``
   throw new KafkaBackupError('ARCHIVE_DAMAGED', message)

@@ -14,7 +14,7 @@ const manifest = {
 
 test('a sealed document is JSON that ends with its checksum, and is accepted', () => {
   const sealed = sealJson(manifest)
-  checkSeal(sealed, 'key')
+  checkSeal(sealed, 'key', true)
   assert.match(sealed.toString(), /"checksum": "[0-9a-f]{64}"\n}\n$/)
   assert.deepEqual(parseManifest(sealed, 'key'), manifest)
 })
@@ -43,4 +43,13 @@ test('a document that lost its checksum, or its end, is refused', () => {
 
 test('a document of the first version, without a checksum, is accepted', () => {
   assert.deepEqual(parseManifest(Buffer.from(formatJson(manifest, 1)), 'key'), manifest)
+})
+
+test('a document of the first version is accepted also where a topic or a setting bears the name of the checksum', () => {
+  const topic = { ...topicOf('checksum', [emptyPartition(0, 0n)]), configs: { checksum: 'checksum' } }
+  const first = { ...manifest, ...draftManifest([topic]) }
+  assert.deepEqual(parseManifest(Buffer.from(formatJson(first, 1)), 'key'), first)
+  assert.throws(() => parseManifest(Buffer.from(formatJson({ ...first, checksum: '0'.repeat(64) }, 1)), 'key'), {
+    code: 'ARCHIVE_DAMAGED',
+  })
 })
