@@ -74,9 +74,14 @@ async function readShard(storage: Storage, key: string, place: ShardPlace, signa
   throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
 }
 
-/** Pure. Of several documents of one shard the one that has got furthest; a complete one before any other. */
+/** Pure. Of several documents of one shard the one that has got furthest; a complete one before any other, the newest of equals. */
 export function furthest(shards: readonly Shard[]): Shard | undefined {
-  return shards.toSorted((a, b) => Number(b.complete) - Number(a.complete) || compare(reach(b), reach(a)))[0]
+  return shards.toSorted(
+    (a, b) =>
+      Number(b.complete) - Number(a.complete) ||
+      compare(reach(b), reach(a)) ||
+      Date.parse(b.created_at) - Date.parse(a.created_at),
+  )[0]
 }
 
 function reach({ topics }: Shard): bigint {

@@ -6,7 +6,7 @@ import type { BackupOptions } from './options.ts'
 import type { KnownState, PlannedTopic } from './plan.ts'
 import { type BackupParts, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
-import { gatherShards, overlayShards } from './shards.ts'
+import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
 import type { NewGap } from './tally.ts'
 
 /** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
@@ -21,6 +21,7 @@ export async function commitShards(
   const generation = (previous?.generation ?? 0) + 1
   const found = await readShards(parts.storage, { backupId, generation }, signal)
   const shards = gatherShards(found, backupId, generation)
+  refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
   const prepared = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
   const unseen = unseenPartitions(prepared.plan.topics, known)
@@ -32,6 +33,10 @@ export async function commitShards(
   const manifest = publisher.newest
   const durationMs = parts.clock.monotonic() - startedAt
   return { manifest, durationMs, copied: sumOf(carried), newGaps: newGapsOf(manifest, previous), warnings }
+}
+
+function selectionOf({ topics }: BackupOptions): Shard['selection'] {
+  return { include: [...topics.include], exclude: [...topics.exclude] }
 }
 
 /** Topics that no shard has seen came later than the run: they belong to the next one. */

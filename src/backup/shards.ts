@@ -1,6 +1,8 @@
+import { shardsPrefix } from '../archive/layout.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { furthest, type Shard } from '../archive/shard.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { formatJson } from '../lib/json.ts'
 import type { BackupPlan, KnownState } from './plan.ts'
 
 /** One of `count` processes that share the partitions among themselves. */
@@ -55,12 +57,30 @@ export function gatherShards(found: readonly Shard[], backupId: string, generati
   if (sets.length === 0) throw incomplete(`no shard has written anything ${where}`)
   if (whole.length > 1) {
     const counts = whole.map(({ count }) => count).join(' and of ')
-    throw incomplete(
-      `there are whole sets of shards of ${counts} ${where}; run one set to a newer state and commit then`,
-    )
+    const remedy = `remove the documents of all but one set from ${shardsPrefix(backupId, generation)} and commit again`
+    throw incomplete(`there are whole sets of shards of ${counts} ${where}; ${remedy}`)
   }
   const parts = sets.map(({ count, missing }) => `${missing.map(describeMissing).join(', ')} of ${count}`)
   throw incomplete(`shards are missing ${where}: ${parts.join('; ')}`)
+}
+
+/** Pure. Shards of different jobs make no backup: one would lack partitions, or hold those of two clusters. */
+export function refuseMixed(shards: readonly Shard[], selection: Shard['selection']): void {
+  const [first] = shards
+  for (const { shard, shards: count, cluster, selection: own } of shards) {
+    const name = `shard ${shard} of ${count}`
+    if (formatJson(own) !== formatJson(selection)) {
+      throw mixed(`${name} was run with another \`source.topics\` than this job has`)
+    }
+    if (first && cluster.id !== first.cluster.id) {
+      throw mixed(`${name} holds cluster ${cluster.id}, but shard ${first.shard} holds ${first.cluster.id}`)
+    }
+  }
+}
+
+function mixed(message: string): KafkaBackupError {
+  const help = 'Run all shards with the same job file as the commit; one that is run again goes on from what it has.'
+  return new KafkaBackupError('CONFIG_INVALID', message, { help })
 }
 
 interface ShardSet {
