@@ -4,7 +4,7 @@ import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
 import type { KnownState, PlannedTopic } from './plan.ts'
-import { type BackupParts, type Prepared, prepareRound } from './round.ts'
+import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
 import type { NewGap } from './tally.ts'
@@ -31,8 +31,9 @@ export async function commitShards(
   const publisher = new GenerationPublisher(options, prepared, parts, { carried })
   await publisher.publish({ copies: [], complete: unseen.length === 0, warnings }, parts.onProgress)
   const manifest = publisher.newest
-  const durationMs = parts.clock.monotonic() - startedAt
-  return { manifest, durationMs, copied: sumOf(carried), newGaps: newGapsOf(manifest, previous), warnings }
+  const newGaps = newGapsOf(manifest, previous)
+  if (newGaps.length > 0 && options.onGap === 'fail') throw gapError(newGaps)
+  return { manifest, durationMs: parts.clock.monotonic() - startedAt, copied: sumOf(carried), newGaps, warnings }
 }
 
 function selectionOf({ topics }: BackupOptions): Shard['selection'] {

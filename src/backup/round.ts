@@ -132,7 +132,7 @@ function partialError(saved: string, cause: unknown): KafkaBackupError {
   })
 }
 
-function gapError(gaps: readonly NewGap[]): KafkaBackupError {
+export function gapError(gaps: readonly NewGap[]): KafkaBackupError {
   const list = gaps
     .slice(0, 10)
     .map(({ topic, partition, from, to }) => `${topic}/${partition} ${from} to ${to ?? 'unknown'}`)
