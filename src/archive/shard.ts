@@ -43,6 +43,8 @@ export type Shard = Omit<z.output<typeof shardSchema>, 'checksum'>
 export interface ShardPlace {
   backupId: string
   generation: number
+  /** Only of this shard; of all where it is not given. */
+  only?: { index: number; count: number }
 }
 
 /** `attempt` keeps the documents of one run apart. */
@@ -57,13 +59,24 @@ export async function writeShard(
   return key
 }
 
-/** Everything that was written towards a generation. What cannot be read is damage, and is named. */
+/**
+ * What each run has written last towards a generation; that holds all it wrote before, which a long run has written a
+ * thousand times. What cannot be read is damage, and is named.
+ */
 export async function readShards(storage: Storage, place: ShardPlace, signal: AbortSignal): Promise<Shard[]> {
+  const folder = shardsPrefix(place.backupId, place.generation)
+  const prefix = place.only ? `${folder}shard-${place.only.index}-of-${place.only.count}.` : folder
   const keys: string[] = []
-  for await (const { key } of storage.list(shardsPrefix(place.backupId, place.generation), signal)) keys.push(key)
+  for await (const { key } of storage.list(folder, signal)) if (key.startsWith(prefix)) keys.push(key)
   const shards: Shard[] = []
-  for (const key of keys.sort()) shards.push(await readShard(storage, key, place, signal))
+  for (const key of lastAttempts(keys).sort()) shards.push(await readShard(storage, key, place, signal))
   return shards
+}
+
+function lastAttempts(keys: readonly string[]): string[] {
+  const attemptOf = (key: string) => Number(/-(\d+)\.json$/.exec(key)?.[1] ?? 0)
+  const byRun = Map.groupBy(keys, key => key.replace(/-\d+\.json$/, ''))
+  return [...byRun.values()].map(some => some.reduce((last, key) => (attemptOf(key) > attemptOf(last) ? key : last)))
 }
 
 async function readShard(storage: Storage, key: string, place: ShardPlace, signal: AbortSignal): Promise<Shard> {

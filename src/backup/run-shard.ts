@@ -27,8 +27,7 @@ export async function runShard(
   const { backupId } = options
   const previous = await latestManifest(parts.storage, backupId, signal)
   const generation = (previous?.generation ?? 0) + 1
-  const found = await readShards(parts.storage, { backupId, generation }, signal)
-  const own = furthest(found.filter(one => one.shard === shard.index && one.shards === shard.count))
+  const own = furthest(await readShards(parts.storage, { backupId, generation, only: shard }, signal))
   const before = own ? [own] : []
   const known = overlayShards(previous, before)
   const prepared = await prepareRound(options, parts, previous, signal, known)

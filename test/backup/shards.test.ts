@@ -11,6 +11,7 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 
@@ -38,8 +39,14 @@ class StillClock extends JumpingClock {
 
 interface Stage {
   fake: FakeCluster
-  shard(storage: Storage, index: number, count: number, signal?: AbortSignal): ReturnType<typeof runShard>
-  commit(storage: Storage): ReturnType<typeof commitShards>
+  shard(
+    storage: Storage,
+    index: number,
+    count: number,
+    signal?: AbortSignal,
+    changes?: Partial<BackupOptions>,
+  ): ReturnType<typeof runShard>
+  commit(storage: Storage, changes?: Partial<BackupOptions>): ReturnType<typeof commitShards>
   whole(storage: Storage): ReturnType<typeof runBackup>
 }
 
@@ -51,8 +58,9 @@ async function withStage(topics: FakeTopic[], work: (stage: Stage) => Promise<vo
     const parts = (storage: Storage) => ({ ...fixed, storage, newRun: () => `run${++runs}` })
     await work({
       fake,
-      shard: (storage, index, count, signal = never) => runShard(options, { index, count }, parts(storage), signal),
-      commit: storage => commitShards(options, parts(storage), never),
+      shard: (storage, index, count, signal = never, changes = {}) =>
+        runShard({ ...options, ...changes }, { index, count }, parts(storage), signal),
+      commit: (storage, changes = {}) => commitShards({ ...options, ...changes }, parts(storage), never),
       whole: storage => runBackup(options, parts(storage), never),
     })
   } finally {
@@ -186,8 +194,64 @@ describe('shards', () => {
       const storage = openMemoryStorage()
       await shard(storage, 0, 1)
       for (const index of [0, 1]) await shard(storage, index, 2)
-      await assert.rejects(commit(storage), { code: 'SHARDS_INCOMPLETE', message: /sets of shards of 1 and of 2/ })
+      await assert.rejects(commit(storage), {
+        code: 'SHARDS_INCOMPLETE',
+        message: /sets of shards of 1 and of 2 .*remove .*b1\/shards\/00000001\//,
+      })
+      for (const key of [...storage.objects.keys()]) if (/shard-\d-of-1\./.test(key)) storage.objects.delete(key)
+      assert.equal((await commit(storage)).copied.records, 210)
     }))
+
+  test('of different selections, or of different clusters, are not put together', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const topics = { include: ['one'], exclude: [] }
+      const mixed = openMemoryStorage()
+      await shard(mixed, 0, 2, never, { topics })
+      await shard(mixed, 1, 2)
+      await assert.rejects(commit(mixed), { code: 'CONFIG_INVALID', message: /shard 0 .*source\.topics/ })
+      await assert.rejects(commit(mixed, { topics }), { code: 'CONFIG_INVALID', message: /shard 1 .*source\.topics/ })
+      await shard(mixed, 0, 2)
+      assert.equal((await commit(mixed)).copied.records, 210)
+      const foreign = openMemoryStorage()
+      await shard(foreign, 0, 2)
+      fake.state.clusterId = 'cluster-b'
+      await shard(foreign, 1, 2)
+      fake.state.clusterId = 'cluster-a'
+      await assert.rejects(commit(foreign), { code: 'CONFIG_INVALID', message: /shard 1 .*cluster-b.*cluster-a/ })
+      assert.deepEqual(await listGenerations(foreign, 'b1', never), [])
+    }))
+
+  test('a commit with gaps ends with GAP_FOUND where the job asks for it, and has committed all the same', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      await shard(storage, 0, 1)
+      fake.state.topics = fake.state.topics.filter(({ name }) => name !== 'one')
+      await assert.rejects(commit(storage, { onGap: 'fail' }), {
+        code: 'GAP_FOUND',
+        exitCode: 4,
+        message: /one\/0 60 to unknown/,
+      })
+      assert.deepEqual(await listGenerations(storage, 'b1', never), [1])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+
+  test('read of each run only what it wrote last, and a run only what its own shard wrote', () => {
+    const large = Array.from({ length: 60 }, (_, i) => encodeRun(BigInt(i * 10), 10, { valueBytes: 20_000 }))
+    return withStage([fakeTopic('orders', [large, runs(0, 1)])], async ({ shard, commit }) => {
+      const memory = openMemoryStorage()
+      const often = { commitIntervalMs: 1 }
+      for (const index of [0, 1]) await shard(memory, index, 2, never, often)
+      const written = [...memory.objects.keys()].filter(key => key.includes('/shards/'))
+      assert.ok(written.length > 3, `${written.length} documents`)
+      const storage = withFaults(memory, [])
+      const readShards = () => storage.calls.filter(call => call.operation === 'read' && call.key.includes('/shards/'))
+      await shard(storage, 0, 2)
+      assert.equal(readShards().length, 1)
+      await commit(storage)
+      assert.equal(readShards().length, 1 + 3)
+      assert.deepEqual([(await verify(memory)).problems, (await verify(memory)).records], [[], 610])
+    })
+  })
 
   test('a topic that only later shards saw is whole in the manifest, incomplete, and finished by the next run', () =>
     withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
