@@ -67,6 +67,8 @@ function listen(server: Server, host: string, port: number, field: string): Prom
     })
     server.listen(port, host, () => {
       server.removeAllListeners('error')
+      // A connection that cannot be accepted, as when no file is left for it, is the scraper's loss alone.
+      server.on('error', () => undefined)
       resolve()
     })
   })

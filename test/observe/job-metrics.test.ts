@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Server } from 'node:http'
 import { describe, test } from 'node:test'
 import { openHttpListener } from '../../src/observe/http-server.ts'
 import { openJobListener } from '../../src/observe/job-listener.ts'
@@ -144,6 +146,23 @@ describe('the listener of a job', () => {
       await listener.close()
     }
     await assert.rejects(fetch(`http://${listener.address}/healthz`))
+  })
+
+  test('outlives trouble with a connection: it must not end the backup that it tells of', async () => {
+    const listener = await open()
+    const onRequest = (message: unknown) => {
+      const { server } = message as { server: Server }
+      // As the server tells when the process has no file left for a connection.
+      server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
+    }
+    subscribe('http.server.request.start', onRequest)
+    try {
+      assert.equal((await fetch(`http://${listener.address}/healthz`)).status, 200)
+      assert.equal((await fetch(`http://${listener.address}/healthz`, { method: 'HEAD' })).status, 200)
+    } finally {
+      unsubscribe('http.server.request.start', onRequest)
+      await listener.close()
+    }
   })
 
   test('that cannot have its address names the field and the reason', async () => {
