@@ -277,6 +277,32 @@ describe('a continuous run', () => {
     assert.deepEqual([report.problems, report.records], [[], 40])
   })
 
+  for (const kind of ['throw-before', 'throw-after'] as const) {
+    test(`loses and repeats nothing, whichever call to the store fails (${kind})`, async () => {
+      const scene = () => ({
+        topics: [fakeTopic('orders', [runs(0, 2), runs(0, 3)]), fakeTopic('other', [runs(0, 1)])],
+        between: [
+          (state: FakeState) => append(state, 0, runs(2, 1)),
+          (state: FakeState) => append(state, 1, runs(1, 1)),
+          (state: FakeState) => append(state, 0, runs(3, 1)),
+          () => undefined,
+        ],
+      })
+      const calm = withFaults(openMemoryStorage(), [])
+      await play({ ...scene(), storage: calm })
+      for (let nth = 1; nth <= calm.calls.length; nth++) {
+        const memory = openMemoryStorage()
+        const { error } = await play({ ...scene(), storage: withFaults(memory, [{ nth, effect: { kind } }]) })
+        assert.equal(error, stopped, `call ${nth}`)
+        const report = await verify(memory)
+        const state = [report.problems, report.gaps, report.records, report.complete]
+        assert.deepEqual(state, [[], [], 90, true], `call ${nth}`)
+        // A writer that nobody was given cannot be aborted.
+        if (kind === 'throw-before') assert.deepEqual([...memory.openWriters], [], `call ${nth}`)
+      }
+    })
+  }
+
   test('ends with WRITER_CONFLICT when another process extends the same backup', async () => {
     const storage = openMemoryStorage()
     const { error } = await play({

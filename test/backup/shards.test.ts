@@ -336,6 +336,25 @@ describe('shards', () => {
       await assert.rejects(commit(storage), { code: 'ARCHIVE_DAMAGED', exitCode: 3, message: new RegExp(key) })
     }))
 
+  for (const kind of ['throw-before', 'throw-after'] as const) {
+    test(`whichever call to the store fails, the same commands again give the same backup (${kind})`, () =>
+      withStage(sixPartitions(), async ({ shard, commit }) => {
+        const all = async (storage: Storage) => {
+          for (const index of [0, 1]) await shard(storage, index, 2)
+          await commit(storage)
+        }
+        const calm = withFaults(openMemoryStorage(), [])
+        await all(calm)
+        for (let nth = 1; nth <= calm.calls.length; nth++) {
+          const memory = openMemoryStorage()
+          await all(withFaults(memory, [{ nth, effect: { kind } }])).catch(() => all(memory))
+          const report = await verify(memory)
+          const state = [report.problems, report.gaps, report.records, report.complete]
+          assert.deepEqual(state, [[], [], 210, true], `call ${nth}`)
+        }
+      }))
+  }
+
   test('of two commits at once one wins', () =>
     withStage(sixPartitions(), async ({ shard, commit }) => {
       const storage = openMemoryStorage()
