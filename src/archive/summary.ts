@@ -53,11 +53,9 @@ export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartiti
   const isKnown = partition.gaps.some(
     ({ from, to, reason }) => from === gap.from && to === gap.to && reason === gap.reason,
   )
-  return {
-    ...partition,
-    end_offset: gap.to ?? partition.end_offset,
-    gaps: isKnown ? partition.gaps : [...partition.gaps, gap],
-  }
+  // Where a gap ended nobody could know may be known now.
+  const others = partition.gaps.filter(({ from, to }) => gap.to === null || to !== null || from !== gap.from)
+  return { ...partition, end_offset: gap.to ?? partition.end_offset, gaps: isKnown ? partition.gaps : [...others, gap] }
 }
 
 export interface Totals {
