@@ -69,7 +69,19 @@ function planTopic(
     )
   })
   const { name, id, internal, configs, replicationFactor } = topic
-  return { name, id, state: 'current', internal, replication_factor: replicationFactor, configs, partitions }
+  const hidden = keepHidden(topic, before, warnings)
+  const all = [...partitions, ...hidden].sort((a, b) => a.durable.partition - b.durable.partition)
+  return { name, id, state: 'current', internal, replication_factor: replicationFactor, configs, partitions: all }
+}
+
+/** Kafka never removes partitions: one that is not shown is unknown to a broker that lags behind. What is stored stays. */
+function keepHidden(topic: ObservedTopic, before: ManifestTopic | undefined, warnings: string[]): PlannedPartition[] {
+  const shown = new Set(topic.partitions.map(({ partition }) => partition))
+  const hidden = (before?.partitions ?? []).filter(({ partition }) => !shown.has(partition))
+  return hidden.map(durable => {
+    warnings.push(`${topic.name}/${durable.partition}: the cluster does not show this partition at the moment`)
+    return { durable, end: durable.end_offset, logStart: durable.start_offset, newGaps: [] }
+  })
 }
 
 function planPartition(

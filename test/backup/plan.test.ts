@@ -53,6 +53,28 @@ function manifest(topics: ManifestTopic[], clusterId: string | null = 'c1'): Man
 }
 
 describe('the plan of a backup', () => {
+  test('keeps partitions that the cluster does not show at the moment, and says so', () => {
+    const before = manifest([held('a', 'id1', 'current', { end_offset: 40n }, { end_offset: 9n })])
+    const plan = planBackup(observe([seen('a', 'id1', [0n, 50n])]), before, now)
+    assert.deepEqual(
+      plan.topics[0]?.partitions.map(({ durable, end }) => [durable.partition, durable.records, end]),
+      [
+        [0, 7, 50n],
+        [1, 7, 9n],
+      ],
+    )
+    assert.match(plan.warnings.join(), /a\/1: the cluster does not show this partition/)
+  })
+
+  test('has one gap where retention passed offsets that could not be read before', () => {
+    const gap = { from: 40n, to: null, reason: 'unreadable', found_at: now } as const
+    const before = manifest([held('a', 'id1', 'current', { end_offset: 40n, gaps: [gap] })])
+    const plan = planBackup(observe([seen('a', 'id1', [60n, 80n])]), before, now)
+    assert.deepEqual(plan.topics[0]?.partitions[0]?.durable.gaps, [
+      { from: 40n, to: 60n, reason: 'retention', found_at: now },
+    ])
+  })
+
   test('loses nothing of a topic that counts as replaced when a broker shows it again', () => {
     const before = manifest([
       held('a', 'id1', 'replaced', { end_offset: 40n }),
