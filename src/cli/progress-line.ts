@@ -31,6 +31,7 @@ export function formatPlainLine(reading: Reading): string {
 /** For a continuous run between two rounds. */
 export function formatIdleLine(reading: Reading): string {
   const { amount, bytes } = formatParts(reading)
+  if (reading.isBehind) return `the last round failed, trying again; ${amount}, ${bytes} so far`
   const generation = reading.generation === undefined ? '' : `, generation ${reading.generation}`
   return `up to date${generation}, next look in ${formatRemaining(reading.idleMs ?? 0)}; ${amount}, ${bytes} so far`
 }

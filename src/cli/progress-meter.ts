@@ -15,6 +15,8 @@ export interface Reading {
   remainingMs: number | undefined
   /** A continuous run that is up to date looks again after this time. */
   idleMs: number | undefined
+  /** The last round of a continuous run failed. */
+  isBehind: boolean
   generation: number | undefined
 }
 
@@ -37,6 +39,7 @@ export class ProgressMeter {
   #bytes = 0
   #samples: Sample[]
   #idleUntilMs: number | undefined
+  #isBehind = false
   #generation: number | undefined
 
   constructor(nowMs: number) {
@@ -50,8 +53,11 @@ export class ProgressMeter {
 
   add(event: ProgressEvent, nowMs: number): void {
     if (event.type === 'idle') this.#idleUntilMs = nowMs + event.ms
-    else if (event.type === 'committed') this.#generation = event.generation
-    else if (event.type === 'planned') {
+    else if (event.type === 'committed' || event.type === 'resumed') this.#generation = event.generation
+    else if (event.type === 'round') {
+      this.#isBehind = !event.ok
+      if (!event.ok) this.#idleUntilMs = nowMs
+    } else if (event.type === 'planned') {
       this.#idleUntilMs = undefined
       const { topics, partitions, offsets } = event
       this.#start({ topics, partitions, offsets }, nowMs)
@@ -85,6 +91,7 @@ export class ProgressMeter {
       bytesPerSecond: (this.#bytes - oldest.bytes) / seconds,
       remainingMs: fraction >= 1 ? 0 : fractionPerMs > 0 ? (1 - fraction) / fractionPerMs : undefined,
       idleMs: this.#idleUntilMs === undefined ? undefined : Math.max(0, this.#idleUntilMs - nowMs),
+      isBehind: this.#isBehind,
       generation: this.#generation,
     }
   }

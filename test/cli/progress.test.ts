@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import { lookOf } from '../../src/cli/look.ts'
 import { openBar, openLines } from '../../src/cli/progress.ts'
-import { formatBarLine, formatPlainLine } from '../../src/cli/progress-line.ts'
+import { formatBarLine, formatIdleLine, formatPlainLine } from '../../src/cli/progress-line.ts'
 import { ProgressMeter } from '../../src/cli/progress-meter.ts'
 import { Screen } from '../../src/cli/screen.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
@@ -185,6 +185,19 @@ describe('the bar', () => {
   })
 })
 
+test('a continuous run whose cluster is gone does not look up to date', () => {
+  const meter = new ProgressMeter(0)
+  meter.add(planned, 0)
+  meter.add({ type: 'round', ok: true }, 0)
+  meter.add({ type: 'idle', ms: 60_000 }, 0)
+  assert.match(formatIdleLine(meter.read(30_000)), /^up to date, next look in 30 s/)
+  meter.add({ type: 'round', ok: false }, 90_000)
+  assert.match(formatIdleLine(meter.read(90_000)), /^the last round failed, trying again; 0 records/)
+  meter.add({ type: 'round', ok: true }, 120_000)
+  meter.add({ type: 'idle', ms: 60_000 }, 120_000)
+  assert.match(formatIdleLine(meter.read(120_000)), /^up to date/)
+})
+
 describe('lines', () => {
   function open() {
     const clock = new ManualClock()
@@ -218,6 +231,17 @@ describe('lines', () => {
     clock.pass(1500)
     progress.close(false)
     assert.equal(lines.at(-1), 'backup: stopped at 25%: 250 records, 1.0 MiB in 1.5 s')
+  })
+
+  test('tell once that a continuous run is up to date, also with the generation that it went on from', () => {
+    const { lines, progress } = open()
+    progress.onProgress({ type: 'resumed', generation: 7, committedAt: '2026-01-02T03:04:05.000Z' })
+    progress.onProgress(planned)
+    for (const ms of [60_000, 59_000]) {
+      progress.onProgress({ type: 'round', ok: true })
+      progress.onProgress({ type: 'idle', ms })
+    }
+    assert.deepEqual(lines.slice(1), ['backup: up to date, generation 7, next look in 1m 00s; 0 records, 0 B so far'])
   })
 
   test('do not come where there never was a plan', () => {
