@@ -120,9 +120,9 @@ export class GenerationPublisher implements Publisher {
 }
 
 /** What counts as news; how far an open transaction holds the end back is only a reading. */
-function contentOf({ topics, warnings }: Pick<Manifest, 'topics' | 'warnings'>): unknown {
+function contentOf({ selection, topics, warnings }: Pick<Manifest, 'selection' | 'topics' | 'warnings'>): unknown {
   const partitions = topics.flatMap(topic =>
     topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
   )
-  return { warnings, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
+  return { selection, warnings, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
 }

@@ -145,6 +145,15 @@ describe('a continuous run', () => {
     assert.deepEqual(await listGenerations(storage, 'b1', never), [1, 2])
   })
 
+  test('commits a changed selection, though it finds nothing new', async () => {
+    const storage = openMemoryStorage()
+    const topics = [fakeTopic('orders', [runs(0, 2)])]
+    await play({ topics, storage, between: [] })
+    await play({ topics, storage, between: [], options: { topics: { include: ['orders'], exclude: [] } } })
+    const { generation, selection } = await openBackup(storage, 'b1', never)
+    assert.deepEqual([generation, selection.include], [2, ['orders']])
+  })
+
   test('takes in topics and partitions that appear', async () => {
     const storage = openMemoryStorage()
     await play({
