@@ -239,6 +239,22 @@ describe('a backup that cannot go on', () => {
       storage.verifyAllFaultsExercised()
     }))
 
+  for (const kind of ['throw-before', 'throw-after'] as const) {
+    test(`at any call to the store leaves what the next run completes, without a record lost or repeated (${kind})`, () =>
+      withStage([fakeTopic('orders', [runs(0, 12, 20_000), runs(0, 12, 20_000)])], async ({ backUp }) => {
+        const calm = withFaults(openMemoryStorage(), [])
+        await backUp(calm, 'r0', often)
+        for (let nth = 1; nth <= calm.calls.length; nth++) {
+          const memory = openMemoryStorage()
+          await backUp(withFaults(memory, [{ nth, effect: { kind } }]), 'r1', often).catch(() => undefined)
+          await backUp(memory, 'r2', often)
+          const report = await verify(memory)
+          const state = [report.problems, report.gaps, report.records, report.complete]
+          assert.deepEqual(state, [[], [], 240, true], `call ${nth}`)
+        }
+      }))
+  }
+
   test('because it was stopped commits what it has and ends with the reason', () =>
     withStage([topic()], async ({ fake, backUp }) => {
       const storage = openMemoryStorage()
