@@ -44,6 +44,8 @@ export class CopyScheduler {
   readonly #nearest = new Map<PartitionCopy, number>()
   /** What a near replica could not serve is read from its leader for the rest of the run. */
   readonly #leaderOnly = new Set<PartitionCopy>()
+  /** What could not be read for too long; the others go on to their ends before that is told. */
+  readonly #stalled = new Map<PartitionCopy, KafkaBackupError>()
   readonly #progressAt = new Map<PartitionCopy, { position: bigint; at: number; failures: number }>()
 
   constructor(parts: SchedulerParts) {
@@ -62,6 +64,7 @@ export class CopyScheduler {
       // The first failure stopped the other lanes; it, and not their "stopped", is what went wrong.
       throw stop.signal.aborted && !signal.aborted ? stop.signal.reason : error
     }
+    if (this.#stalled.size > 0) throw stalledError([...this.#stalled.values()])
   }
 
   async #deal(copies: readonly PartitionCopy[], signal: AbortSignal, stop: AbortController): Promise<void> {
@@ -138,7 +141,8 @@ export class CopyScheduler {
     const waits = failed.map(leaver => this.#judge(leaver))
     const outOfRange = failed.filter(({ error }) => error.code === 'OFFSET_OUT_OF_RANGE').map(({ copy }) => copy)
     if (outOfRange.length > 0) await this.#passOverLost(outOfRange, signal)
-    const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone)
+    const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone && !this.#stalled.has(copy))
+    if (rest.length === 0) return
     const delayMs = Math.max(0, ...waits)
     const first = failed[0]
     if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
@@ -169,7 +173,7 @@ export class CopyScheduler {
     const record = seen?.position === copy.position ? seen : { position: copy.position, at: now, failures: 0 }
     record.failures++
     this.#progressAt.set(copy, record)
-    if (now - record.at > MAX_STALL_MS) throw error
+    if (now - record.at > MAX_STALL_MS) this.#stalled.set(copy, error)
     return backoffMs(record.failures, BACKOFF, 0.5)
   }
 
@@ -246,6 +250,14 @@ function callsForAnotherLook(error: unknown): boolean {
 
 function noLeader(copy: PartitionCopy): KafkaBackupError {
   return new KafkaBackupError('KAFKA_NOT_READY', `partition ${copy.name} has no leader at the moment`)
+}
+
+/** Names them all, up to a screenful. */
+function stalledError(errors: readonly KafkaBackupError[]): KafkaBackupError {
+  const [first] = errors
+  const more = errors.length > 10 ? `; and ${errors.length - 10} more` : ''
+  const messages = new Set(errors.slice(0, 10).map(({ message }) => message))
+  return new KafkaBackupError(first?.code ?? 'KAFKA_NOT_READY', `${[...messages].join('; ')}${more}`, { cause: first })
 }
 
 function truncated(copy: PartitionCopy, highWatermark: bigint): KafkaBackupError {

@@ -1,9 +1,9 @@
 import type { ManifestTopic } from '../archive/manifest.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
@@ -24,6 +24,8 @@ export interface ObservedTopic {
   replicationFactor: number
   configs: Record<string, string>
   partitions: { partition: number; bounds: PartitionBounds }[]
+  /** Partitions that nobody can read at the moment. */
+  leaderless: number[]
 }
 
 type ObserveOptions = Pick<BackupOptions, 'topics' | 'missingTopics'>
@@ -113,7 +115,8 @@ async function describeTopics(
     topics.map(topic => topic.name),
     signal,
   )
-  const bounds = await fetchBounds(cluster, wanted, signal)
+  const { bounds, leaderless } = await fetchKnowableBounds(cluster, wanted, signal)
+  const isLed = (topic: string, partition: number) => !leaderless.has(partitionKey({ topic, partition }))
   return topics
     .map(topic => ({
       name: topic.name,
@@ -121,11 +124,47 @@ async function describeTopics(
       internal: topic.isInternal,
       replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
       configs: configs.get(topic.name) ?? {},
+      leaderless: topic.partitions.map(({ partition }) => partition).filter(one => !isLed(topic.name, one)),
       partitions: topic.partitions
+        .filter(({ partition }) => isLed(topic.name, partition))
         .map(({ partition }) => ({ partition, bounds: boundsOf(bounds, topic.name, partition) }))
         .sort((a, b) => a.partition - b.partition),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/**
+ * An election passes within the retries of the cluster. A partition that has no leader after that is set aside, so that
+ * the others are backed up all the same.
+ */
+async function fetchKnowableBounds(
+  cluster: Cluster,
+  wanted: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<{ bounds: Map<string, PartitionBounds>; leaderless: Set<string> }> {
+  try {
+    return { bounds: await fetchBounds(cluster, wanted, signal), leaderless: new Set() }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (!hasCode(error, 'KAFKA_NOT_READY')) throw error
+    const leaderless = await findLeaderless(cluster, wanted, signal)
+    const led = wanted.filter(each => !leaderless.has(partitionKey(each)))
+    if (leaderless.size === 0 || led.length === 0) throw error
+    return { bounds: await fetchBounds(cluster, led, signal), leaderless }
+  }
+}
+
+async function findLeaderless(
+  cluster: Cluster,
+  wanted: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const names = [...new Set(wanted.map(({ topic }) => topic))]
+  const { topics } = await cluster.metadata({ topics: names }, signal)
+  const without = topics.flatMap(({ name, partitions }) =>
+    partitions.filter(({ leader }) => leader < 0).map(({ partition }) => partitionKey({ topic: name, partition })),
+  )
+  return new Set(without)
 }
 
 function boundsOf(bounds: Map<string, PartitionBounds>, topic: string, partition: number): PartitionBounds {

@@ -79,7 +79,8 @@ function keepHidden(topic: ObservedTopic, before: ManifestTopic | undefined, war
   const shown = new Set(topic.partitions.map(({ partition }) => partition))
   const hidden = (before?.partitions ?? []).filter(({ partition }) => !shown.has(partition))
   return hidden.map(durable => {
-    warnings.push(`${topic.name}/${durable.partition}: the cluster does not show this partition at the moment`)
+    const why = topic.leaderless.includes(durable.partition) ? 'has no leader' : 'is not shown by the cluster'
+    warnings.push(`${topic.name}/${durable.partition}: ${why} at the moment; what this backup holds of it is kept`)
     return { durable, end: durable.end_offset, logStart: durable.start_offset, newGaps: [] }
   })
 }

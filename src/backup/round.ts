@@ -77,7 +77,9 @@ export async function runRound(
     throw saved && !signal.aborted ? partialError(saved, error) : error
   }
   tally.tellBounds(session)
-  await session.commit(true, tally.warnings)
+  const leaderless = leaderlessIn(prepared.observed)
+  const made = await session.commit(leaderless.length === 0, tally.warnings)
+  if (leaderless.length > 0) throw partialError(made, leaderlessError(leaderless))
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
   const { copied, gaps, warnings } = tally
   return { durationMs: parts.clock.monotonic() - startedAt, copied, newGaps: gaps, warnings }
@@ -122,6 +124,16 @@ async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: un
     tally.onProgress({ type: 'warning', message: `what was copied since the last commit is not kept: ${message}` })
     return undefined
   }
+}
+
+function leaderlessIn({ topics }: ObservedSource): string[] {
+  return topics.flatMap(({ name, leaderless }) => leaderless.map(partition => `${name}/${partition}`))
+}
+
+function leaderlessError(names: readonly string[]): KafkaBackupError {
+  const more = names.length > 10 ? ` and ${names.length - 10} more` : ''
+  const message = `without a leader, and so not copied: ${names.slice(0, 10).join(', ')}${more}`
+  return new KafkaBackupError('KAFKA_NOT_READY', message)
 }
 
 function partialError(saved: string, cause: unknown): KafkaBackupError {

@@ -3,7 +3,7 @@ import { furthest, readShards } from '../archive/shard.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { ShardPublisher } from './shard-publisher.ts'
-import { overlayShards, planShard, type ShardNumber } from './shards.ts'
+import { observedBy, overlayShards, planShard, type ShardNumber } from './shards.ts'
 
 export interface ShardReport extends RoundReport {
   backupId: string
@@ -31,7 +31,7 @@ export async function runShard(
   const before = own ? [own] : []
   const known = overlayShards(previous, before)
   const prepared = await prepareRound(options, parts, previous, signal, known)
-  const sliced = { ...prepared, plan: planShard(prepared.plan, shard) }
+  const sliced = { ...prepared, observed: observedBy(prepared.observed, shard), plan: planShard(prepared.plan, shard) }
   const publisher = new ShardPublisher(options, sliced, shard, parts, before)
   const report = await runRound(options, sliced, parts, publisher, signal)
   return { ...report, backupId, generation, shard, key: publisher.key }

@@ -3,6 +3,7 @@ import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { furthest, type Shard } from '../archive/shard.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
+import type { ObservedSource } from './observe-source.ts'
 import type { BackupPlan, KnownState } from './plan.ts'
 
 /** One of `count` processes that share the partitions among themselves. */
@@ -21,6 +22,15 @@ export function planShard(plan: BackupPlan, shard: ShardNumber): BackupPlan {
       partitions: topic.partitions.filter(({ durable }) => isOwn(topic.id, durable.partition, shard)),
     }))
   return { ...plan, topics: topics.filter(({ partitions }) => partitions.length > 0) }
+}
+
+/** Pure. What the other shards cannot read is not this one's trouble. */
+export function observedBy(observed: ObservedSource, shard: ShardNumber): ObservedSource {
+  const topics = observed.topics.map(topic => ({
+    ...topic,
+    leaderless: topic.leaderless.filter(partition => isOwn(topic.id, partition, shard)),
+  }))
+  return { ...observed, topics }
 }
 
 /**

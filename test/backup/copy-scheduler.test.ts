@@ -86,6 +86,18 @@ describe('the scheduler', () => {
     })
   })
 
+  test('brings the others to their ends before it says that one could not be read for too long', () => {
+    const partitions = [fakePartition(runs(3)), fakePartition(runs(3)), fakePartition(runs(3))]
+    return withStage(fakeTopic('orders', [], { partitions }), {}, async ({ fake, copies, run }) => {
+      fake.state.fetchError = (_topic, partition) => (partition === 1 ? 6 : 0)
+      await assert.rejects(run(), { code: 'KAFKA_NOT_READY', message: /orders\/1/ })
+      assert.deepEqual(
+        copies.map(copy => copy.isDone),
+        [true, false, true],
+      )
+    })
+  })
+
   describe('with a rack', () => {
     const partitions = () => [fakePartition(runs(3), { leader: 0, nearest: 1 }), fakePartition(runs(3), { leader: 0 })]
     const fetchesAt = (fake: FakeCluster, broker: number) =>

@@ -44,6 +44,7 @@ describe('a look at the source', () => {
         id: orders().id,
         internal: false,
         replicationFactor: 1,
+        leaderless: [],
         configs: { 'retention.ms': '5' },
         partitions: [
           { partition: 0, bounds: { logStart: 5n, lastStable: 8n, highWatermark: 8n } },

@@ -272,6 +272,29 @@ describe('a backup that cannot go on', () => {
       assert.equal(rest.copied.records + partial.records, 600)
     }))
 
+  test('with a partition without a leader copies the others, keeps what it holds of that one, and says so', () =>
+    withStage(
+      [fakeTopic('orders', [runs(0, 2), runs(0, 3)]), fakeTopic('more', [runs(0, 1)])],
+      async ({ fake, backUp }) => {
+        const storage = openMemoryStorage()
+        await backUp(storage, 'r1')
+        const [first, second] = fake.state.topics[0]?.partitions ?? []
+        assert.ok(first && second)
+        append(fake, runs(2, 2), 40n)
+        second.leader = -1
+        await assert.rejects(backUp(storage, 'r2'), {
+          code: 'BACKUP_PARTIAL',
+          exitCode: 4,
+          message: /without a leader, and so not copied: orders\/1; .* kept as generation 2/,
+        })
+        const partial = await verify(storage)
+        assert.deepEqual([partial.problems, partial.records, partial.complete], [[], 80, false])
+        second.leader = 0
+        await backUp(storage, 'r3')
+        assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).complete], [[], true])
+      },
+    ))
+
   test('before the first byte writes nothing', () =>
     withStage([topic()], async ({ backUp }) => {
       const storage = openMemoryStorage()
