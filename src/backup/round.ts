@@ -116,7 +116,8 @@ async function copyAll(
 /** Best effort, because something has gone wrong already: partitions that cannot be finished stay at their last segment. */
 async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<string | undefined> {
   await Promise.all(session.copies.map(copy => copy.settle().catch(() => copy.abort())))
-  if (!session.hasFresh || hasCode(cause, 'WRITER_CONFLICT')) return undefined
+  if (hasCode(cause, 'WRITER_CONFLICT')) return undefined
+  if (!session.hasFresh) return session.made
   try {
     return await session.commit(false, tally.warnings)
   } catch (error) {

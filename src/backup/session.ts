@@ -39,6 +39,7 @@ export class BackupSession {
   readonly #publisher: Publisher
   readonly #parts: SessionParts
   #published = 0
+  #made: string | undefined
   #committing: Promise<unknown> = Promise.resolve()
 
   constructor(options: BackupOptions, { plan }: { plan: BackupPlan }, parts: SessionParts, publisher: Publisher) {
@@ -63,6 +64,11 @@ export class BackupSession {
     return this.#countSegments() > this.#published
   }
 
+  /** What this run published last, in words; undefined where it has published nothing. */
+  get made(): string | undefined {
+    return this.#made
+  }
+
   /** Commits one after the other; each names what is durable at its moment. */
   commit(complete: boolean, warnings: readonly string[]): Promise<string> {
     const run = this.#committing.then(async () => {
@@ -70,6 +76,7 @@ export class BackupSession {
       const state = { copies: this.copies, complete, warnings }
       const made = await this.#publisher.publish(state, this.#parts.onProgress)
       this.#published = segments
+      this.#made = made
       return made
     })
     this.#committing = run.catch(() => undefined)

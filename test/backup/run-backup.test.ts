@@ -228,6 +228,19 @@ describe('a backup that cannot go on', () => {
       storage.verifyAllFaultsExercised()
     }))
 
+  test('after all that it has was committed on the way is partly done, too', () => {
+    const partitions = [fakePartition(runs(0, 20, 20_000)), fakePartition(runs(0, 1))]
+    return withStage([fakeTopic('orders', [], { partitions })], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      // The second partition stalls for longer than the first one takes to be committed.
+      fake.state.fetchError = (_topic, partition) => (partition === 1 ? 6 : 0)
+      const error = { code: 'BACKUP_PARTIAL', exitCode: 4, message: /orders\/1.* kept as generation \d+/ }
+      await assert.rejects(backUp(storage, 'r1', often), error)
+      const partial = await verify(storage)
+      assert.deepEqual([partial.problems, partial.records, partial.complete], [[], 200, false])
+    })
+  })
+
   test('because a commit failed once keeps what was durable, though its indexes are there already', () =>
     withStage([topic()], async ({ backUp }) => {
       const memory = openMemoryStorage()
