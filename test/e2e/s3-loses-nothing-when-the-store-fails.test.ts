@@ -185,11 +185,13 @@ describe('a store that is busy or away for a while', () => {
   })
 
   test('a signal ends the wait for a silent store at once', () =>
-    withFaults([{ on: 'PutObject', effect: 'silence' }], async ({ storage }) => {
+    withFaults([{ on: 'PutObject', effect: 'silence' }], async ({ storage, requests }) => {
       const controller = new AbortController()
       const reason = new Error('enough')
       const creating = storage.create('silent/d', bytes(10, 9), controller.signal)
-      setTimeout(() => controller.abort(reason), 50)
+      creating.catch(() => undefined)
+      while (!requests.includes('PutObject')) await sleep(5)
+      controller.abort(reason)
       await assert.rejects(creating, error => error === reason)
     }))
 })
