@@ -120,6 +120,9 @@ final class ProduceOperations {
         // A broker that is gone for good shows as an error within a test's patience.
         properties.put("delivery.timeout.ms", "45000");
         properties.put("request.timeout.ms", "20000");
+        // A topic that was just created may refuse the first request and take the second. The broker then accepts the
+        // later sequence of a producer that it does not know, and refuses the first batch until the timeout.
+        properties.put("max.in.flight.requests.per.connection", "1");
         properties.put("buffer.memory", Integer.toString(96 << 20));
         properties.put("compression.type", request.path("compression").asText("none"));
         if (request.hasNonNull("batchSize")) properties.put("batch.size", request.get("batchSize").asText());
