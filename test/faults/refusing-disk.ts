@@ -12,7 +12,7 @@ export const refusingDisk: Fault = {
   inject: 'no space left, a limit on file sizes, a read-only mount, folders without permission; then it is lifted',
   promise:
     'it exits with 1, or 4 where a part was committed, and says why; earlier backups verify; the next run is exact',
-  rounds: { test: 8, soak: 40 },
+  rounds: { test: 4, soak: 40 },
   only: 'filesystem',
   run: refuse,
 }
