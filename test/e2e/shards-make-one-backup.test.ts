@@ -13,7 +13,8 @@ const never = new AbortController().signal
 
 describe('shards, each a process of its own', () => {
   const kafka = useKafka()
-  const topics = { wide: 10, plain: 3 }
+  /** Neighbours go to different shards: every one of the four has some of `plain`. */
+  const topics = { wide: 10, plain: 8 }
 
   before(async () => {
     for (const [name, partitions] of Object.entries(topics)) {
@@ -77,7 +78,7 @@ describe('shards, each a process of its own', () => {
 
   test('one that is killed is named by the commit, and run again it goes on; then all is exact', () =>
     withFolder(async folder => {
-      const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '4MiB', commit_interval: '1s' })
+      const { path, config, shard, commit } = await writeJob(folder, { rate_limit: '2MiB', commit_interval: '1s' })
       const killed = run(launcher, ['backup', '--config', config, '--shard', '2/4', '-v'], {
         signal: 'SIGKILL',
         when: /wrote b1\/shards/,
