@@ -28,7 +28,7 @@ const MAX_HEAD_BYTES = 5 + 1 + 10 + 5
 export class BatchBuilder {
   count = 0
   readonly #limitBytes: number
-  #bytes = Buffer.allocUnsafe(64 << 10)
+  #bytes: Buffer
   #position = 0
   /** What the records so far weigh, compared with the limit. */
   #weight = 0
@@ -41,8 +41,10 @@ export class BatchBuilder {
   #offsetBase = -1n
   #nextDelta = Number.NaN
 
-  constructor(limitBytes: number) {
+  /** Room is made for what is expected; more is made when it is needed. */
+  constructor(limitBytes: number, expectedBytes: number) {
     this.#limitBytes = limitBytes
+    this.#bytes = Buffer.allocUnsafe(Math.max(0, Math.min(limitBytes, expectedBytes)) + MAX_HEAD_BYTES)
   }
 
   /**

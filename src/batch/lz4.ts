@@ -1,9 +1,12 @@
 import { createRequire } from 'node:module'
 import { plainLz4Bytes } from './lz4-frame.ts'
 
-/** Loaded when a batch needs it: most runs never open one. */
-const load = createRequire(import.meta.url)
-const lz4 = (): typeof import('lz4-napi') => load('lz4-napi')
+/** Loaded when a batch needs it, since most runs never open one; and kept, since looking it up takes longer than its work. */
+let loaded: typeof import('lz4-napi') | undefined
+function lz4(): typeof import('lz4-napi') {
+  loaded ??= createRequire(import.meta.url)('lz4-napi') as typeof import('lz4-napi')
+  return loaded
+}
 
 const MAGIC = 0x184d2204
 /** Magic, version 01 with independent blocks and no checksums, blocks of up to 64 KiB, and the checksum of these two. */

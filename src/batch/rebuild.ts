@@ -36,7 +36,8 @@ export function rebuildBatches(sources: readonly SourceBatch[], options: Rebuild
   const [first] = sources
   if (first === undefined) return []
   const codec = options.codec === 'keep' ? knownCodec(first.header) : options.codec
-  const builder = new BatchBuilder(Math.min(options.targetBytes, options.maxBytes) - HEADER_BYTES)
+  const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
+  const builder = new BatchBuilder(Math.min(options.targetBytes, options.maxBytes) - HEADER_BYTES, storedBytes)
   const rebuilt: RebuiltBatch[] = []
   const seal = () => rebuilt.push(...sealBatch(builder.take(), codec, options.maxBytes))
   const cursor = new RecordCursor()

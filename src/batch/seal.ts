@@ -58,7 +58,8 @@ function halve(batch: PlainBatch): PlainBatch[] {
   const cursor = new RecordCursor()
   cursor.open(whole, readHeader(whole, 0))
   const half = batch.recordCount >> 1
-  const builders = [new BatchBuilder(Number.POSITIVE_INFINITY), new BatchBuilder(Number.POSITIVE_INFINITY)] as const
+  const begin = () => new BatchBuilder(Number.POSITIVE_INFINITY, batch.plain.length >> 1)
+  const builders = [begin(), begin()] as const
   let index = 0
   for (const run of batch.runs) {
     // Within the run the source's offset is as far from this base as the record is from the batch's beginning.

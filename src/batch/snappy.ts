@@ -1,8 +1,11 @@
 import { createRequire } from 'node:module'
 
-/** Loaded when a batch needs it: most runs never open one. */
-const load = createRequire(import.meta.url)
-const snappy = (): typeof import('snappy') => load('snappy')
+/** Loaded when a batch needs it, since most runs never open one; and kept, since looking it up takes longer than its work. */
+let loaded: typeof import('snappy') | undefined
+function snappy(): typeof import('snappy') {
+  loaded ??= createRequire(import.meta.url)('snappy') as typeof import('snappy')
+  return loaded
+}
 
 /** The framing of Java clients: an 8-byte magic, two INT32 versions, then blocks of INT32 length and raw snappy. */
 const XERIAL_MAGIC = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00])
@@ -45,7 +48,9 @@ function snappyBlock(bytes: Buffer, maxBytes: number): Buffer {
   if (claimed > Math.min(maxBytes, bytes.length * 22)) {
     throw new RangeError(`a snappy block claims ${claimed} plain bytes`)
   }
-  return Buffer.from(snappy().uncompressSync(bytes, { asBuffer: true }))
+  // Memory of V8's own is let go sooner than memory that is lent to it.
+  const plain = snappy().uncompressSync(bytes, { asBuffer: true, copyOutputData: true })
+  return Buffer.isBuffer(plain) ? plain : Buffer.from(plain)
 }
 
 /** A block begins with its plain length, an unsigned integer of 7-bit groups. */
