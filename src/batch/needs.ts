@@ -12,7 +12,10 @@ export interface BatchLimits {
   /** The first offset that is wanted. */
   fromOffset?: bigint
   timeWindow?: TimeWindow
-  /** A time that no record of the batch lies before, where the caller knows one: the segment's index may tell. */
+  /**
+   * A time that no record of the batch lies before, where the caller knows one. The first time of a segment in its index is
+   * none: that is the least of the batches' first records.
+   */
   knownMin?: bigint
 }
 
