@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { getEventListeners, once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
@@ -124,6 +125,17 @@ describe('a connection brings the answer', () => {
           Array.from({ length: 20 }, (_, i) => `answer to ${i}`),
         )
         assert.equal(atOnce, 20)
+      },
+    )
+  })
+
+  test('to a request in pieces, however large, which arrives as one frame', async () => {
+    const pieces = [Buffer.from('head'), Buffer.alloc(3 << 20, 'body'), Buffer.alloc(0), Buffer.from('tail')]
+    await withLoopback(
+      answering(content => [frame(createHash('sha256').update(content).digest())]),
+      async server => {
+        const answer = await (await server.connect()).send(pieces, never)
+        assert.deepEqual(answer, createHash('sha256').update(Buffer.concat(pieces)).digest())
       },
     )
   })
