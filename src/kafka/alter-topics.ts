@@ -1,0 +1,115 @@
+import { KafkaBackupError } from '../errors.ts'
+import {
+  type AlterConfigsResponse,
+  type ConfigChange,
+  incrementalAlterConfigs,
+} from './api/incremental-alter-configs.ts'
+import { brokerError } from './broker-errors.ts'
+import type { Cluster } from './cluster.ts'
+import { callController } from './controller.ts'
+
+/** Settings to put on a topic; null takes one off, so that the broker's default counts again. */
+export interface TopicChange {
+  topic: string
+  configs: Readonly<Record<string, string | null>>
+}
+
+/** Nothing of this topic was changed. */
+export interface RefusedChange {
+  topic: string
+  /** The settings that the broker does not take; empty where it refuses the topic as a whole. */
+  settings: string[]
+  /** Names the topic and the settings, with what the broker said to each. */
+  error: KafkaBackupError
+}
+
+export interface AlterTopicsOptions {
+  /** Checks everything and changes nothing. */
+  validateOnly?: boolean
+}
+
+type AlteredTopic = AlterConfigsResponse['topics'][number]
+
+const TOPICS_PER_REQUEST = 100
+/** INVALID_CONFIG, INVALID_REQUEST and POLICY_VIOLATION: an answer to the settings, of which one or more are at fault. */
+const ABOUT_SETTINGS = new Set([40, 42, 44])
+
+/** Changes all topics and returns those that the target refuses, with every setting that is at fault. */
+export async function alterTopicConfigs(
+  cluster: Cluster,
+  changes: readonly TopicChange[],
+  options: AlterTopicsOptions,
+  signal: AbortSignal,
+): Promise<RefusedChange[]> {
+  const refused: RefusedChange[] = []
+  const wanted = changes.filter(({ configs }) => Object.keys(configs).length > 0)
+  for (let start = 0; start < wanted.length; start += TOPICS_PER_REQUEST) {
+    const some = wanted.slice(start, start + TOPICS_PER_REQUEST)
+    const answers = await alter(cluster, some, options.validateOnly ?? false, signal)
+    for (const change of some) {
+      const answer = answers.get(change.topic)
+      if (answer && answer.errorCode !== 0) refused.push(await explainRefusal(cluster, change, answer, signal))
+    }
+  }
+  return refused
+}
+
+/** The final answer for each topic; those that a passing fault hit are tried again. */
+async function alter(
+  cluster: Cluster,
+  changes: readonly TopicChange[],
+  validateOnly: boolean,
+  signal: AbortSignal,
+): Promise<Map<string, AlteredTopic>> {
+  const answers = new Map<string, AlteredTopic>()
+  let rest = changes.map(({ topic, configs }) => ({ name: topic, changes: changesOf(configs) }))
+  await cluster.settling(async () => {
+    const answer = await callController(cluster, incrementalAlterConfigs, { topics: rest, validateOnly }, 0, signal)
+    const passing: KafkaBackupError[] = []
+    for (const topic of answer.topics) {
+      const error = alterError(topic)
+      if (error?.retryable) passing.push(error)
+      else answers.set(topic.name, topic)
+    }
+    rest = rest.filter(({ name }) => !answers.has(name))
+    if (rest[0] === undefined) return
+    throw (
+      passing[0] ?? new KafkaBackupError('KAFKA_PROTOCOL', `the broker did not say whether it changed ${rest[0].name}`)
+    )
+  }, signal)
+  return answers
+}
+
+function changesOf(configs: TopicChange['configs']): ConfigChange[] {
+  return Object.entries(configs).map(([name, value]) => ({ name, value }))
+}
+
+function alterError({ name, errorCode, errorMessage }: AlteredTopic): KafkaBackupError | undefined {
+  return errorCode === 0 ? undefined : brokerError(errorCode, `configuring topic ${name}`, errorMessage)
+}
+
+/** A broker names the first setting at fault only, if any: each is tried alone, without changing anything. */
+async function explainRefusal(
+  cluster: Cluster,
+  { topic, configs }: TopicChange,
+  answer: AlteredTopic,
+  signal: AbortSignal,
+): Promise<RefusedChange> {
+  const whole = {
+    topic,
+    settings: [],
+    error: brokerError(answer.errorCode, `configuring topic ${topic}`, answer.errorMessage),
+  }
+  if (!ABOUT_SETTINGS.has(answer.errorCode)) return whole
+  const settings: string[] = []
+  const lines: string[] = []
+  for (const [name, value] of Object.entries(configs)) {
+    const alone = (await alter(cluster, [{ topic, configs: { [name]: value } }], true, signal)).get(topic)
+    if (!alone || !ABOUT_SETTINGS.has(alone.errorCode)) continue
+    settings.push(name)
+    lines.push(`\`${name}: ${value}\` (${alone.errorMessage ?? 'no reason given'})`)
+  }
+  if (settings.length === 0) return whole
+  const message = `topic ${topic}: the broker does not take ${lines.join(', ')}`
+  return { topic, settings, error: new KafkaBackupError('KAFKA_REFUSED', message) }
+}
