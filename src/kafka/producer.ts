@@ -23,6 +23,7 @@ export class Producer {
   readonly #cluster: Cluster
   readonly #options: ProduceLaneOptions
   readonly #lanes = new Map<number, ProduceLane>()
+  #isClosed = false
 
   private constructor(cluster: Cluster, identity: ProducerIdentity, options: ProduceLaneOptions) {
     this.#cluster = cluster
@@ -41,13 +42,14 @@ export class Producer {
     if (!lane) {
       lane = new ProduceLane(this.#cluster, brokerId, this.#options)
       this.#lanes.set(brokerId, lane)
+      if (this.#isClosed) lane.close()
     }
     return lane.produce(entries, signal)
   }
 
   close(): void {
+    this.#isClosed = true
     for (const lane of this.#lanes.values()) lane.close()
-    this.#lanes.clear()
   }
 }
 
