@@ -339,6 +339,33 @@ describe('an abort', () => {
     )
   })
 
+  test('leaves the pieces of the request to their owner: nothing is sent of what it writes there afterwards', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    await withLoopback(
+      socket => socket.pause().on('close', () => end()),
+      async server => {
+        const connection = await server.connect()
+        const controller = new AbortController()
+        const piece = Buffer.alloc(32 << 20, 'a')
+        const call = connection.send([piece], controller.signal)
+        await turn()
+        controller.abort(reason)
+        await assert.rejects(call, error => error === reason)
+        piece.fill('b')
+        let received = 0
+        for (const socket of server.sockets) {
+          const onData = (data: Buffer) => {
+            received += data.length
+            assert.equal(data.indexOf('b'), -1)
+          }
+          socket.on('data', onData).resume()
+        }
+        await ended
+        assert.ok(received > 4 && received < piece.length, `${received} bytes were on their way`)
+      },
+    )
+  })
+
   test('from before the call lets nothing leave, and spares the connection', async () => {
     let asked = 0
     await withLoopback(
