@@ -7,6 +7,7 @@ import {
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 import { callController } from './controller.ts'
+import { findRefusedSettings, isAboutSettings, type RefusedSettings } from './refused-settings.ts'
 
 /** Settings to put on a topic; null takes one off, so that the broker's default counts again. */
 export interface TopicChange {
@@ -14,13 +15,9 @@ export interface TopicChange {
   configs: Readonly<Record<string, string | null>>
 }
 
-/** Nothing of this topic was changed. */
-export interface RefusedChange {
+/** Nothing of this topic was changed. No setting is named where the broker refuses the topic as a whole. */
+export interface RefusedChange extends RefusedSettings {
   topic: string
-  /** The settings that the broker does not take; empty where it refuses the topic as a whole. */
-  settings: string[]
-  /** Names the topic and the settings, with what the broker said to each. */
-  error: KafkaBackupError
 }
 
 export interface AlterTopicsOptions {
@@ -31,8 +28,6 @@ export interface AlterTopicsOptions {
 type AlteredTopic = AlterConfigsResponse['topics'][number]
 
 const TOPICS_PER_REQUEST = 100
-/** INVALID_CONFIG, INVALID_REQUEST and POLICY_VIOLATION: an answer to the settings, of which one or more are at fault. */
-const ABOUT_SETTINGS = new Set([40, 42, 44])
 
 /** Changes all topics and returns those that the target refuses, with every setting that is at fault. */
 export async function alterTopicConfigs(
@@ -88,28 +83,15 @@ function alterError({ name, errorCode, errorMessage }: AlteredTopic): KafkaBacku
   return errorCode === 0 ? undefined : brokerError(errorCode, `configuring topic ${name}`, errorMessage)
 }
 
-/** A broker names the first setting at fault only, if any: each is tried alone, without changing anything. */
 async function explainRefusal(
   cluster: Cluster,
   { topic, configs }: TopicChange,
   answer: AlteredTopic,
   signal: AbortSignal,
 ): Promise<RefusedChange> {
-  const whole = {
-    topic,
-    settings: [],
-    error: brokerError(answer.errorCode, `configuring topic ${topic}`, answer.errorMessage),
-  }
-  if (!ABOUT_SETTINGS.has(answer.errorCode)) return whole
-  const settings: string[] = []
-  const lines: string[] = []
-  for (const [name, value] of Object.entries(configs)) {
-    const alone = (await alter(cluster, [{ topic, configs: { [name]: value } }], true, signal)).get(topic)
-    if (!alone || !ABOUT_SETTINGS.has(alone.errorCode)) continue
-    settings.push(name)
-    lines.push(`\`${name}: ${value}\` (${alone.errorMessage ?? 'no reason given'})`)
-  }
-  if (settings.length === 0) return whole
-  const message = `topic ${topic}: the broker does not take ${lines.join(', ')}`
-  return { topic, settings, error: new KafkaBackupError('KAFKA_REFUSED', message) }
+  const askAlone = async (name: string, value: string | null) =>
+    (await alter(cluster, [{ topic, configs: { [name]: value } }], true, signal)).get(topic)
+  const refused = isAboutSettings(answer) ? await findRefusedSettings(topic, configs, askAlone) : undefined
+  const error = brokerError(answer.errorCode, `configuring topic ${topic}`, answer.errorMessage)
+  return { topic, ...(refused ?? { settings: [], error }) }
 }

@@ -3,6 +3,7 @@ import { type CreateTopicsResponse, createTopicsApi, type NewTopic } from './api
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 import { callController } from './controller.ts'
+import { findRefusedSettings, isAboutSettings, type RefusedSettings } from './refused-settings.ts'
 
 export type { NewTopic } from './api/create-topics.ts'
 
@@ -10,7 +11,8 @@ export type CreatedTopic =
   | { name: string; outcome: 'created'; topicId: string }
   /** `isMaybeOurs`: an earlier try of the same call got no answer, and may be the one that created it. */
   | { name: string; outcome: 'exists'; isMaybeOurs: boolean }
-  | { name: string; outcome: 'refused'; error: KafkaBackupError }
+  /** No setting is named where something else is at fault. */
+  | ({ name: string; outcome: 'refused' } & RefusedSettings)
 
 export interface CreateTopicsOptions {
   /** Checks everything and creates nothing. */
@@ -31,9 +33,15 @@ export async function createTopics(
   options: CreateTopicsOptions,
   signal: AbortSignal,
 ): Promise<CreatedTopic[]> {
-  const results = new Map<string, CreatedTopic>()
-  for (const some of splitTopics(topics, RECORDS_PER_REQUEST)) await createSome(cluster, some, options, results, signal)
-  return topics.flatMap(({ name }) => results.get(name) ?? [])
+  const created: CreatedTopic[] = []
+  for (const some of splitTopics(topics, RECORDS_PER_REQUEST)) {
+    const answers = await askUntilFinal(cluster, some, options, signal)
+    for (const topic of some) {
+      const answer = answers.get(topic.name)
+      if (answer) created.push(await judgeAnswer(cluster, topic, answer, options, signal))
+    }
+  }
+  return created
 }
 
 /** Runs of topics that one request can hold, each at least one topic long. */
@@ -52,14 +60,16 @@ export function splitTopics(topics: readonly NewTopic[], maxRecords: number): Ne
   return runs
 }
 
-/** Tries until each topic has a final answer. */
-async function createSome(
+type TopicAnswer = CreateTopicsResponse['topics'][number] & { isMaybeOurs: boolean }
+
+/** The final answer for each topic; those that a passing fault hit are tried again. */
+async function askUntilFinal(
   cluster: Cluster,
   topics: readonly NewTopic[],
   { timeoutMs, validateOnly = false }: CreateTopicsOptions,
-  results: Map<string, CreatedTopic>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<Map<string, TopicAnswer>> {
+  const answers = new Map<string, TopicAnswer>()
   const unanswered = new Set<string>()
   let rest = [...topics]
   await cluster.settling(async () => {
@@ -70,21 +80,36 @@ async function createSome(
     })
     const passing: KafkaBackupError[] = []
     for (const topic of answer.topics) {
-      const created = judgeCreated(topic, unanswered.has(topic.name))
-      if (created.outcome === 'refused' && created.error.retryable) passing.push(created.error)
-      else results.set(topic.name, created)
+      const error = topic.errorCode === 0 ? undefined : creationError(topic)
+      if (error?.retryable) passing.push(error)
+      else answers.set(topic.name, { ...topic, isMaybeOurs: unanswered.has(topic.name) })
       if (topic.errorCode === REQUEST_TIMED_OUT) unanswered.add(topic.name)
     }
-    rest = rest.filter(({ name }) => !results.has(name))
+    rest = rest.filter(({ name }) => !answers.has(name))
     if (rest[0] === undefined) return
     if (answer.throttleMs > 0) await cluster.clock.sleep(answer.throttleMs, signal)
     throw passing[0] ?? new KafkaBackupError('KAFKA_PROTOCOL', `the broker did not say what became of ${rest[0].name}`)
   }, signal)
+  return answers
 }
 
-function judgeCreated(topic: CreateTopicsResponse['topics'][number], isMaybeOurs: boolean): CreatedTopic {
-  const { name, id, errorCode, errorMessage } = topic
-  if (errorCode === 0) return { name, outcome: 'created', topicId: id }
-  if (errorCode === TOPIC_ALREADY_EXISTS) return { name, outcome: 'exists', isMaybeOurs }
-  return { name, outcome: 'refused', error: brokerError(errorCode, `creating topic ${name}`, errorMessage) }
+function creationError({ name, errorCode, errorMessage }: CreateTopicsResponse['topics'][number]): KafkaBackupError {
+  return brokerError(errorCode, `creating topic ${name}`, errorMessage)
+}
+
+async function judgeAnswer(
+  cluster: Cluster,
+  { name, configs }: NewTopic,
+  answer: TopicAnswer,
+  options: CreateTopicsOptions,
+  signal: AbortSignal,
+): Promise<CreatedTopic> {
+  if (answer.errorCode === 0) return { name, outcome: 'created', topicId: answer.id }
+  if (answer.errorCode === TOPIC_ALREADY_EXISTS) return { name, outcome: 'exists', isMaybeOurs: answer.isMaybeOurs }
+  const askAlone = async (key: string, value: string | null) => {
+    const alone = { name, partitions: 1, replication: -1, configs: { [key]: value ?? '' } }
+    return (await askUntilFinal(cluster, [alone], { ...options, validateOnly: true }, signal)).get(name)
+  }
+  const refused = isAboutSettings(answer) ? await findRefusedSettings(name, configs, askAlone) : undefined
+  return { name, outcome: 'refused', ...(refused ?? { settings: [], error: creationError(answer) }) }
 }

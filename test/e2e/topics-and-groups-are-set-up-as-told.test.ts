@@ -37,7 +37,7 @@ describe('topics and groups are set up as told', () => {
   test('topics are created with their settings; what is refused and what exists is told apart', async () => {
     const wanted = [
       topic('made', { partitions: 3, configs: { 'retention.ms': '12345', 'cleanup.policy': 'compact,delete' } }),
-      topic('unknown-setting', { configs: { 'no.such.setting': '1' } }),
+      topic('unknown-setting', { configs: { 'no.such.setting': '1', 'retention.ms': '5', 'segment.bytes': '1' } }),
       topic('wrong-value', { configs: { 'retention.ms': 'soon' } }),
       topic('too-many-copies', { replication: 3 }),
       topic('assigned', { replication: [[1], [1]], partitions: 2 }),
@@ -59,8 +59,15 @@ describe('topics and groups are set up as told', () => {
       'nothing of the first round is there',
     )
     const messages = answers.map(answer => (answer.outcome === 'refused' ? answer.error.message : ''))
-    assert.match(messages[1] ?? '', /creating topic unknown-setting: .*INVALID_CONFIG \(40\): .*no\.such\.setting/)
-    assert.match(messages[2] ?? '', /wrong-value.*soon.*retention\.ms/)
+    assert.match(
+      messages[1] ?? '',
+      /^topic unknown-setting: the broker does not take `no\.such\.setting: 1` \(.+\), `segment\.bytes: 1` \(.+\)$/,
+    )
+    assert.match(messages[2] ?? '', /wrong-value.*`retention\.ms: soon` \(.+\)/)
+    assert.deepEqual(
+      answers.map(answer => (answer.outcome === 'refused' ? answer.settings : [])),
+      [[], ['no.such.setting', 'segment.bytes'], ['retention.ms'], [], [], []],
+    )
     assert.match(messages[3] ?? '', /too-many-copies.*INVALID_REPLICATION_FACTOR \(38\): /)
     assert.match(messages[5] ?? '', /not\/a\/name.*INVALID_TOPIC_EXCEPTION \(17\): /)
     const [made, assigned] = await waitForTopics(
