@@ -29,7 +29,10 @@ type AlteredTopic = AlterConfigsResponse['topics'][number]
 
 const TOPICS_PER_REQUEST = 100
 
-/** Changes all topics and returns those that the target refuses, with every setting that is at fault. */
+/**
+ * Changes all topics and returns those that the target refuses, with every setting that is at fault. The controller has
+ * taken the changes then; a broker may act on the old settings for a moment longer.
+ */
 export async function alterTopicConfigs(
   cluster: Cluster,
   changes: readonly TopicChange[],

@@ -5,7 +5,7 @@ import type { Cluster } from './cluster.ts'
 
 /**
  * Waits until the cluster shows these topics with a leader for each of so many partitions, and returns them. One broker
- * was asked: another may still answer for a moment that it knows no such partition.
+ * was asked: for a moment another, even the leader, may still answer that it does not know or lead the partition.
  */
 export async function waitForTopics(
   cluster: Cluster,

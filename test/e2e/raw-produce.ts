@@ -2,6 +2,7 @@ import { walkBatches } from '../../src/batch/walk.ts'
 import { BufferPool } from '../../src/kafka/buffer-pool.ts'
 import { Cluster } from '../../src/kafka/cluster.ts'
 import { Fetcher } from '../../src/kafka/fetcher.ts'
+import { fetchBounds } from '../../src/kafka/offsets.ts'
 import type { ProducerIdentity } from '../../src/kafka/producer.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
 import { systemClock } from '../../src/lib/clock.ts'
@@ -13,6 +14,15 @@ export function openCluster(server: { bootstrapServers: string[] }): Promise<Clu
   const { bootstrapServers } = server
   const fixed = { clientId: 'test', softwareVersion: '0', requestTimeoutMs: 20_000, clock: systemClock }
   return Cluster.open({ bootstrapServers, ...fixed }, never)
+}
+
+/** Until each leader itself answers for its partition; what other brokers show may be ahead of it. */
+export async function waitForLogs(cluster: Cluster, topic: string, partitions: number): Promise<void> {
+  await fetchBounds(
+    cluster,
+    Array.from({ length: partitions }, (_, partition) => ({ topic, partition })),
+    never,
+  )
 }
 
 /** The batches of each partition as the broker holds them. All partitions have the same leader. */

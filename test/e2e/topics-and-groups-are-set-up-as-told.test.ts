@@ -13,11 +13,12 @@ import { encodeRun } from '../fakes/batches.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
-import { openCluster, stamped } from './raw-produce.ts'
+import { openCluster, stamped, waitForLogs } from './raw-produce.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const timeoutMs = 10_000
+const turn = () => new Promise(resolve => setTimeout(resolve, 20))
 const topic = (name: string, changes: Partial<NewTopic> = {}): NewTopic => ({
   name,
   partitions: 1,
@@ -129,6 +130,8 @@ describe('topics and groups are set up as told', () => {
       refused[0]?.error.message ?? '',
       /topic b: .*`retention\.ms: -5` \(.*-5.*\), `no\.such\.setting: x` \(/,
     )
+    const isKnown = async () => (await cluster.topicConfigs(['a'], never)).get('a')?.['cleanup.policy'] === 'compact'
+    while (!(await isKnown())) await turn()
     const own = await cluster.topicConfigs(['a', 'b'], never)
     assert.deepEqual(own.get('a'), { 'retention.ms': '2000000', 'cleanup.policy': 'compact' })
     assert.deepEqual(own.get('b'), start)
@@ -231,10 +234,12 @@ describe('an older Kafka takes the same requests', () => {
         await alterTopicConfigs(cluster, [{ topic: 't', configs: { 'retention.ms': '-1' } }], {}, never)
         const [found] = await waitForTopics(cluster, [topic('t')], never)
         const brokerId = found?.partitions[0]?.leader ?? -1
-        const configs = (await readTopicConfigs(cluster, ['t'], never)).get('t')
-        assert.deepEqual(configs?.get('retention.ms'), { value: '-1', source: 'topic' })
+        const retention = async () => (await readTopicConfigs(cluster, ['t'], never)).get('t')?.get('retention.ms')
+        while ((await retention())?.value !== '-1') await turn()
+        assert.deepEqual(await retention(), { value: '-1', source: 'topic' })
         assert.ok((await readBrokerConfigs(cluster, brokerId, never)).has('message.max.bytes'))
 
+        await waitForLogs(cluster, 't', 1)
         const producer = await Producer.open(cluster, { timeoutMs }, never)
         const baseTimestamp = BigInt(Date.now())
         for (const [sequence, expected] of [
