@@ -82,6 +82,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'Correct `source.topics.include`, or set `backup.missing_topics: warn`.',
   },
+  GROUP_ACTIVE: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The consumer group has members. Stop its consumers, then run the same command again.',
+  },
   OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
   SOURCE_REPLACED: {
     retryable: true,
