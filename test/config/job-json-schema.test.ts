@@ -4,9 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
-import { configTable } from '../../src/config/config-table.ts'
+import { configTables } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
-import { errorsOf, minimalJob, parse, s3Fields, s3Job } from './job-texts.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import { errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
@@ -40,7 +41,10 @@ const valid: Record<string, string> = {
 const invalid: Record<string, string> = {
   'a list': '[]',
   'nothing below the top': 'mode: backup',
-  'a mode of another version': minimalJob.replace('mode: backup', 'mode: restore'),
+  'no mode': minimalJob.replace('mode: backup\n', ''),
+  'an unknown mode': minimalJob.replace('mode: backup', 'mode: verify'),
+  'a backup under the mode of a restore': minimalJob.replace('mode: backup', 'mode: restore'),
+  'a restore under the mode of a backup': minimalRestore.replace('mode: restore', 'mode: backup'),
   'an unknown key': `${minimalJob}bakcup: {}`,
   'a map without a value': `${minimalJob}backup:`,
   'a number as backup id': minimalJob.replace('nightly', '2024'),
@@ -74,7 +78,7 @@ const invalid: Record<string, string> = {
 describe('the JSON Schema and the validator both', () => {
   for (const [name, text] of Object.entries(valid)) {
     test(`accept ${name}`, () => {
-      parse(text, { env })
+      parseJob(text, { source: 'job.yaml', env })
       assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
     })
   }
@@ -93,44 +97,47 @@ describe('docs/', () => {
     assert.deepEqual(JSON.parse(await read('job.schema.json')), jobJsonSchema())
   })
 
-  test('configuration.md has the table of the code (make docs writes it)', async () => {
-    const [, table] =
-      /<!-- config-table:start -->\n([\s\S]*)\n<!-- config-table:end -->/.exec(await read('configuration.md')) ?? []
-    assert.equal(table, configTable())
-  })
-
-  test('every job of configuration.md is valid', async () => {
-    const blocks = [...(await read('configuration.md')).matchAll(/```yaml\n(mode: [\s\S]*?)```/g)].map(
-      ([, text = '']) => text,
-    )
-    assert.equal(blocks.length, 2)
-    for (const block of blocks) parse(block, { env: { BACKUP_DIR: '/backups', KAFKA_PASSWORD: 'x' } })
-  })
-
-  test('the table marks the secrets', () => {
-    const rows = configTable().split('\n')
-    const secrets = rows.filter(row => row.includes('A secret:')).map(row => row.split('`')[1])
-    const auth = 'enterprise.schema_registry.auth'
-    const security = 'source.security'
-    const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => `storage.${name}`)
-    assert.deepEqual(secrets, [
-      `${security}.tls.client_key_password`,
-      `${security}.sasl.password`,
-      `${security}.sasl.oauth.client_secret`,
-      ...s3,
-      `${auth}.password`,
-      `${auth}.client_secret`,
-    ])
-  })
-
-  test('the table has one row for each field, those of some kinds only included', () => {
-    const paths = configTable()
+  const pathsOf = (table: string, part = '') =>
+    table
       .split('\n')
       .slice(2)
-      .map(row => row.split('`')[1] ?? '')
+      .filter(row => row.includes(part))
+      .map(row => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, path = '']) => path))
+
+  test('the tables mark the secrets', () => {
+    const { both, backup, restore } = configTables()
+    const auth = 'enterprise.schema_registry.auth'
+    const ofClusters = ['tls.client_key_password', 'sasl.password', 'sasl.oauth.client_secret'].map(name => [
+      `source.security.${name}`,
+      `target.security.${name}`,
+    ])
+    const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => [`storage.${name}`])
+    const secrets = [...ofClusters, ...s3, [`${auth}.password`], [`${auth}.client_secret`]]
+    assert.deepEqual(pathsOf(both, 'A secret:'), secrets)
+    assert.deepEqual(pathsOf(backup + restore, 'A secret:'), [])
+  })
+
+  test('the tables have each field once, those of some kinds only included', () => {
+    const paths = Object.values(configTables()).flatMap(table => pathsOf(table).flat())
     const auth = paths.filter(path => path.startsWith('enterprise.schema_registry.auth.')).map(path => path.slice(32))
     const tls = ['tls.ca_cert', 'tls.client_cert', 'tls.client_key']
     assert.deepEqual(auth, ['type', 'username', 'password', ...tls, 'token_url', 'client_id', 'client_secret', 'scope'])
     assert.equal(new Set(paths).size, paths.length)
+  })
+
+  test('a field stands in the table of its mode, or in that of both', () => {
+    const { both, backup, restore } = configTables()
+    const sections = (table: string) => [
+      ...new Set(pathsOf(table).flatMap(names => names.map(name => name.split('.')[0]))),
+    ]
+    assert.deepEqual(sections(both), ['mode', 'backup_id', 'source', 'target', 'storage', 'metrics', 'enterprise'])
+    assert.deepEqual(sections(backup), ['source', 'backup'])
+    assert.deepEqual(pathsOf(backup, 'source.').flat(), [
+      'source.client_rack',
+      'source.topics.include',
+      'source.topics.exclude',
+      'backup.missing_topics',
+    ])
+    assert.deepEqual(sections(restore), ['restore'])
   })
 })
