@@ -27,7 +27,7 @@ export const topicPartition: TextRule = {
     const slash = text.lastIndexOf('/')
     if (slash < 0) {
       const [, topic, partition] = /^(.+)[-:#](\d+)$/.exec(text) ?? []
-      return topic === undefined ? 'has no partition' : `has no slash; did you mean \`${topic}/${partition}\`?`
+      return topic === undefined ? 'has no partition' : `has no slash: write ${topic}/${partition}`
     }
     const wrong = topicName.wrong(text.slice(0, slash))
     return wrong === undefined ? partitionNumber.wrong(text.slice(slash + 1)) : wrong

@@ -17,14 +17,14 @@ export interface MapOptions {
 
 /** A map whose keys are names of the user's own. A `Map`, so that a topic may be called `constructor`. */
 export function mapOf<T>(key: TextRule, item: Item<T>, options: MapOptions) {
-  const { json, read } = mapItem(key, item)
+  const { json, read } = mapItem(key, item, options.allowed)
   return leaf<ReadonlyMap<string, T>>({ ...options, json, read })
 }
 
 /** The same as a value inside another map. */
-export function mapItem<T>(key: TextRule, item: Item<T>): Item<ReadonlyMap<string, T>> {
+export function mapItem<T>(key: TextRule, item: Item<T>, allowed: string): Item<ReadonlyMap<string, T>> {
   return {
-    allowed: `a map of ${key.allowed} to ${item.allowed}`,
+    allowed,
     json: { type: 'object', propertyNames: { pattern: key.pattern }, additionalProperties: item.json },
     read: (value, complain) => {
       if (isMap(value)) return readEntries(key, item, value, complain)
@@ -54,9 +54,9 @@ function readItem<T>(item: Item<T>, value: unknown, complain: Complain): T | und
 }
 
 /** A list of at least one, none of them twice. */
-export function distinctList<T>(item: Item<T>): Item<T[]> {
+export function distinctList<T>(item: Item<T>, allowed: string): Item<T[]> {
   return {
-    allowed: `a list of at least one, each ${item.allowed}`,
+    allowed,
     json: { type: 'array', items: item.json, minItems: 1 },
     read: (value, complain) => {
       if (!Array.isArray(value)) {

@@ -29,7 +29,7 @@ export const offsetRange: Item<OffsetRange> = {
     const end = readBound(value, 'end', complain)
     if (Object.keys(value).length === 0) complain({ about: 'field', wrong: 'has neither start nor end' })
     if (start !== undefined && end !== undefined && start >= end) {
-      complain({ about: 'field', wrong: `selects nothing: start ${start} is not below end ${end}`, allowed: undefined })
+      complain({ about: 'field', wrong: 'selects nothing: its start is not below its end', allowed: undefined })
     }
     return { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
   },

@@ -11,7 +11,7 @@ const targetTopic: Item<string> = {
   read: (value, complain) => readText(topicName, value, complain),
 }
 
-const pairs = mapItem(partitionNumber, integerIn({ min: 0, max: 99_999 }))
+const pairs = mapItem(partitionNumber, integerIn({ min: 0, max: 99_999 }), 'a map of partitions, such as {0: 1, 1: 0}')
 
 const partitionPairs: Item<ReadonlyMap<number, number>> = {
   ...pairs,

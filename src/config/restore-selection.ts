@@ -29,11 +29,15 @@ export const selectionFields = {
     min: 1,
   }).exactOptional(),
   topics: topicsSchema,
-  partitions: mapOf(topicName, distinctList(integerIn({ min: 0, max: 99_999 })), {
-    description: 'The only partitions to restore of a topic, by its name in the backup. Other topics are whole.',
-    type: 'map of text to list of integer',
-    allowed: 'a map of topic names to lists of partition numbers, such as {orders: [0, 2]}',
-  }).prefault({}),
+  partitions: mapOf(
+    topicName,
+    distinctList(integerIn({ min: 0, max: 99_999 }), 'a list of partition numbers, such as [0, 2]'),
+    {
+      description: 'The only partitions to restore of a topic, by its name in the backup. Other topics are whole.',
+      type: 'map of text to list of integer',
+      allowed: 'a map of topic names to lists of partition numbers, such as {orders: [0, 2]}',
+    },
+  ).prefault({}),
   offset_ranges: mapOf(topicPartition, offsetRange, {
     description:
       'The only offsets to restore of a partition: those from `start` up to but without `end`. Other partitions are whole.',

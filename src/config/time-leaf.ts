@@ -37,10 +37,11 @@ export function parseTime(value: unknown): bigint | Complaint {
   if (typeof value === 'number' || /^-?\d+$/.test(String(value))) return parseEpoch(Number(value))
   const [, date, minutes, seconds = ':00', fraction = '', offset] = written.exec(String(value)) ?? []
   if (date === undefined) return { wrong: 'is not a time' }
-  if (minutes === undefined) return { wrong: `is a day without a time; its midnight in UTC is ${date}T00:00:00Z` }
+  if (minutes === undefined)
+    return { wrong: 'is a day without a time; for its midnight in UTC put T00:00:00Z behind it' }
   const clock = `${date}T${minutes}${seconds}`
   if (offset === undefined) {
-    return { wrong: `has no time zone; write ${clock}Z if it is UTC, or its offset as in ${clock}+02:00` }
+    return { wrong: 'has no time zone; put a Z behind it if it is in UTC, or else its offset, such as +02:00' }
   }
   if (fraction.length > 3) return { wrong: 'is more exact than milliseconds, which is all that records have' }
   return parseIso(clock, fraction.padEnd(3, '0'), offset.toUpperCase())
