@@ -13,6 +13,7 @@ const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnion
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
 const registry = (text: string) => `${minimalJob}enterprise: {schema_registry: {enabled: false, ${text}}}`
 const backup = (text: string) => `${minimalJob}backup: {${text}}`
+const restore = (text: string) => `${minimalRestore}restore: {${text}}`
 
 const valid: Record<string, string> = {
   'the shortest job': minimalJob,
@@ -36,6 +37,24 @@ const valid: Record<string, string> = {
   'subjects as one text': registry("backup: {subjects: '*'}"),
   'a kind of auth from a variable': registry("auth: {type: '${KIND}', username: u, password: p}"),
   'a mapping of subjects': registry('restore: {subject_mapping: {a: b}}'),
+  'the shortest restore': minimalRestore,
+  'a restore by a variable': minimalRestore.replace('mode: restore', 'mode: ${MODE:-restore}'),
+  'a login to the target': minimalRestore.replace('storage:', '  security: {protocol: SSL}\nstorage:'),
+  'other names for topics': restore("topic_mapping: {a.b: c, d: '${KEY}'}"),
+  'partitions of topics': restore("partitions: {a: [0, '1', '${X}']}"),
+  'ranges of offsets': restore("offset_ranges: {a/0: {start: 0}, a/1: {start: '1', end: '${X}'}}"),
+  'a window by ISO times': restore(
+    "time_window_start: 2026-01-31T05:00Z, time_window_end: '2026-01-31 08:00:00.5+0130'",
+  ),
+  'a window by milliseconds': restore("time_window_start: 1769846400000, time_window_end: '1769846400001'"),
+  'a time from a variable': restore("time_window_start: '${AT:-2026-01-31T08:00:00Z}'"),
+  'numbers of partitions': restore("repartition: by_key, partition_count: {a: 3, b: '4'}"),
+  'other partitions': restore("partition_mapping: {a: {0: 1, 1: '0'}}"),
+  'settings as texts, numbers and booleans': restore("topic_config: {a: x, b: 1, c: 0.5, d: true, e: '${X}'}"),
+  'policies of a restore': restore('existing_topics: append, retention: hold, offset_headers: true, verify: true'),
+  'the run of a restore': restore(
+    'restore_id: x, state: ./s, rate_limit: 1MB, batch_bytes: 16KiB, commit_interval: 1s',
+  ),
 }
 
 const invalid: Record<string, string> = {
@@ -73,6 +92,24 @@ const invalid: Record<string, string> = {
   'a field of another type of auth': registry('auth: {type: mtls, username: u}'),
   'a url of another scheme': registry('url: ftp://x'),
   'an unknown schema type': registry('schema_types: [XML]'),
+  'a source of a restore': `${minimalRestore}source: {bootstrap_servers: [a:1], topics: {include: [a]}}`,
+  'a target of a backup': `${minimalJob}target: {bootstrap_servers: [a:1]}`,
+  'topics of a target': minimalRestore.replace('storage:', '  topics: {include: [a]}\nstorage:'),
+  'a slip in a restore': restore('topic_mappings: {}'),
+  'a pattern that gets another name': restore("topic_mapping: {'a*': b}"),
+  'another name with a space': restore('topic_mapping: {a: b c}'),
+  'a partition without a list': restore('partitions: {a: 0}'),
+  'a list of no partitions': restore('partitions: {a: []}'),
+  'a range without a partition': restore('offset_ranges: {a: {start: 1}}'),
+  'a range of nothing': restore('offset_ranges: {a/0: {}}'),
+  'a slip in a range': restore('offset_ranges: {a/0: {begin: 1}}'),
+  'a time without a zone': restore('time_window_start: 2026-01-31T08:00:00'),
+  'a day without a time': restore('time_window_start: 2026-01-31'),
+  'a time in seconds': restore('time_window_start: 1769846400'),
+  'a partition that is no number': restore('partition_mapping: {a: {x: 1}}'),
+  'a setting that is a list': restore('topic_config: {a: [b]}'),
+  'an empty setting': restore("topic_config: {a: ''}"),
+  'batches that are too small': restore('batch_bytes: 1024'),
 }
 
 describe('the JSON Schema and the validator both', () => {
