@@ -48,8 +48,8 @@ export const placementFields = {
   }).prefault('keep'),
   partition_count: mapOf(topicName, integerIn({ min: 1, max: 100_000 }), {
     description:
-      'Partitions of a topic on the target, by its name in the backup; otherwise as many as the source had. Fewer than ' +
-      'that need `by_key` or a `partition_mapping`.',
+      'Partitions of a topic on the target, by its name in the backup; otherwise as many as the source had, and with ' +
+      '`repartition: keep` not fewer.',
     type: 'map of text to integer',
     allowed: 'a map of topic names to numbers of partitions: 1 to 100000',
   }).prefault({}),
