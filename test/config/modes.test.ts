@@ -37,6 +37,11 @@ describe('the mode of a job', () => {
       slip,
       'backup: belongs to mode: backup; the settings of a restore are under `restore` [line 8]',
     ])
+    const source = errorsOf(minimalJob.replace('mode: backup', 'mode: restor'))
+    assert.ok(
+      source.includes('source: belongs to mode: backup; a restore writes to `target` [line 3]'),
+      source.join('\n'),
+    )
     assert.deepEqual(errorsOf(minimalJob.replace('mode: backup', 'mode: Backup')), [
       'mode: "Backup" is not known; allowed: backup, restore (did you mean `backup`?) [line 1]',
     ])

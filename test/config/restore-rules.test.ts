@@ -73,6 +73,13 @@ describe('the rules between the fields of a restore refuse', () => {
   test('with the advice of a single field where that is what is wrong', () => {
     const text = job('topics: {include: [a]}', 'partitions: {a: [0]}', 'offset_ranges: {a-0: {start: 1}}')
     assert.match(errorsOf(text).join(), /^restore\.offset_ranges\.a-0: has no slash: write a\/0; /)
+    const pattern = job('topics: {include: [a]}', "topic_mapping: {'b*': c}")
+    assert.match(errorsOf(pattern).join(), /^restore\.topic_mapping\.b\*: is a pattern, but here each topic is named; /)
+    const nameless = errorsOf(job('topic_mapping: {a: , b: }'))
+    assert.deepEqual(
+      nameless.map(line => line.split(';')[0]),
+      ['restore.topic_mapping.a: has no value', 'restore.topic_mapping.b: has no value'],
+    )
     const pair = job('partitions: {a: [0]}', 'partition_mapping: {a: {x: 0}}')
     assert.match(errorsOf(pair).join(), /^restore\.partition_mapping\.a\.x: is not a partition number; /)
   })
