@@ -6,7 +6,7 @@ import type { BackupParts } from './backup/round.ts'
 import type { BackupReport } from './backup/run-backup.ts'
 import type { ShardReport } from './backup/run-shard.ts'
 import type { ShardNumber } from './backup/shards.ts'
-import type { Job } from './config/load-job.ts'
+import type { BackupJob, Job } from './config/load-job.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
@@ -52,7 +52,7 @@ export async function openExistingStorage(options: StorageOptions, signal: Abort
   }
 }
 
-export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, hooks, signal, async (options, parts) => {
     if (options.continuous) return (await import('./backup/run-continuous.ts')).runContinuous(options, parts, signal)
     return (await import('./backup/run-backup.ts')).runBackup(options, parts, signal)
@@ -60,26 +60,31 @@ export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promi
 }
 
 /** Copies the partitions of one of several processes; `commitShardsJob` makes what they have done count. */
-export function runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport> {
+export function runShardJob(
+  job: BackupJob,
+  shard: ShardNumber,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<ShardReport> {
   return withRun(job, hooks, signal, async (options, parts) =>
     (await import('./backup/run-shard.ts')).runShard(options, shard, parts, signal),
   )
 }
 
-export function commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, hooks, signal, async (options, parts) =>
     (await import('./backup/commit-shards.ts')).commitShards(options, parts, signal),
   )
 }
 
-export function dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun> {
+export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
   return withParts(job, quiet, signal, async parts => {
     const { dryRunBackup } = await import('./backup/dry-run.ts')
     return dryRunBackup(backupOptions(job), parts, signal)
   })
 }
 
-export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
+export function checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, quiet, signal, async parts => {
     const { checkBackup } = await import('./backup/check.ts')
     const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
@@ -88,14 +93,14 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
   })
 }
 
-export function backupOptions(job: Job): BackupOptions {
+export function backupOptions(job: BackupJob): BackupOptions {
   const { topics, clientRack } = job.source
   return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
 }
 
 /** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
 function withRun<T>(
-  job: Job,
+  job: BackupJob,
   hooks: Hooks,
   signal: AbortSignal,
   work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
@@ -114,7 +119,7 @@ function newRun(): string {
 }
 
 /** Serves metrics while the work goes on, where the job asks for them. */
-async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
+async function withMetrics<T>(job: BackupJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
   if (!job.metrics) return work(hooks)
   const { openJobListener } = await import('./observe/job-listener.ts')
   const { listen } = job.metrics
@@ -135,7 +140,7 @@ async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Pr
 }
 
 async function withParts<T>(
-  job: Job,
+  job: BackupJob,
   { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,

@@ -5,20 +5,22 @@ import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
-import type { Job, JobOptions } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions } from '../config/load-job.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks } from '../wiring.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
   loadJob(path: string, options: JobOptions): Promise<Job>
+  /** Fails for a job of another mode. */
+  loadBackupJob(path: string, options: JobOptions): Promise<BackupJob>
   openLocation(path: string, signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, signal: AbortSignal): Promise<Storage>
-  runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
-  runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
-  commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
-  dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun>
-  checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
+  runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
+  commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
+  checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
@@ -27,6 +29,8 @@ export interface Actions {
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
 export const realActions: Actions = {
   loadJob: async (...args) => (await import('../config/load-job.ts')).loadJob(...args),
+  loadBackupJob: async (path, options) =>
+    (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'backup' }),
   openLocation: async (path, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
     return (await import('../wiring.ts')).openExistingStorage(parseLocation(path), signal)

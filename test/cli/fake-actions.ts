@@ -16,7 +16,7 @@ backup_id: orders
 source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
 storage: { backend: filesystem, path: /backups }
 `,
-  { source: 'job.yaml', env: {} },
+  { source: 'job.yaml', env: {}, mode: 'backup' },
 )
 
 const partition: ManifestPartition = {
@@ -223,6 +223,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
   return {
     calls,
     loadJob: answer('loadJob', job),
+    loadBackupJob: answer('loadBackupJob', job),
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),

@@ -17,7 +17,7 @@ export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const shard = options.shard === undefined ? undefined : parseShard(options.shard)
   refuseTogether(options)
-  const job = await session.loadJob(options.config ?? '')
+  const job = await session.loadBackupJob(options.config ?? '')
   if (options.dryRun) return showDryRun(session, job)
   const isPart = shard !== undefined || options.commit
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
