@@ -1,0 +1,97 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import { runPool } from '../lib/pool.ts'
+import { RateLimiter } from '../lib/rate-limiter.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { RestoreOptions } from './options.ts'
+import { type StreamProgress, writeProgress } from './progress.ts'
+import { reconcile } from './reconcile.ts'
+import { Replay } from './replay.ts'
+import type { Stream } from './stream.ts'
+
+export interface FillParts {
+  cluster: Cluster
+  clock: Clock
+  requestTimeoutMs: number
+  onProgress: OnProgress
+}
+
+/** A frame or chunk of the archive being sent, and the next one being read. */
+const STREAM_BYTES = 8 << 20
+const CONCURRENCY = 8
+
+/** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
+export async function fill(
+  options: RestoreOptions,
+  restoreId: string,
+  streams: readonly Stream[],
+  parts: FillParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cluster, clock, onProgress, requestTimeoutMs } = parts
+  await note(parts, restoreId, streams, false, signal)
+  const isShared = options.existingTopics === 'append'
+  await runPool(streams, CONCURRENCY, stream => reconcile(stream, { cluster, isShared }, signal))
+  announce(streams, onProgress)
+  const { bytesPerSecond, connectionsPerBroker } = options
+  const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
+  const maxActive = Math.max(1, Math.floor(options.memoryBudgetBytes / STREAM_BYTES))
+  const replay = new Replay({
+    cluster,
+    onProgress,
+    connectionsPerBroker,
+    maxActive,
+    requestTimeoutMs,
+    isShared,
+    ...limiter,
+  })
+  const stop = new AbortController()
+  const scoped = AbortSignal.any([signal, stop.signal])
+  const noting = notePeriodically(options, restoreId, streams, parts, scoped).catch(error => {
+    stop.abort(error)
+    throw error
+  })
+  noting.catch(() => undefined)
+  try {
+    await replay.run(streams, scoped)
+  } finally {
+    stop.abort(stop.signal.reason)
+    await noting
+    // Best effort after trouble: the log tells the next run as much.
+    await note(parts, restoreId, streams, false, new AbortController().signal).catch(() => undefined)
+  }
+}
+
+function announce(streams: readonly Stream[], onProgress: OnProgress): void {
+  const topics = new Set(streams.map(({ topic }) => topic)).size
+  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: 0n })
+}
+
+async function notePeriodically(
+  { commitIntervalMs }: RestoreOptions,
+  restoreId: string,
+  streams: readonly Stream[],
+  parts: FillParts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const slept = await parts.clock.sleep(commitIntervalMs, signal).then(
+      () => true,
+      () => false,
+    )
+    if (slept) await note(parts, restoreId, streams, false, signal)
+  }
+}
+
+export async function note(
+  { cluster }: FillParts,
+  restoreId: string,
+  streams: readonly Stream[],
+  isDone: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const [first] = streams
+  if (!first) return
+  const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, isDone }))
+  await writeProgress(cluster, restoreId, { identity: first.identity, streams: notes }, signal)
+}

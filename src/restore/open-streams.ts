@@ -1,0 +1,68 @@
+import { readIndex } from '../archive/catalog.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { acquireProducerId } from '../kafka/producer.ts'
+import { readTopicConfigs } from '../kafka/topic-configs.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { offsetHeaders } from './offset-headers.ts'
+import type { RestoreOptions } from './options.ts'
+import { readOutgoing } from './outgoing.ts'
+import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import type { Prepared } from './prepare-restore.ts'
+import { prepareTopics } from './prepare-topics.ts'
+import { streamKey } from './progress.ts'
+import { Stream } from './stream.ts'
+
+const CONCURRENCY = 8
+
+/** Makes the topics where they are missing, and a stream for each partition that is to be filled. */
+export async function openStreams(
+  options: RestoreOptions,
+  { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  signal: AbortSignal,
+): Promise<Stream[]> {
+  const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
+  const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
+  const identity = progress?.identity ?? (await acquireProducerId(cluster, signal))
+  const isShared = options.existingTopics === 'append'
+  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
+  return runPool(planned, CONCURRENCY, async ({ topic, stream }) => {
+    const maxBytes = Number(configs.get(topic.name)?.get('max.message.bytes')?.value ?? 1_048_588)
+    const base = await outgoingOptions(plan, topic, stream, { options, maxBytes, storage }, signal)
+    const open = (start: bigint) => readOutgoing(storage, { ...base, start }, signal)
+    const topicId = ready.get(topic.name)?.id ?? ''
+    const { partition } = stream
+    const key = streamKey({ topic: topic.name, partition })
+    const known = progress?.streams.get(key) ?? {
+      topic: topic.name,
+      partition,
+      targetOffset: preflight.ends.get(key) ?? 0n,
+      sourceOffset: stream.start,
+      sequence: 0,
+      isDone: false,
+    }
+    return new Stream({ topic: topic.name, topicId, partition, identity, open, isShared }, { ...known, isDone: false })
+  })
+}
+
+async function outgoingOptions(
+  plan: RestorePlan,
+  topic: PlannedTopic,
+  { source, end }: PlannedStream,
+  { options, maxBytes, storage }: { options: RestoreOptions; maxBytes: number; storage: Storage },
+  signal: AbortSignal,
+) {
+  const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
+  const origin = { topic: topic.source.name, partition: source.partition, cluster: plan.sourceCluster }
+  return {
+    name: `${topic.source.name}/${source.partition}`,
+    segments: indexes.flatMap(index => index.segments),
+    openAborted: source.open_aborted,
+    end,
+    timeWindow: options.timeWindow,
+    maxBytes,
+    batchBytes: Math.min(options.batchBytes, maxBytes),
+    ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
+  }
+}

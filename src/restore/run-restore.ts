@@ -1,0 +1,69 @@
+import type { Storage } from '../storage/storage.ts'
+import { type FillParts, fill, note } from './fill.ts'
+import { openStreams } from './open-streams.ts'
+import type { RestoreOptions } from './options.ts'
+import type { PlannedTopic } from './plan.ts'
+import { describeFinding, isComplete, prepareRestore } from './prepare-restore.ts'
+import { applySettings } from './prepare-topics.ts'
+import type { Stream } from './stream.ts'
+
+export interface RestoreParts extends FillParts {
+  storage: Storage
+}
+
+export interface RestoreReport {
+  restoreId: string
+  backupId: string
+  generation: number
+  /** An earlier run had finished it: nothing was done. */
+  wasComplete: boolean
+  durationMs: number
+  topics: { source: string; target: string; partitions: number; records: number; bytes: number; rebuilt: number }[]
+  warnings: string[]
+}
+
+/**
+ * Puts a backup back. What it has done is noted on the target, so that a run that was killed is gone on with by the next
+ * one, without a record lost or written twice.
+ */
+export async function runRestore(
+  options: RestoreOptions,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<RestoreReport> {
+  const startedAt = parts.clock.monotonic()
+  const { plan, restoreId, progress, preflight } = await prepareRestore(options, parts, signal)
+  const warnings = [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  for (const message of warnings) parts.onProgress({ type: 'warning', message })
+  const report = (streams: readonly Stream[], wasComplete: boolean): RestoreReport => ({
+    restoreId,
+    backupId: plan.backupId,
+    generation: plan.generation,
+    wasComplete,
+    durationMs: parts.clock.monotonic() - startedAt,
+    topics: plan.topics.map(topic => sumUp(topic, streams)),
+    warnings,
+  })
+  if (isComplete(plan, progress)) return report([], true)
+  const streams = await openStreams(options, { plan, progress, preflight }, parts, signal)
+  await fill(options, restoreId, streams, parts, signal)
+  warnings.push(...(await applySettings(parts.cluster, plan.topics, signal)))
+  await note(parts, restoreId, streams, true, signal)
+  return report(streams, false)
+}
+
+function sumUp(
+  { source, name, streams: planned }: PlannedTopic,
+  streams: readonly Stream[],
+): RestoreReport['topics'][number] {
+  const own = streams.filter(({ topic }) => topic === name)
+  const sum = (pick: (stream: Stream) => number) => own.reduce((total, stream) => total + pick(stream), 0)
+  return {
+    source: source.name,
+    target: name,
+    partitions: planned.length,
+    records: sum(({ records }) => records.sent),
+    bytes: sum(({ records }) => records.bytes),
+    rebuilt: sum(({ records }) => records.rebuilt),
+  }
+}
