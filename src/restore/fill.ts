@@ -1,11 +1,10 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
-import { runPool } from '../lib/pool.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { RestoreOptions } from './options.ts'
-import { type StreamProgress, writeProgress } from './progress.ts'
-import { reconcile } from './reconcile.ts'
+import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
+import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { Stream } from './stream.ts'
 
@@ -18,20 +17,20 @@ export interface FillParts {
 
 /** A frame or chunk of the archive being sent, and the next one being read. */
 const STREAM_BYTES = 8 << 20
-const CONCURRENCY = 8
+const LAST_NOTE_MS = 5000
 
 /** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
 export async function fill(
   options: RestoreOptions,
-  restoreId: string,
+  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
 ): Promise<void> {
   const { cluster, clock, onProgress, requestTimeoutMs } = parts
-  await note(parts, restoreId, streams, false, signal)
+  await note(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
-  await runPool(streams, CONCURRENCY, stream => reconcile(stream, { cluster, isShared }, signal))
+  await reconcileAll(streams, { cluster, isShared }, signal)
   announce(streams, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
@@ -47,7 +46,7 @@ export async function fill(
   })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
-  const noting = notePeriodically(options, restoreId, streams, parts, scoped).catch(error => {
+  const noting = notePeriodically(options.commitIntervalMs, { restoreId, mark }, streams, parts, scoped).catch(error => {
     stop.abort(error)
     throw error
   })
@@ -56,9 +55,8 @@ export async function fill(
     await replay.run(streams, scoped)
   } finally {
     stop.abort(stop.signal.reason)
-    await noting
-    // Best effort after trouble: the log tells the next run as much.
-    await note(parts, restoreId, streams, false, new AbortController().signal).catch(() => undefined)
+    await noting.catch(() => undefined)
+    await noteAtLast(parts, restoreId, mark, streams)
   }
 }
 
@@ -68,8 +66,8 @@ function announce(streams: readonly Stream[], onProgress: OnProgress): void {
 }
 
 async function notePeriodically(
-  { commitIntervalMs }: RestoreOptions,
-  restoreId: string,
+  commitIntervalMs: number,
+  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
@@ -79,19 +77,32 @@ async function notePeriodically(
       () => true,
       () => false,
     )
-    if (slept) await note(parts, restoreId, streams, false, signal)
+    if (slept) await note(parts, restoreId, mark, streams, signal)
   }
 }
 
+/** Best effort, also after trouble and when the run is to end: the log tells the next run as much. */
+async function noteAtLast(
+  parts: FillParts,
+  restoreId: string,
+  mark: RestoreMark,
+  streams: readonly Stream[],
+): Promise<void> {
+  const stop = new AbortController()
+  const cancel = parts.clock.after(LAST_NOTE_MS, () => stop.abort())
+  await note(parts, restoreId, mark, streams, stop.signal).catch(() => undefined)
+  cancel()
+}
+
+/** Says of each stream what is acknowledged. How far the restore as a whole is, only its end can say. */
 export async function note(
   { cluster }: FillParts,
   restoreId: string,
+  mark: RestoreMark,
   streams: readonly Stream[],
-  isDone: boolean,
   signal: AbortSignal,
+  stage: { isFilled: boolean; isDone: boolean } = { isFilled: false, isDone: false },
 ): Promise<void> {
-  const [first] = streams
-  if (!first) return
-  const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, isDone }))
-  await writeProgress(cluster, restoreId, { identity: first.identity, streams: notes }, signal)
+  const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
+  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
 }

@@ -1,16 +1,17 @@
 import { readIndex } from '../archive/catalog.ts'
+import type { Segment } from '../archive/manifest.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { acquireProducerId } from '../kafka/producer.ts'
-import { readTopicConfigs } from '../kafka/topic-configs.ts'
+import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
 import { readOutgoing } from './outgoing.ts'
-import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import { fingerprintOf, type PlannedStream, type PlannedTopic, type RestorePlan } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { prepareTopics } from './prepare-topics.ts'
-import { streamKey } from './progress.ts'
+import { type RestoreMark, streamKey } from './progress.ts'
 import { Stream } from './stream.ts'
 
 const CONCURRENCY = 8
@@ -21,15 +22,17 @@ export async function openStreams(
   { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
-): Promise<Stream[]> {
+): Promise<{ streams: Stream[]; mark: RestoreMark }> {
+  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
+  // Before anything is created: an index that is damaged or gone must not leave half a restore behind.
+  const indexes = await runPool(planned, CONCURRENCY, ({ stream }) => readSegments(storage, stream, signal))
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   const identity = progress?.identity ?? (await acquireProducerId(cluster, signal))
   const isShared = options.existingTopics === 'append'
-  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
-  return runPool(planned, CONCURRENCY, async ({ topic, stream }) => {
-    const maxBytes = Number(configs.get(topic.name)?.get('max.message.bytes')?.value ?? 1_048_588)
-    const base = await outgoingOptions(plan, topic, stream, { options, maxBytes, storage }, signal)
+  const streams = planned.map(({ topic, stream }, i) => {
+    const maxBytes = maxBatchBytes(configs.get(topic.name))
+    const base = outgoingOptions(plan, topic, stream, { options, maxBytes, segments: indexes[i] ?? [] })
     const open = (start: bigint) => readOutgoing(storage, { ...base, start }, signal)
     const topicId = ready.get(topic.name)?.id ?? ''
     const { partition } = stream
@@ -40,24 +43,35 @@ export async function openStreams(
       targetOffset: preflight.ends.get(key) ?? 0n,
       sourceOffset: stream.start,
       sequence: 0,
+      isFilled: false,
       isDone: false,
     }
     return new Stream({ topic: topic.name, topicId, partition, identity, open, isShared }, { ...known, isDone: false })
   })
+  return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan) } }
 }
 
-async function outgoingOptions(
+async function readSegments(storage: Storage, { source }: PlannedStream, signal: AbortSignal): Promise<Segment[]> {
+  const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
+  return indexes.flatMap(index => index.segments)
+}
+
+/** A batch has to fit into a segment of the log, too. */
+function maxBatchBytes(configs: EffectiveConfigs | undefined): number {
+  const ofMessage = Number(configs?.get('max.message.bytes')?.value ?? 1_048_588)
+  return Math.min(ofMessage, Number(configs?.get('segment.bytes')?.value ?? ofMessage))
+}
+
+function outgoingOptions(
   plan: RestorePlan,
   topic: PlannedTopic,
   { source, end }: PlannedStream,
-  { options, maxBytes, storage }: { options: RestoreOptions; maxBytes: number; storage: Storage },
-  signal: AbortSignal,
+  { options, maxBytes, segments }: { options: RestoreOptions; maxBytes: number; segments: readonly Segment[] },
 ) {
-  const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
   const origin = { topic: topic.source.name, partition: source.partition, cluster: plan.sourceCluster }
   return {
     name: `${topic.source.name}/${source.partition}`,
-    segments: indexes.flatMap(index => index.segments),
+    segments,
     openAborted: source.open_aborted,
     end,
     timeWindow: options.timeWindow,

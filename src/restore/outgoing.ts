@@ -49,7 +49,7 @@ export async function* readOutgoing(
   options: OutgoingOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
-  const aborted = [...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted]
+  const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
@@ -67,10 +67,10 @@ function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: Outgo
   const { start, timeWindow, maxBytes, batchBytes } = options
   const limits = { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
   const kept = headers.filter(header => !['empty', 'outside'].includes(needsRebuild(header, limits) ?? ''))
-  const edit = editOf(kept, options)
   for (const group of planMerges(kept, { targetBytes: batchBytes, smallBytes: batchBytes / 4 })) {
     const some = kept.slice(group.start, group.start + group.count)
     const [only] = some
+    const edit = editOf(some, options)
     if (only && some.length === 1 && !edit && needsRebuild(only, limits) === undefined) {
       yield asStored(bytes, only)
       continue
@@ -102,15 +102,27 @@ function asStored(bytes: Buffer, header: BatchHeader): Outgoing {
 }
 
 /** Markers, and what was rolled back, were never seen by anybody. */
-function isVisible(header: BatchHeader, aborted: readonly AbortedTransaction[]): boolean {
+function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
   if (isControl(header.attributes)) return false
   if (!isTransactional(header.attributes)) return true
-  return !aborted.some(
-    ({ producer_id, first_offset, last_offset }) =>
-      producer_id === header.producerId &&
-      first_offset <= header.baseOffset &&
-      (last_offset === null || header.lastOffset <= last_offset),
-  )
+  const own = aborted.get(header.producerId) ?? []
+  // A producer has one transaction at a time: the last one that begins at or before the batch is the one that counts.
+  let low = 0
+  for (let high = own.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((own[middle]?.first_offset ?? 0n) <= header.baseOffset) low = middle + 1
+    else high = middle
+  }
+  const last = own[low - 1]
+  return !last || (last.last_offset !== null && header.lastOffset > last.last_offset)
+}
+
+/** By producer, in the order of their first offsets: there may be as many as batches. */
+type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>
+
+function indexAborted(aborted: readonly AbortedTransaction[]): AbortedIndex {
+  const sorted = aborted.toSorted((a, b) => (a.first_offset < b.first_offset ? -1 : 1))
+  return Map.groupBy(sorted, ({ producer_id }) => producer_id)
 }
 
 function latest(first: bigint, second: bigint): bigint {

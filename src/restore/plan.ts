@@ -11,6 +11,8 @@ export interface RestorePlan {
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
+  /** What was asked for, in one form: the same wish has the same text. */
+  wish: string
 }
 
 export interface PlannedTopic extends TopicSettings {
@@ -37,14 +39,21 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   const selected = selectTopics(manifest, options, problems)
   const topics = selected.map(topic => planTopic(topic, options, problems))
   refuseSharedTargets(topics, problems)
+  refuseUnknownNames(manifest, options, problems)
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
-  return { backupId, generation, sourceCluster: cluster.id, topics, warnings: [...warnings, ...gapWarnings(topics)] }
+  warnings.push(...gapWarnings(topics))
+  return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options) }
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
-export function deriveRestoreId(plan: RestorePlan, targetCluster: string | null): string {
+export function deriveRestoreId({ backupId, wish }: RestorePlan, targetCluster: string | null): string {
+  return shortHash([backupId, targetCluster, wish])
+}
+
+/** Tells whether notes of an earlier run are about the same records at the same places. */
+export function fingerprintOf(plan: RestorePlan): string {
   const streams = plan.topics.flatMap(({ source, name, streams }) =>
     streams.map(one => [
       source.id,
@@ -56,8 +65,21 @@ export function deriveRestoreId(plan: RestorePlan, targetCluster: string | null)
       `${one.end}`,
     ]),
   )
-  const text = JSON.stringify([plan.backupId, plan.generation, targetCluster, streams])
-  return createHash('sha256').update(text).digest('hex').slice(0, 16)
+  return shortHash([plan.backupId, plan.generation, plan.wish, streams])
+}
+
+function shortHash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
+}
+
+/** All that decides which records go where, and nothing of how fast. */
+function describeWish(options: RestoreOptions): string {
+  const { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders } = options
+  const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
+  return JSON.stringify({ ...wish, generation: options.generation ?? null }, (_, value) => {
+    if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
+    return typeof value === 'bigint' ? `${value}` : value
+  })
 }
 
 /** Of topics that had the same name one after the other, the last one. */
@@ -138,6 +160,26 @@ function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]
   for (const [name, several] of Map.groupBy(topics, topic => topic.name)) {
     const [first, second] = several
     if (first && second) problems.push(`${first.source.name} and ${second.source.name} would both become ${name}`)
+  }
+}
+
+/** A mistyped name would let the topic go where nobody wants it. */
+function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, problems: string[]): void {
+  const known = new Set(topics.map(({ name }) => name))
+  const fields = {
+    topic_mapping: options.topicMapping,
+    partitions: options.partitions,
+    partition_count: options.partitionCount,
+    partition_mapping: options.partitionMapping,
+  }
+  for (const [field, byTopic] of Object.entries(fields)) {
+    for (const name of byTopic.keys()) {
+      if (!known.has(name)) problems.push(`restore.${field}: the backup holds no topic ${name}`)
+    }
+  }
+  const partitions = new Set(topics.flatMap(({ name, partitions }) => partitions.map(one => `${name}/${one.partition}`)))
+  for (const key of options.offsetRanges.keys()) {
+    if (!partitions.has(key)) problems.push(`restore.offset_ranges: the backup holds no partition ${key}`)
   }
 }
 

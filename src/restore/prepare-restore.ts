@@ -3,10 +3,11 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
+import { fitSettings } from './fit-settings.ts'
 import type { RestoreOptions } from './options.ts'
-import { deriveRestoreId, planRestore, type RestorePlan } from './plan.ts'
+import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { examineTarget, type Finding, type Preflight } from './preflight.ts'
-import { type RestoreProgress, readProgress, streamKey } from './progress.ts'
+import { type RestoreProgress, readProgress, type StreamProgress, streamKey } from './progress.ts'
 
 export interface Prepared {
   plan: RestorePlan
@@ -18,17 +19,18 @@ export interface Prepared {
 /** Everything up to the first write. Errors that stand in the way are thrown, all at once. */
 export async function prepareRestore(
   options: RestoreOptions,
-  { cluster, storage, clock }: { cluster: Cluster; storage: Storage; clock: Clock },
+  parts: { cluster: Cluster; storage: Storage; clock: Clock },
   signal: AbortSignal,
 ): Promise<Prepared> {
-  const { backupId, generation } = options
-  const newest = await openBackup(storage, backupId, signal)
-  const manifest = generation === undefined ? newest : await readManifest(storage, backupId, generation, signal)
-  const plan = planRestore(manifest, options)
-  const { clusterId } = await cluster.metadata({ topics: [] }, signal)
-  const restoreId = options.restoreId ?? deriveRestoreId(plan, clusterId)
-  const progress = await readProgress(cluster, restoreId, signal)
-  const preflight = await examineTarget(cluster, plan, { ...options, nowMs: clock.now() }, progress, signal)
+  const { cluster, clock } = parts
+  const found = await findPlan(options, parts, signal)
+  const { restoreId, progress } = found
+  const examined = await examineTarget(cluster, found.plan, { ...options, nowMs: clock.now() }, progress, signal)
+  const missing = options.createTopics ? found.plan.topics.filter(({ name }) => !examined.existing.has(name)) : []
+  const fitted = await fitSettings(cluster, missing, options.topicConfig, signal)
+  const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
+  const plan = { ...found.plan, topics: found.plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) }
+  const preflight = { ...examined, findings: [...examined.findings, ...fitted.findings] }
   const errors = preflight.findings.filter(({ severity }) => severity === 'error')
   if (errors.length > 0 && !isComplete(plan, progress)) {
     throw new KafkaBackupError('RESTORE_REFUSED', errors.map(describeFinding).join('; '), {
@@ -38,13 +40,64 @@ export async function prepareRestore(
   return { plan, restoreId, progress, preflight }
 }
 
+/** A restore that has begun goes on with its generation, though the backup may have got newer ones since. */
+async function findPlan(
+  options: RestoreOptions,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  signal: AbortSignal,
+): Promise<Omit<Prepared, 'preflight'>> {
+  const newest = await openBackup(storage, options.backupId, signal)
+  const read = (generation: number) =>
+    generation === newest.generation ? newest : readManifest(storage, options.backupId, generation, signal)
+  const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
+  const wished = planRestore(await read(options.generation ?? newest.generation), options)
+  const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
+  const noted = await readProgress(cluster, restoreId, signal)
+  const there = new Set(topics.map(({ name }) => name))
+  // What was noted of a topic that is deleted counts no more.
+  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
+  if (!noted || streams.size === 0) return { plan: wished, restoreId, progress: undefined }
+  const generation = options.generation ?? noted.generation
+  const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
+  if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
+  if (newest.generation > generation && options.generation === undefined) {
+    plan.warnings.push(`it goes on with generation ${generation}, with which it has begun; there are newer ones`)
+  }
+  return { plan, restoreId, progress: { ...noted, streams } }
+}
+
+function otherPlan(restoreId: string, generation: number): KafkaBackupError {
+  const message = `the restore ${restoreId} has begun with other topics, ranges or mappings, of generation ${generation}`
+  return new KafkaBackupError('RESTORE_REFUSED', message, {
+    help: 'Run the job as it was, or set another restore.restore_id and restore into other topics.',
+  })
+}
+
 export function describeFinding({ topic, problem, remedy }: Finding): string {
   return `${topic}: ${problem} (${remedy})`
 }
 
 export function isComplete(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
-  const planned = plan.topics.flatMap(({ name, streams }) =>
-    streams.map(({ partition }) => streamKey({ topic: name, partition })),
+  return isEach(plan, progress, ({ isDone }) => isDone)
+}
+
+/** All records are there, and at most settings are missing. */
+export function isFilled(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
+  return isEach(plan, progress, ({ isFilled }) => isFilled)
+}
+
+function isEach(
+  { topics }: RestorePlan,
+  progress: RestoreProgress | undefined,
+  test: (noted: StreamProgress) => boolean,
+): boolean {
+  return (
+    progress !== undefined &&
+    topics.every(({ name, streams }) =>
+      streams.every(({ partition }) => {
+        const noted = progress.streams.get(streamKey({ topic: name, partition }))
+        return noted !== undefined && test(noted)
+      }),
+    )
   )
-  return progress !== undefined && planned.every(key => progress.streams.get(key)?.isDone)
 }

@@ -11,11 +11,20 @@ export interface StreamProgress {
   /** The next offset of the source that is to be sent. */
   sourceOffset: bigint
   sequence: number
+  /** Every partition of the restore has all its records; what is left to do is to set the topics up. */
+  isFilled: boolean
   isDone: boolean
 }
 
-export interface RestoreProgress {
+/** What all notes of a restore have in common. */
+export interface RestoreMark {
   identity: ProducerIdentity
+  generation: number
+  /** Of what goes where: notes of another plan would be misread. */
+  fingerprint: string
+}
+
+export interface RestoreProgress extends RestoreMark {
   streams: Map<string, StreamProgress>
 }
 
@@ -34,28 +43,30 @@ export async function readProgress(
   signal: AbortSignal,
 ): Promise<RestoreProgress | undefined> {
   const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal)
-  let identity: ProducerIdentity | undefined
+  let mark: RestoreMark | undefined
   const streams = new Map<string, StreamProgress>()
   for (const { topic, partition, offset, metadata } of found) {
     const note = decodeNote(metadata)
     if (!note) continue
-    identity = { producerId: BigInt(note.p), producerEpoch: note.e }
+    const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
+    mark = { identity, generation: note.g, fingerprint: note.h }
     streams.set(streamKey({ topic, partition }), {
       topic,
       partition,
       targetOffset: offset,
       sourceOffset: BigInt(note.o),
       sequence: note.q,
-      isDone: note.d === 1,
+      isFilled: note.d >= 1,
+      isDone: note.d === 2,
     })
   }
-  return identity && { identity, streams }
+  return mark && { ...mark, streams }
 }
 
 export async function writeProgress(
   cluster: Cluster,
   restoreId: string,
-  { identity, streams }: { identity: ProducerIdentity; streams: readonly StreamProgress[] },
+  { streams, ...mark }: RestoreMark & { streams: readonly StreamProgress[] },
   signal: AbortSignal,
 ): Promise<void> {
   const offsets = streams.map(({ topic, partition, targetOffset, ...rest }) => ({
@@ -63,24 +74,26 @@ export async function writeProgress(
     partition,
     offset: targetOffset,
     leaderEpoch: -1,
-    metadata: encodeNote(identity, rest),
+    metadata: encodeNote(mark, rest),
   }))
   await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal)
 }
 
 interface Note {
   v: 1
-  /** Source offset, producer id, epoch, sequence, whether it is done. */
+  /** Source offset, producer id, epoch, sequence, generation, fingerprint; 1 is filled, 2 is done. */
   o: string
   p: string
   e: number
   q: number
-  d: 0 | 1
+  g: number
+  h: string
+  d: 0 | 1 | 2
 }
 
 function encodeNote(
-  { producerId, producerEpoch }: ProducerIdentity,
-  { sourceOffset, sequence, isDone }: Pick<StreamProgress, 'sourceOffset' | 'sequence' | 'isDone'>,
+  { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
+  { sourceOffset, sequence, isFilled, isDone }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
     v: 1,
@@ -88,15 +101,20 @@ function encodeNote(
     p: `${producerId}`,
     e: producerEpoch,
     q: sequence,
-    d: isDone ? 1 : 0,
+    g: generation,
+    h: fingerprint,
+    d: isDone ? 2 : isFilled ? 1 : 0,
   }
   return JSON.stringify(note)
 }
 
+/** Undefined for anything that a restore has not written. */
 function decodeNote(text: string): Note | undefined {
   try {
     const note = JSON.parse(text)
-    return note?.v === 1 && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
+    const hasNumbers = [note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
+    const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string'
+    return isOurs && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
   } catch {
     return undefined
   }

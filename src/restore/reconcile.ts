@@ -4,10 +4,12 @@ import { KafkaBackupError } from '../errors.ts'
 import { BufferPool } from '../kafka/buffer-pool.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
-import { fetchBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { runPool } from '../lib/pool.ts'
 import { nextSequence, type Stream } from './stream.ts'
 
 const BUFFER_BYTES = 8 << 20
+const CONCURRENCY = 8
 
 /**
  * Finds out what of a stream is on the target, where nobody heard the answer: batches carry the producer's id and their
@@ -18,12 +20,17 @@ export async function reconcile(
   stream: Stream,
   { cluster, isShared }: { cluster: Cluster; isShared: boolean },
   signal: AbortSignal,
+  known?: PartitionBounds,
 ): Promise<void> {
-  const bounds = (await fetchBounds(cluster, [stream], signal)).get(partitionKey(stream))
+  const bounds = known ?? (await fetchBounds(cluster, [stream], signal)).get(partitionKey(stream))
   if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${stream.name}`)
   const { targetOffset, sequence } = stream.progress
   if (bounds.highWatermark < targetOffset) {
     throw conflict(stream, targetOffset, `the log ends at ${bounds.highWatermark}: records were deleted`)
+  }
+  if (bounds.highWatermark === targetOffset) return
+  if (bounds.logStart > targetOffset) {
+    throw conflict(stream, targetOffset, `the log starts at ${bounds.logStart}: records were deleted`)
   }
   let expected = sequence
   let count = 0
@@ -39,6 +46,16 @@ export async function reconcile(
     end = batch.lastOffset + 1n
   }
   if (count > 0) await stream.skip(count, end)
+}
+
+/** The same for many, most of which have nothing that is not noted: they are asked for together. */
+export async function reconcileAll(
+  streams: readonly Stream[],
+  parts: { cluster: Cluster; isShared: boolean },
+  signal: AbortSignal,
+): Promise<void> {
+  const bounds = await fetchBounds(parts.cluster, streams, signal)
+  await runPool(streams, CONCURRENCY, stream => reconcile(stream, parts, signal, bounds.get(partitionKey(stream))))
 }
 
 interface FoundBatch {

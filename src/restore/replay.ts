@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { ProducedPartition } from '../kafka/produce-lane.ts'
@@ -61,21 +61,26 @@ export class Replay {
 
   async #fill(stream: Stream, lane: number, signal: AbortSignal): Promise<void> {
     const { clock } = this.#parts.cluster
-    let movedAt = clock.monotonic()
+    let failedSince: number | undefined
     let failures = 0
     for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
       signal.throwIfAborted()
-      const trouble = await this.#trySend(stream, batch, lane, signal)
+      let trouble = await this.#trySend(stream, batch, lane, signal)
       if (!trouble) {
-        movedAt = clock.monotonic()
+        failedSince = undefined
         failures = 0
-        continue
       }
-      if (!trouble.retryable || clock.monotonic() - movedAt > MAX_STALL_MS) throw trouble
-      const delayMs = backoffMs(++failures, BACKOFF, 0.5)
-      this.#parts.onProgress({ type: 'retry', what: trouble.message, delayMs })
-      await clock.sleep(delayMs, signal)
-      await this.#lookAgain(stream, signal)
+      while (trouble) {
+        failedSince ??= clock.monotonic()
+        if (clock.monotonic() - failedSince > MAX_STALL_MS) throw trouble
+        const delayMs = backoffMs(++failures, BACKOFF, 0.5)
+        this.#parts.onProgress({ type: 'retry', what: trouble.message, delayMs })
+        await clock.sleep(delayMs, signal)
+        const { sourceOffset } = stream.progress
+        trouble = await this.#lookAgain(stream, signal)
+        // Where answers get lost, and the batches do not, it moves.
+        if (stream.progress.sourceOffset !== sourceOffset) failedSince = undefined
+      }
     }
   }
 
@@ -98,7 +103,8 @@ export class Replay {
       if (error instanceof KafkaBackupError && error.retryable) return error
       throw error
     }
-    switch (judgeProduceError(answer.errorCode)) {
+    const verdict = judgeProduceError(answer.errorCode)
+    switch (verdict) {
       case 'ok':
         stream.stored(batch, answer.baseOffset)
         this.#parts.onProgress({
@@ -115,22 +121,26 @@ export class Replay {
         throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
       default: {
         const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
-        return new KafkaBackupError('KAFKA_NOT_READY', message)
+        // What the log does not explain either, in all that time, is the work of somebody else.
+        return new KafkaBackupError(verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY', message)
       }
     }
   }
 
-  /** After trouble nobody knows whether the batch is there: the log itself is asked, at whoever leads now. */
-  async #lookAgain(stream: Stream, signal: AbortSignal): Promise<void> {
+  /**
+   * After trouble nobody knows whether the batch is there: the log itself is asked, at whoever leads now. Nothing is sent
+   * before somebody can tell; undefined when the stream knows.
+   */
+  async #lookAgain(stream: Stream, signal: AbortSignal): Promise<KafkaBackupError | undefined> {
     const { cluster, isShared } = this.#parts
     try {
       await this.#findLeaders([stream], signal)
       await reconcile(stream, { cluster, isShared }, signal)
+      return undefined
     } catch (error) {
       signal.throwIfAborted()
-      if (!hasCode(error, 'KAFKA_NOT_READY', 'KAFKA_TIMEOUT', 'KAFKA_DISCONNECTED', 'KAFKA_UNREACHABLE')) throw error
-      // Nobody can tell yet. Nothing is sent before somebody can: the next try begins here again.
-      this.#leaders.delete(stream.name)
+      if (error instanceof KafkaBackupError && error.retryable) return error
+      throw error
     }
   }
 

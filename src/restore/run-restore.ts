@@ -3,7 +3,7 @@ import { type FillParts, fill, note } from './fill.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { describeFinding, isComplete, prepareRestore } from './prepare-restore.ts'
+import { describeFinding, isComplete, isFilled, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { Stream } from './stream.ts'
 
@@ -45,10 +45,14 @@ export async function runRestore(
     warnings,
   })
   if (isComplete(plan, progress)) return report([], true)
-  const streams = await openStreams(options, { plan, progress, preflight }, parts, signal)
-  await fill(options, restoreId, streams, parts, signal)
+  const { streams, mark } = await openStreams(options, { plan, progress, preflight }, parts, signal)
+  if (!isFilled(plan, progress)) {
+    await fill(options, { restoreId, mark }, streams, parts, signal)
+    await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
+  }
+  // From here on the topics may have settings, and writers, that a replay could not go on with.
   warnings.push(...(await applySettings(parts.cluster, plan.topics, signal)))
-  await note(parts, restoreId, streams, true, signal)
+  await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return report(streams, false)
 }
 

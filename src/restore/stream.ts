@@ -51,7 +51,11 @@ export class Stream {
   async peek(): Promise<Outgoing | undefined> {
     if (this.#next || this.#progress.isDone) return this.#next
     this.#batches ??= this.#parts.open(this.#progress.sourceOffset)
-    const { value, done } = await this.#batches.next()
+    const { value, done } = await this.#batches.next().catch(error => {
+      // A generator that has thrown says that it is at its end when it is asked again.
+      this.#restart()
+      throw error
+    })
     if (done) {
       this.#progress = { ...this.#progress, isDone: true }
       return undefined

@@ -26,6 +26,13 @@ const heldBack: Record<string, string> = {
 /** Whatever the brokers' defaults are, these hold while the topic is filled. */
 const always = ['message.timestamp.type', 'cleanup.policy', 'retention.ms', 'retention.bytes', 'compression.type']
 
+/** Not every version has these, and Kafka 4 by itself refuses times an hour ahead: they are held where the target has them. */
+const timeLimits = [
+  'message.timestamp.before.max.ms',
+  'message.timestamp.after.max.ms',
+  'message.timestamp.difference.max.ms',
+]
+
 /** They speak of brokers of the source. */
 const ofTheCluster = new Set(['leader.replication.throttled.replicas', 'follower.replication.throttled.replicas'])
 
@@ -48,4 +55,26 @@ export function planSettings(
     for (const name of ['retention.ms', 'retention.bytes']) delete afterwards[name]
   }
   return { whileFilling, afterwards }
+}
+
+/** The limits on times that the target has, opened wide. A broker calls a topic's setting the same, with `log.` before it. */
+export function openTimeLimits(brokerSettings: Iterable<string>): Record<string, string> {
+  const known = new Set(brokerSettings)
+  return Object.fromEntries(
+    timeLimits.filter(name => known.has(`log.${name}`)).map(name => [name, heldBack[name] ?? '']),
+  )
+}
+
+/** Whether these settings on a topic itself are those of a topic that a restore has made and is filling. */
+export function isHeldBack(own: Readonly<Record<string, string>>): boolean {
+  return always.every(name => own[name] === heldBack[name])
+}
+
+/** What takes a topic with these settings of its own out of the restore's hands. */
+export function releaseSettings(
+  own: Readonly<Record<string, string>>,
+  afterwards: TopicSettings['afterwards'],
+): TopicSettings['afterwards'] {
+  const opened = timeLimits.filter(name => own[name] === heldBack[name])
+  return { ...Object.fromEntries(opened.map(name => [name, null])), ...afterwards }
 }
