@@ -46,10 +46,12 @@ export async function fill(
   })
   const stop = new AbortController()
   const scoped = AbortSignal.any([signal, stop.signal])
-  const noting = notePeriodically(options.commitIntervalMs, { restoreId, mark }, streams, parts, scoped).catch(error => {
-    stop.abort(error)
-    throw error
-  })
+  const noting = notePeriodically(options.commitIntervalMs, { restoreId, mark }, streams, parts, scoped).catch(
+    error => {
+      stop.abort(error)
+      throw error
+    },
+  )
   noting.catch(() => undefined)
   try {
     await replay.run(streams, scoped)

@@ -177,7 +177,9 @@ function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, probl
       if (!known.has(name)) problems.push(`restore.${field}: the backup holds no topic ${name}`)
     }
   }
-  const partitions = new Set(topics.flatMap(({ name, partitions }) => partitions.map(one => `${name}/${one.partition}`)))
+  const partitions = new Set(
+    topics.flatMap(({ name, partitions }) => partitions.map(one => `${name}/${one.partition}`)),
+  )
   for (const key of options.offsetRanges.keys()) {
     if (!partitions.has(key)) problems.push(`restore.offset_ranges: the backup holds no partition ${key}`)
   }

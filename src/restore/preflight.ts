@@ -1,9 +1,11 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
-import { readTopicConfigs } from '../kafka/topic-configs.ts'
+import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
+import { error, judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeTimes } from './judge-topic.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
+import { isHeldBack } from './topic-settings.ts'
 
 /** Something that stands in the way, or should be known, before the first write. */
 export interface Finding {
@@ -41,51 +43,43 @@ export async function examineTarget(
   const configs = await readTopicConfigs(cluster, [...existing], signal)
   const findings = plan.topics.flatMap(topic => {
     const there = shown.get(topic.name)
-    if (!there) return judgeMissing(topic, options, brokers.length)
-    const settings = new Map([...(configs.get(topic.name) ?? [])].map(([name, { value }]) => [name, value ?? '']))
+    if (isFilledTopic(topic, progress)) return []
+    if (!there) return [...judgeMissing(topic, options, brokers.length), ...judgeNewAge(topic, options)]
     return [
       ...judgePartitions(topic, there.partitions.length),
-      ...judgeSettings(topic, settings),
+      ...judgeExisting(topic, configs.get(topic.name) ?? new Map(), options),
       ...judgeContent(topic, options, progress, bounds),
     ]
   })
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
-  return { findings: [...findings, ...judgeAges(plan, options)], existing, ends }
+  return { findings, existing, ends }
 }
 
-function judgeMissing(topic: PlannedTopic, options: RestoreOptions, brokers: number): Finding[] {
-  const findings: Finding[] = []
-  if (!options.createTopics) {
-    findings.push(error(topic, 'it does not exist', 'create it, or set restore.create_topics: true'))
-  }
-  if (topic.replicationFactor > brokers) {
-    const problem = `${topic.replicationFactor} copies need as many brokers; the target has ${brokers}`
-    findings.push(error(topic, problem, `set restore.replication_factor to ${brokers} or less`))
-  }
-  return findings
+/** It has all its records, and maybe its settings and its users already. */
+function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgress | undefined): boolean {
+  const noted = streams.map(({ partition }) => progress?.streams.get(streamKey({ topic: name, partition })))
+  return progress !== undefined && noted.every(one => one?.isFilled)
 }
 
-function judgePartitions(topic: PlannedTopic, there: number): Finding[] {
-  const needed = Math.max(0, ...topic.streams.map(({ partition }) => partition + 1))
-  if (there >= needed) return []
-  const problem = `it has ${there} partitions on the target, and ${needed} are needed`
-  return [error(topic, problem, 'add partitions, delete the topic, or map it to another name')]
+/** One that an earlier run has created, and not noted before it died, is like a new one. */
+function judgeExisting(topic: PlannedTopic, configs: EffectiveConfigs, options: ExamineOptions): Finding[] {
+  const own = [...configs]
+    .filter(([, { source }]) => source === 'topic')
+    .map(([name, { value }]) => [name, value ?? ''])
+  if (isHeldBack(Object.fromEntries(own))) return judgeNewAge(topic, options)
+  const settings = new Map([...configs].map(([name, { value }]) => [name, value ?? '']))
+  const remedy = 'raise its retention.ms, or set restore.retention: apply (lets it go)'
+  return [
+    ...judgeSettings(topic, settings),
+    ...judgeTimes(topic, settings, options.nowMs),
+    ...(options.retention === 'apply' ? [] : judgeAge(topic, name => settings.get(name), options.nowMs, remedy)),
+  ]
 }
 
-function judgeSettings(topic: PlannedTopic, settings: ReadonlyMap<string, string>): Finding[] {
-  const findings: Finding[] = []
-  if (settings.get('message.timestamp.type') === 'LogAppendTime') {
-    const problem = 'its message.timestamp.type is LogAppendTime: every record would get the time of the restore'
-    findings.push(error(topic, problem, 'set it to CreateTime until the restore is done'))
-  }
-  if (
-    settings.get('cleanup.policy')?.includes('compact') &&
-    !topic.source.configs['cleanup.policy']?.includes('compact')
-  ) {
-    const problem = 'it is compacted on the target and was not at the source: records of one key would go'
-    findings.push(error(topic, problem, 'set cleanup.policy to delete, or map it to another name'))
-  }
-  return findings
+function judgeNewAge(topic: PlannedTopic, { retention, topicConfig, nowMs }: ExamineOptions): Finding[] {
+  if (retention !== 'fail') return []
+  const setting = (name: string) => topicConfig.get(name) ?? topic.source.configs[name]
+  return judgeAge(topic, setting, nowMs, 'set restore.retention: hold (keeps everything) or apply (lets it go)')
 }
 
 function judgeContent(
@@ -97,32 +91,11 @@ function judgeContent(
   if (existingTopics === 'append') return []
   const full = topic.streams.filter(({ partition }) => {
     const key = streamKey({ topic: topic.name, partition })
-    return !progress?.streams.has(key) && (bounds.get(key)?.highWatermark ?? 0n) > 0n
+    const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
+    return !progress?.streams.has(key) && highWatermark > logStart
   })
   if (full.length === 0) return []
   const problem = `it already has records in ${full.length} of its partitions, and not of this restore`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [error(topic, problem, remedy)]
-}
-
-/** What the retention of the source would delete from the target at once. */
-function judgeAges({ topics }: RestorePlan, { retention, topicConfig, nowMs }: ExamineOptions): Finding[] {
-  if (retention !== 'fail') return []
-  return topics.flatMap(topic => {
-    const policy = topicConfig.get('cleanup.policy') ?? topic.source.configs['cleanup.policy'] ?? 'delete'
-    const retentionMs = BigInt(topicConfig.get('retention.ms') ?? topic.source.configs['retention.ms'] ?? 604_800_000)
-    const newest = topic.streams.reduce<bigint | null>((most, { source: { last_timestamp: at } }) => {
-      return at === null || (most !== null && most > at) ? most : at
-    }, null)
-    if (!policy.includes('delete') || retentionMs < 0n || newest === null || newest < 0n) return []
-    const ageMs = BigInt(nowMs) - newest
-    if (ageMs <= retentionMs) return []
-    const days = ageMs / 86_400_000n
-    const problem = `its newest record is ${days} days old; its retention of ${retentionMs} ms would delete all of it at once`
-    return [error(topic, problem, 'set restore.retention: hold (keeps everything) or apply (lets it go)')]
-  })
-}
-
-function error({ name }: PlannedTopic, problem: string, remedy: string): Finding {
-  return { severity: 'error', topic: name, problem, remedy }
 }
