@@ -91,7 +91,10 @@ function selectTopics(
   const isIncluded = compileGlobs(include)
   const isExcluded = compileGlobs(exclude)
   const standing = manifest.topics.filter(({ state }) => state !== 'replaced')
-  const selected = standing.filter(({ name }) => isIncluded(name) && !isExcluded(name))
+  // Kafka's own topics have their like on the target: they are taken only by their full name.
+  const selected = standing.filter(
+    ({ name, internal }) => isIncluded(name) && !isExcluded(name) && (!internal || include.includes(name)),
+  )
   const missing = include.filter(entry => !/[*?]/.test(entry) && !standing.some(({ name }) => name === entry))
   for (const name of missing) problems.push(`the backup holds no topic ${name} (restore.topics.include)`)
   if (selected.length === 0 && missing.length === 0) {

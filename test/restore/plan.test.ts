@@ -46,6 +46,14 @@ describe('the plan of a restore', () => {
     )
   })
 
+  test('takes topics of Kafka itself by their full name only', () => {
+    const own = manifestOf([sampleTopic('a', 1), sampleTopic('__own', 1, { internal: true })])
+    const namesOf = (include: string[]) =>
+      planRestore(own, optionsWith({ topics: { include, exclude: [] } })).topics.map(({ name }) => name)
+    assert.deepEqual(namesOf(['*']), ['a'])
+    assert.deepEqual(namesOf(['*', '__own']), ['a', '__own'])
+  })
+
   test('tells everything that does not fit at once', () => {
     const options = optionsWith({
       topics: { include: ['a', 'b', 'nope'], exclude: [] },
