@@ -12,6 +12,8 @@ import { useKafka } from './use-kafka.ts'
 
 const dying = new URL('../faults/dying-restore.ts', import.meta.url).pathname
 const YEAR_2023 = 1_690_000_000_000
+const RECORDS = 20_000
+const KILLS = 10
 
 type ChildSpec = Pick<RestoreSpec, 'servers' | 'path' | 'mapping'> & { bytesPerSecond: number; batchBytes: number }
 
@@ -41,9 +43,15 @@ async function runChild(
 describe('a restore', () => {
   const kafka = useKafka({ behindProxy: true, properties: { 'log.segment.delete.delay.ms': '100' } })
 
-  async function seed(topic: string, startTimestamp: number, count = 20_000): Promise<void> {
+  async function seed(topic: string, startTimestamp: number): Promise<void> {
     await kafka.driver.createTopic(topic, { partitions: 4, configs: { 'retention.ms': '-1' } })
-    await kafka.driver.seedBulk(topic, { count, partitions: 4, valueBytes: 200, startTimestamp, batchSize: 4000 })
+    await kafka.driver.seedBulk(topic, {
+      count: RECORDS,
+      partitions: 4,
+      valueBytes: 200,
+      startTimestamp,
+      batchSize: 4000,
+    })
   }
 
   async function assertSame(topic: string, target: string): Promise<void> {
@@ -62,22 +70,19 @@ describe('a restore', () => {
       await withFolder(async path => {
         const servers = kafka.server.bootstrapServers
         await backUp({ servers, path, include: [`killed-${age}`] })
-        let kills = 0
-        for (let round = 0; kills < 10; round++) {
-          const target = `killed-${age}-${round}`
-          const speed = { bytesPerSecond: 3_000_000, batchBytes: 10_000 + Math.floor(random() * 20_000) }
-          const spec = { servers, path, mapping: [[`killed-${age}`, target]] as [string, string][], ...speed }
-          let done: Awaited<ReturnType<typeof runChild>>
-          // The longer it takes the longer it may live, so that it comes to its end.
-          for (let life = 500; !done; life += 100) {
-            done = await runChild({ ...spec, batchBytes: spec.batchBytes + life }, life + random() * 1000)
-            if (!done) kills++
-          }
-          await assertSame(`killed-${age}`, target)
-          const again = await runChild(spec, 60_000)
-          assert.deepEqual(again, { wasComplete: true, records: 0 })
+        const target = `killed-${age}-back`
+        const fixed = { servers, path, mapping: [[`killed-${age}`, target]] as [string, string][] }
+        for (let kill = 0; kill < KILLS; kill++) {
+          // Batches of another size each time, so that what is there does not end where the next ones begin.
+          const speed = { bytesPerSecond: 400_000, batchBytes: 2000 + Math.floor(random() * 20_000) }
+          assert.equal(await runChild({ ...fixed, ...speed }, 200 + random() * 1000), undefined, 'it was killed')
         }
-        t.diagnostic(`${kills} kills`)
+        t.diagnostic(`killed at offsets ${await kafka.driver.endOffsets(target)}`)
+        const rest = await runChild({ ...fixed, bytesPerSecond: 50_000_000, batchBytes: 50_000 }, 60_000)
+        assert.ok(rest && !rest.wasComplete && rest.records < RECORDS, 'the last run goes on with the others')
+        await assertSame(`killed-${age}`, target)
+        const again = await runChild({ ...fixed, bytesPerSecond: 50_000_000, batchBytes: 50_000 }, 60_000)
+        assert.deepEqual(again, { wasComplete: true, records: 0 })
       })
     })
   }
@@ -144,10 +149,22 @@ describe('a restore', () => {
     await using proxy = await openTcpProxy({ targetPort: ports.port, port: ports.advertisedPort })
     await withFolder(async path => {
       await backUp({ servers: kafka.server.bootstrapServers, path, include: ['dropped'] })
-      // Some answers are let through first: the first words on a connection are longer than the answers to produce.
-      proxy.rules.dropAfterBytes = 3000
-      const options = { batchBytes: 20_000, bytesPerSecond: 4_000_000 }
-      await restore({ servers: [`127.0.0.1:${proxy.port}`], path, mapping: [['dropped', 'dropped-back']], options })
+      const mapping: [string, string][] = [['dropped', 'dropped-back']]
+      const options = { batchBytes: 5000, bytesPerSecond: 500_000 }
+      let isOver = false
+      const running = restore({ servers: [`127.0.0.1:${proxy.port}`], path, mapping, options }).finally(() => {
+        isOver = true
+      })
+      running.catch(() => undefined)
+      await waitForRecords('dropped-back')
+      while (!isOver) {
+        // Whatever is answered in this moment is not heard: almost always that a batch was stored.
+        proxy.rules.dropAfterBytes = 0
+        await sleep(15)
+        proxy.rules.dropAfterBytes = Number.POSITIVE_INFINITY
+        await sleep(250)
+      }
+      await running
       t.diagnostic(`${proxy.connections} connections`)
       assert.ok(proxy.connections > 10)
       await assertSame('dropped', 'dropped-back')
