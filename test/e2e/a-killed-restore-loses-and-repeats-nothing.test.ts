@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { hasCode } from '../../src/errors.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { openTcpProxy } from '../fakes/tcp-proxy.ts'
+import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { type RestoreSpec, restore } from './restore-job.ts'
 import { useKafka } from './use-kafka.ts'
@@ -139,6 +140,31 @@ describe('a restore', () => {
         own.map(records => records.map(({ value }) => value)),
         expected.map(records => records.map(({ value }) => value)),
       )
+    })
+  })
+
+  test('that was stopped goes on with its generation, though the backup has a newer one', async () => {
+    await seed('newer', Date.now())
+    await withFolder(async path => {
+      const job = { servers: kafka.server.bootstrapServers, path, include: ['newer'] }
+      await backUp(job)
+      const before = await kafka.driver.consume('newer', { isolation: 'read_committed' })
+      const stop = new AbortController()
+      const spec = { servers: job.servers, path, mapping: [['newer', 'newer-back']] as [string, string][] }
+      const running = restore({ ...spec, options: { bytesPerSecond: 500_000, batchBytes: 9000 } }, stop.signal)
+      running.catch(() => undefined)
+      await waitForRecords('newer-back')
+      stop.abort(new Error('enough'))
+      await assert.rejects(running, /enough/)
+      await kafka.driver.produce('newer', [{ partition: 0, key: null, value: Buffer.from('later') }])
+      await backUp(job)
+      const { generation, warnings } = await restore(spec)
+      assert.equal(generation, 1)
+      assert.match(warnings.join(), /goes on with generation 1.*newer/)
+      const found = await kafka.driver.consume('newer-back', { isolation: 'read_committed' })
+      assertSameRecords(before, found)
+      const options = { timeWindow: { start: 5n }, restoreId: (await restore(spec)).restoreId }
+      await assert.rejects(restore({ ...spec, options }), /has begun with other topics/)
     })
   })
 
