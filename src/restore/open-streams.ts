@@ -46,7 +46,7 @@ export async function openStreams(
   })
 }
 
-async function outgoingOptions(
+export async function outgoingOptions(
   plan: RestorePlan,
   topic: PlannedTopic,
   { source, end }: PlannedStream,
