@@ -30,7 +30,7 @@ export function differentRecord(expected: KafkaRecord, actual: KafkaRecord): Dif
   const fields = differingFields(expected, actual)
   const [first = 'value'] = fields
   const [ours, theirs] = [bytesOf(expected, first), bytesOf(actual, first)]
-  const from = Math.max(0, firstDifference(ours, theirs) - LEAD_BYTES)
+  const from = fits(ours) && fits(theirs) ? 0 : Math.max(0, firstDifference(ours, theirs) - LEAD_BYTES)
   return {
     kind: 'different',
     sourceOffset: expected.offset,
@@ -93,6 +93,10 @@ function bytesOf(record: KafkaRecord, field: Field): Buffer | null {
       Buffer.from(';'),
     ]),
   )
+}
+
+function fits(bytes: Buffer | null): boolean {
+  return bytes === null || bytes.length <= EXCERPT_BYTES
 }
 
 function firstDifference(a: Buffer | null, b: Buffer | null): number {
