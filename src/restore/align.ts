@@ -85,7 +85,7 @@ function findNextPair(
 ): { missing: number; extra: number } {
   const isPair = (i: number, j: number) => {
     const [ours, theirs] = [expected.at(i), actual.at(j)]
-    return ours && theirs ? isSame(ours, theirs) : ours === theirs
+    return ours && theirs ? isSame(ours, theirs) : expected.isEnd(i) && actual.isEnd(j)
   }
   const mostOfBoth = Math.min(expected.length, actual.length)
   for (let distance = 1; distance < WINDOW; distance++) {

@@ -7,6 +7,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
 import { decodeOutgoing, openOutgoing } from './archived-records.ts'
+import { sizeOfRecord } from './difference.ts'
 import { type LocatedRestore, locateRestore } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
 import type { RestoreOptions } from './options.ts'
@@ -95,12 +96,11 @@ async function compareStream(
 ): Promise<Alignment> {
   const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
   const batches = await openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
-  const expected = new Lookahead(watch(decodeOutgoing(batches), topic, stream, onProgress))
+  const expected = new Lookahead(watch(decodeOutgoing(batches), topic, stream, onProgress), sizeOfRecord)
   const topicId = located.topics.get(topic.name)?.id ?? ''
   const place = { topic: topic.name, topicId, partition: stream.partition }
-  const actual = new Lookahead(
-    bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing(),
-  )
+  const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
+  const actual = new Lookahead(found, sizeOfRecord)
   const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
   const holes = isHoley ? { compactedEnd: bounds.lastStable } : {}
   try {

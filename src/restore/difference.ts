@@ -26,6 +26,11 @@ export function isSame(a: KafkaRecord, b: KafkaRecord): boolean {
   return a.timestamp === b.timestamp && sameBytes(a.value, b.value) && sameBytes(a.key, b.key) && sameHeaders(a, b)
 }
 
+/** About what a record takes in memory. */
+export function sizeOfRecord({ key, value, headers }: KafkaRecord): number {
+  return 100 + (key?.length ?? 0) + (value?.length ?? 0) + headers.length * 50
+}
+
 export function differentRecord(expected: KafkaRecord, actual: KafkaRecord): Difference {
   const fields = differingFields(expected, actual)
   const [first = 'value'] = fields

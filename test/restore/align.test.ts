@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { KafkaRecord } from '../../src/batch/records.ts'
 import { type AlignOptions, alignRecords } from '../../src/restore/align.ts'
+import { sizeOfRecord } from '../../src/restore/difference.ts'
 import { Lookahead } from '../../src/restore/lookahead.ts'
 
 const never = new AbortController().signal
@@ -26,7 +27,10 @@ async function* inBlocks<T>(items: readonly T[], size: number): AsyncGenerator<T
 }
 
 async function align(expected: KafkaRecord[], actual: KafkaRecord[], options: Partial<AlignOptions> = {}) {
-  const [ours, theirs] = [new Lookahead(inBlocks(expected, 3)), new Lookahead(inBlocks(actual, 5))]
+  const [ours, theirs] = [
+    new Lookahead(inBlocks(expected, 3), sizeOfRecord),
+    new Lookahead(inBlocks(actual, 5), sizeOfRecord),
+  ]
   return alignRecords(ours, theirs, { maxDifferences: 10, ...options }, never)
 }
 
@@ -139,4 +143,21 @@ describe('where compaction has been', () => {
       [3, ['different', 'missing', 'missing']],
     )
   })
+})
+
+test('no more is held to look ahead than some megabytes, however large the records are', async () => {
+  let made = 0
+  async function* large(): AsyncGenerator<KafkaRecord[]> {
+    for (; made < 100; made++) yield [record(made, `${made} ${'x'.repeat(1 << 20)}`)]
+  }
+  const ahead = new Lookahead(large(), sizeOfRecord)
+  await ahead.fill(64)
+  assert.ok(ahead.length >= 1 && ahead.length <= 5, `${ahead.length} records`)
+  ahead.drop(ahead.length)
+  await ahead.fill(1)
+  assert.equal(ahead.length, 1)
+  assert.equal(ahead.isEnd(1), false)
+  const small = new Lookahead(inBlocks(letters('ab'), 1), sizeOfRecord)
+  await small.fill(64)
+  assert.deepEqual([small.length, small.isEnd(1), small.isEnd(2)], [2, false, true])
 })
