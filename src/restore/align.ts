@@ -42,13 +42,13 @@ export async function alignRecords(
     }
     const [ours, theirs] = [expected.at(0), actual.at(0)]
     if (!ours && !theirs) return found
-    if (ours && compactedEnd !== undefined && wasRemoved(expected.dropped, theirs, compactedEnd)) {
-      expected.drop(1)
-      found.removed++
-    } else if (ours && theirs && isSame(ours, theirs)) {
+    if (ours && theirs && isSame(ours, theirs)) {
       expected.drop(1)
       actual.drop(1)
       found.records++
+    } else if (ours && compactedEnd !== undefined && wasRemoved(expected.dropped, theirs, compactedEnd)) {
+      expected.drop(1)
+      found.removed++
     } else {
       await Promise.all([expected.fill(WINDOW), actual.fill(WINDOW)])
       found.differences.push(...takeDifferences(expected, actual).slice(0, maxDifferences - found.differences.length))

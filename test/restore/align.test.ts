@@ -136,6 +136,11 @@ describe('where compaction has been', () => {
     assert.deepEqual(found, { records: 3, removed: 3, differences: [], isCut: false })
   })
 
+  test('one too many is one difference, although all behind it lie further on', async () => {
+    const found = await align(letters('abcdef'), letters('abxcdef', 0), { compactedEnd: 7n })
+    assert.deepEqual([found.records, found.removed, found.differences.map(({ kind }) => kind)], [6, 0, ['extra']])
+  })
+
   test('what lies beyond the end of the log is missing, and what was changed is different', async () => {
     const found = await align(letters('abcdef'), [record(1, 'x')], { compactedEnd: 4n })
     assert.deepEqual(
