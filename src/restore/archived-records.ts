@@ -1,7 +1,8 @@
+import { readIndex } from '../archive/catalog.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
-import { outgoingOptions } from './open-streams.ts'
+import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
 import { type OffsetRun, type Outgoing, readOutgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
@@ -18,9 +19,21 @@ export async function openOutgoing(
   storage: Storage,
   signal: AbortSignal,
 ): Promise<AsyncGenerator<Outgoing>> {
-  const limits = { options: { ...options, batchBytes: BATCH_BYTES }, maxBytes: MAX_BATCH_BYTES, storage }
-  const outgoing = await outgoingOptions(plan, topic, stream, limits, signal)
-  return readOutgoing(storage, { ...outgoing, start: stream.start }, signal)
+  const { source, start, end } = stream
+  const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
+  const origin = { topic: topic.source.name, partition: source.partition, cluster: plan.sourceCluster }
+  const outgoing = {
+    name: `${topic.source.name}/${source.partition}`,
+    segments: indexes.flatMap(index => index.segments),
+    openAborted: source.open_aborted,
+    start,
+    end,
+    timeWindow: options.timeWindow,
+    maxBytes: MAX_BATCH_BYTES,
+    batchBytes: BATCH_BYTES,
+    ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
+  }
+  return readOutgoing(storage, outgoing, signal)
 }
 
 /** Their records with the offsets that they had at the source, those of one batch at a time. */

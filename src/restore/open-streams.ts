@@ -46,7 +46,7 @@ export async function openStreams(
   })
 }
 
-export async function outgoingOptions(
+async function outgoingOptions(
   plan: RestorePlan,
   topic: PlannedTopic,
   { source, end }: PlannedStream,

@@ -5,7 +5,7 @@ import type { FakeCluster } from '../fakes/fake-cluster.ts'
 /** Lets the target know a restore that this producer made, into these partitions of one topic. */
 export function knowRestore(fake: FakeCluster, restoreId: string, producerId: bigint, topic: string, partitions = [0]) {
   const group = `__kafka-backup.restore.${restoreId}`
-  const metadata = JSON.stringify({ v: 1, o: '0', p: `${producerId}`, e: 0, q: 0, d: 1 })
+  const metadata = JSON.stringify({ v: 1, o: '0', p: `${producerId}`, e: 0, q: 0, g: 1, h: '', d: 2 })
   fake.state.intercept = request => {
     const writer = new Writer().int32(0)
     if (request.key === API.findCoordinator) {
