@@ -11,11 +11,17 @@ export { walkBatches } from './batch/walk.ts'
 export { type BackupJob, type Job, loadJob, parseJob, type RestoreJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
 export type { OnProgress, ProgressEvent } from './observe/progress.ts'
+export type { CompareReport } from './restore/compare.ts'
+export type { OffsetPlace } from './restore/find-offset.ts'
+export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
 export type { Storage } from './storage/storage.ts'
 export {
   checkJob,
   commitShardsJob,
+  compareJob,
   dryRunJob,
+  findOffsetJob,
+  offsetMapJob,
   openJobStorage,
   openLocation,
   runBackupJob,

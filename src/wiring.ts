@@ -6,11 +6,15 @@ import type { BackupParts } from './backup/round.ts'
 import type { BackupReport } from './backup/run-backup.ts'
 import type { ShardReport } from './backup/run-shard.ts'
 import type { ShardNumber } from './backup/shards.ts'
-import type { BackupJob, Job } from './config/load-job.ts'
+import type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
 import type { OnProgress } from './observe/progress.ts'
+import type { CompareReport } from './restore/compare.ts'
+import type { OffsetPlace } from './restore/find-offset.ts'
+import type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
+import type { RestoreOptions } from './restore/options.ts'
 import { assertFit, checkAccess, locationExists } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
@@ -93,6 +97,72 @@ export function checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepo
   })
 }
 
+/** A restore from any location, not only from one that a job file describes. */
+export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & { storage: StorageOptions }
+
+/** Reads the target of a restore back and compares it with the backup. */
+export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
+  return withParts({ ...job, source: job.target }, hooks, signal, async parts => {
+    const { compareRestore } = await import('./restore/compare.ts')
+    return compareRestore(restoreOptions(job), { ...parts, onProgress: hooks.onProgress }, signal)
+  })
+}
+
+/** Where the records of the source are on the target. */
+export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]> {
+  return withParts({ ...job, source: job.target }, quiet, signal, async parts => {
+    const { readOffsetMap } = await import('./restore/offset-map.ts')
+    const runs: OffsetMapRun[] = []
+    for await (const run of readOffsetMap(restoreOptions(job), parts, filter, signal)) runs.push(run)
+    return runs
+  })
+}
+
+export interface OffsetAt {
+  topic: string
+  partition: number
+  offset: bigint
+}
+
+export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
+  return withParts({ ...job, source: job.target }, quiet, signal, async parts => {
+    const [{ readOffsetMap }, { findOffset }] = await Promise.all([
+      import('./restore/offset-map.ts'),
+      import('./restore/find-offset.ts'),
+    ])
+    return findOffset(readOffsetMap(restoreOptions(job), parts, at, signal), at.offset)
+  })
+}
+
+export interface PlainRestore {
+  path: string
+  backupId: string
+  /** `host:port`, several with commas. */
+  target: string
+}
+
+/** The job of a restore of everything to a cluster without security. */
+export async function plainRestoreJob({ path, backupId, target }: PlainRestore): Promise<LocatedRestoreJob> {
+  const { parseJob } = await import('./config/load-job.ts')
+  const document = {
+    mode: 'restore',
+    backup_id: backupId,
+    target: { bootstrap_servers: target.split(',') },
+    storage: { backend: 'filesystem', path: '.' },
+  }
+  const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
+  return { ...job, storage: parseLocation(path) }
+}
+
+export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
+  const { timeWindowStartMs: start, timeWindowEndMs: end, repartition, verify: _, state: __, ...rest } = restore
+  if (repartition !== 'keep') {
+    throw new KafkaBackupError('RESTORE_REFUSED', `restore.repartition: ${repartition} is not supported yet`)
+  }
+  const timeWindow = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
+  return { backupId, timeWindow, ...rest }
+}
+
 export function backupOptions(job: BackupJob): BackupOptions {
   const { topics, clientRack } = job.source
   return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
@@ -140,7 +210,7 @@ async function withMetrics<T>(job: BackupJob, hooks: Hooks, work: (hooks: Hooks)
 }
 
 async function withParts<T>(
-  job: BackupJob,
+  job: { storage: StorageOptions; source: RestoreJob['target'] },
   { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,

@@ -5,9 +5,12 @@ import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
-import type { BackupJob, Job, JobOptions } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
+import type { CompareReport } from '../restore/compare.ts'
+import type { OffsetPlace } from '../restore/find-offset.ts'
+import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Hooks } from '../wiring.ts'
+import type { Hooks, LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
@@ -24,6 +27,11 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
+  loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
+  plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
+  compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
+  offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
+  findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
 }
 
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
@@ -44,4 +52,10 @@ export const realActions: Actions = {
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
+  loadRestoreJob: async (path, options) =>
+    (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
+  plainRestoreJob: async plain => (await import('../wiring.ts')).plainRestoreJob(plain),
+  compareJob: async (...args) => (await import('../wiring.ts')).compareJob(...args),
+  offsetMapJob: async (...args) => (await import('../wiring.ts')).offsetMapJob(...args),
+  findOffsetJob: async (...args) => (await import('../wiring.ts')).findOffsetJob(...args),
 }

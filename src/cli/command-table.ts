@@ -1,4 +1,18 @@
-import { backupId, commit, config, deep, dryRun, type OptionSpec, path, set, shard } from './option-specs.ts'
+import {
+  backupId,
+  commit,
+  config,
+  deep,
+  dryRun,
+  type OptionSpec,
+  offset,
+  partition,
+  path,
+  set,
+  shard,
+  target,
+  topic,
+} from './option-specs.ts'
 
 export interface CommandSpec {
   name: string
@@ -19,6 +33,11 @@ const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YA
 const jobInPlaceOfBackup: OptionSpec = {
   ...config,
   description: 'the job file (YAML), in place of `--path` and `--backup-id`',
+}
+
+const jobInPlaceOfAll: OptionSpec = {
+  ...config,
+  description: 'the job file (YAML) of the restore, in place of `--path`, `--backup-id` and `--target`',
 }
 
 const nothingChanged = 'Nothing was changed; run the same command again.'
@@ -101,6 +120,41 @@ export const commandTable: readonly CommandSpec[] = [
       { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'the whole proof, for the backup of a job' },
     ],
     exits: '3 when something is damaged or missing',
+    onInterrupt: nothingChanged,
+  },
+  {
+    name: 'compare',
+    summary: 'prove that a restored cluster holds what the backup says',
+    description:
+      'Reads the target of a restore back and compares every record in order: key, value, headers and timestamp. Shows at most ten differences a partition, with a few bytes of each. Changes nothing.',
+    options: [jobInPlaceOfAll, path, backupId, target, set],
+    examples: [
+      {
+        command: 'kafka-backup compare --config restore.yaml',
+        meaning: 'with the mapping and the selection of the job',
+      },
+      {
+        command: 'kafka-backup compare --path /backups --backup-id orders --target localhost:9092',
+        meaning: 'everything, under its own names',
+      },
+    ],
+    exits: '3 when something differs, is missing or too many',
+    onInterrupt: nothingChanged,
+  },
+  {
+    name: 'offset-map',
+    summary: 'show where the records of the source are on the target',
+    description:
+      'Reads from the backup and from the batches of the target which offset became which, exactly and for every record. Shows stretches without holes.',
+    options: [{ ...config, isRequired: true }, set, topic, partition, offset],
+    examples: [
+      { command: 'kafka-backup offset-map --config restore.yaml --topic orders', meaning: 'all of a topic' },
+      {
+        command: 'kafka-backup offset-map --config restore.yaml --topic orders --partition 0 --offset 4711',
+        meaning: 'where one record went',
+      },
+    ],
+    exits: '1 also when neither the record nor a later one is on the target',
     onInterrupt: nothingChanged,
   },
   {

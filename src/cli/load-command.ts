@@ -7,6 +7,8 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   list: () => import('./commands/list.ts'),
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
+  compare: () => import('./commands/compare.ts'),
+  'offset-map': () => import('./commands/offset-map.ts'),
   completion: () => import('./commands/completion.ts'),
 }
 

@@ -1,4 +1,4 @@
-import type { BackupJob, Job, JobOptions } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
@@ -54,6 +54,11 @@ export class Session {
   /** The same for a command that makes backups: a job of another mode is refused. */
   loadBackupJob(path: string): Promise<BackupJob> {
     return this.#load(options => this.actions.loadBackupJob(path, options))
+  }
+
+  /** The same for a command that is about a restore. */
+  loadRestoreJob(path: string): Promise<RestoreJob> {
+    return this.#load(options => this.actions.loadRestoreJob(path, options))
   }
 
   /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */
