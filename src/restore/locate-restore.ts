@@ -1,8 +1,8 @@
-import { openBackup, readManifest } from '../archive/catalog.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { RestoreOptions } from './options.ts'
-import { deriveRestoreId, planRestore, type RestorePlan } from './plan.ts'
+import type { RestorePlan } from './plan.ts'
+import { findPlan } from './prepare-restore.ts'
 
 export interface LocatedRestore {
   plan: RestorePlan
@@ -17,16 +17,13 @@ export async function locateRestore(
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
-  const { backupId, generation } = options
-  const newest = await openBackup(storage, backupId, signal)
-  const manifest = generation === undefined ? newest : await readManifest(storage, backupId, generation, signal)
-  const plan = planRestore(manifest, options)
-  const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
+  const { plan, restoreId } = await findPlan(options, { cluster, storage }, signal)
+  const { topics } = await cluster.metadata({ topics: null }, signal)
   const wanted = new Set(plan.topics.map(({ name }) => name))
   const found = topics
     .filter(({ name }) => wanted.has(name))
     .map(
       ({ name, id, partitions }) => [name, { id, partitions: new Set(partitions.map(one => one.partition)) }] as const,
     )
-  return { plan, restoreId: options.restoreId ?? deriveRestoreId(plan, clusterId), topics: new Map(found) }
+  return { plan, restoreId, topics: new Map(found) }
 }

@@ -41,7 +41,7 @@ export async function prepareRestore(
 }
 
 /** A restore that has begun goes on with its generation, though the backup may have got newer ones since. */
-async function findPlan(
+export async function findPlan(
   options: RestoreOptions,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
