@@ -11,13 +11,17 @@ export { walkBatches } from './batch/walk.ts'
 export { type BackupJob, type Job, loadJob, parseJob, type RestoreJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
 export type { OnProgress, ProgressEvent } from './observe/progress.ts'
+export type { RestoreDryRun } from './restore/dry-run.ts'
+export type { RestoreReport } from './restore/run-restore.ts'
 export type { Storage } from './storage/storage.ts'
 export {
   checkJob,
   commitShardsJob,
   dryRunJob,
+  dryRunRestoreJob,
   openJobStorage,
   openLocation,
   runBackupJob,
+  runRestoreJob,
   runShardJob,
 } from './wiring.ts'

@@ -1,4 +1,4 @@
-import type { BackupJob, Job, JobOptions } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
@@ -56,6 +56,11 @@ export class Session {
     return this.#load(options => this.actions.loadBackupJob(path, options))
   }
 
+  /** And for one that restores them. */
+  loadRestoreJob(path: string): Promise<RestoreJob> {
+    return this.#load(options => this.actions.loadRestoreJob(path, options))
+  }
+
   /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */
   async withProgress<T>(
     label: string,
@@ -80,6 +85,14 @@ export class Session {
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
     this.#io.stdout.write(`${text}\n`)
+  }
+
+  /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
+  tell(lines: (look: Look) => readonly string[]): boolean {
+    if (this.options.logFormat === 'json') return false
+    const { stderr, env } = this.#io
+    this.#screen.write(`${this.#redactor.text(lines(lookOf(stderr, env)).join('\n'))}\n`)
+    return true
   }
 
   async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {

@@ -4,6 +4,7 @@ import { acquireProducerId } from '../kafka/producer.ts'
 import { readTopicConfigs } from '../kafka/topic-configs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import { countRecords } from './expected.ts'
 import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
 import { readOutgoing } from './outgoing.ts'
@@ -30,7 +31,9 @@ export async function openStreams(
   return runPool(planned, CONCURRENCY, async ({ topic, stream }) => {
     const maxBytes = Number(configs.get(topic.name)?.get('max.message.bytes')?.value ?? 1_048_588)
     const base = await outgoingOptions(plan, topic, stream, { options, maxBytes, storage }, signal)
+    const { segments, end, timeWindow } = base
     const open = (start: bigint) => readOutgoing(storage, { ...base, start }, signal)
+    const countFrom = (start: bigint) => countRecords(segments, { start, end }, timeWindow)
     const topicId = ready.get(topic.name)?.id ?? ''
     const { partition } = stream
     const key = streamKey({ topic: topic.name, partition })
@@ -42,7 +45,8 @@ export async function openStreams(
       sequence: 0,
       isDone: false,
     }
-    return new Stream({ topic: topic.name, topicId, partition, identity, open, isShared }, { ...known, isDone: false })
+    const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
+    return new Stream(parts, { ...known, isDone: false })
   })
 }
 

@@ -9,6 +9,7 @@ import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 
 export const job = parseJob(
   `mode: backup
@@ -224,12 +225,15 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     calls,
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
+    loadRestoreJob: answer('loadRestoreJob', restoreJob),
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),
     runShardJob: answer('runShardJob', shardReport),
     commitShardsJob: answer('commitShardsJob', backupReport),
     dryRunJob: answer('dryRunJob', dryRun),
+    runRestoreJob: answer('runRestoreJob', restoreReport),
+    dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
     describeBackup: answer('describeBackup', description),
