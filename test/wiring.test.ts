@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../src/config/load-job.ts'
 import { hasCode } from '../src/errors.ts'
 import { dryRunRestoreJob, restoreOptions, runRestoreJob } from '../src/wiring.ts'
+import { startFakeCluster } from './fakes/fake-cluster.ts'
 
 function jobWith(restore: string) {
   const text = `mode: restore
@@ -13,6 +17,23 @@ restore: ${restore}
 `
   return parseJob(text, { source: 'restore.yaml', env: {}, mode: 'restore' })
 }
+
+test('a restore from a folder that is not there says so, and makes none', async () => {
+  const fake = await startFakeCluster([])
+  try {
+    const path = join(tmpdir(), `not-there-${process.pid}`)
+    const job = jobWith('{}')
+    const target = { ...job.target, bootstrapServers: fake.brokers.map(({ address }) => address) }
+    const lost = { ...job, target, storage: { backend: 'filesystem' as const, path } }
+    const isTold = (error: unknown) => hasCode(error, 'STORAGE_NOT_FOUND') && error.message.endsWith(path)
+    const { signal } = new AbortController()
+    await assert.rejects(runRestoreJob(lost, { onProgress: () => undefined }, signal), isTold)
+    await assert.rejects(dryRunRestoreJob(lost, signal), isTold)
+    assert.equal(existsSync(path), false)
+  } finally {
+    await fake.close()
+  }
+})
 
 describe('the options of a restore', () => {
   test('are the defaults where the job says nothing', () => {
