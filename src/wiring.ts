@@ -12,10 +12,12 @@ import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
 import type { OnProgress } from './observe/progress.ts'
 import type { CompareReport } from './restore/compare.ts'
+import type { RestoreDryRun } from './restore/dry-run.ts'
 import type { OffsetPlace } from './restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
 import type { RestoreOptions } from './restore/options.ts'
-import { assertFit, checkAccess, locationExists } from './storage/access.ts'
+import type { RestoreParts, RestoreReport } from './restore/run-restore.ts'
+import { assertFit, checkAccess, locationExists, type Place } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -48,12 +50,17 @@ export function openJobStorage(job: Job): Storage {
 export async function openExistingStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
   const storage = openStorage(options)
   try {
-    if (await locationExists({ options, storage }, signal)) return storage
-    throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${storage.location}`)
+    await assertExists({ options, storage }, signal)
+    return storage
   } catch (error) {
     await storage.close()
     throw error
   }
+}
+
+async function assertExists(place: Place, signal: AbortSignal): Promise<void> {
+  if (await locationExists(place, signal)) return
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${place.storage.location}`)
 }
 
 export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
@@ -154,18 +161,65 @@ export async function plainRestoreJob({ path, backupId, target }: PlainRestore):
   return { ...job, storage: parseLocation(path) }
 }
 
-export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs: start, timeWindowEndMs: end, repartition, verify: _, state: __, ...rest } = restore
-  if (repartition !== 'keep') {
-    throw new KafkaBackupError('RESTORE_REFUSED', `restore.repartition: ${repartition} is not supported yet`)
-  }
-  const timeWindow = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
-  return { backupId, timeWindow, ...rest }
-}
-
 export function backupOptions(job: BackupJob): BackupOptions {
   const { topics, clientRack } = job.source
   return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
+}
+
+/** Puts a backup back on the target of the job. The store is only read. */
+export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport> {
+  return withRestore(job, hooks, signal, async (options, parts) => {
+    const { runRestore } = await import('./restore/run-restore.ts')
+    return runRestore(options, parts, signal)
+  })
+}
+
+/** What a restore would do, with all that stands in its way. Neither the store nor the target is changed. */
+export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun> {
+  const { metrics: _, ...unwatched } = job
+  return withRestore(unwatched, quiet, signal, async (options, parts) => {
+    const { dryRunRestore } = await import('./restore/dry-run.ts')
+    return dryRunRestore(options, parts, signal)
+  })
+}
+
+/** Fails for what a job may say but this version does not do: nothing is left out silently. */
+export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
+  const { timeWindowStartMs, timeWindowEndMs, repartition, verify, state, ...options } = restore
+  const missing = [
+    repartition === 'by_key' && 'restore.repartition: by_key',
+    // The hook for `compareRestore`: call it in `runRestoreJob` behind `runRestore`, and drop this line.
+    verify && 'restore.verify: true',
+    state !== undefined && 'restore.state',
+  ].filter(field => field !== false)
+  if (missing.length > 0) {
+    const message = missing.map(field => `${field} is not available in this version`).join('; ')
+    throw new KafkaBackupError('CONFIG_INVALID', message, {
+      help: 'Take it out of the job file; docs/restore.md says what is there.',
+    })
+  }
+  const timeWindow = {
+    ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
+    ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
+  }
+  return { backupId, ...options, timeWindow }
+}
+
+/** What reads a backup and works on a target: the options are judged before anything is connected to. */
+async function withRestore<T>(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: RestoreOptions, parts: RestoreParts) => Promise<T>,
+): Promise<T> {
+  const options = restoreOptions(job)
+  const { requestTimeoutMs } = job.target
+  return withMetrics(job, hooks, watched =>
+    withParts({ ...job, source: job.target }, watched, signal, async parts => {
+      await assertExists({ options: job.storage, storage: parts.storage }, signal)
+      return work(options, { ...parts, requestTimeoutMs, onProgress: watched.onProgress })
+    }),
+  )
 }
 
 /** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
@@ -189,7 +243,7 @@ function newRun(): string {
 }
 
 /** Serves metrics while the work goes on, where the job asks for them. */
-async function withMetrics<T>(job: BackupJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
+async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
   if (!job.metrics) return work(hooks)
   const { openJobListener } = await import('./observe/job-listener.ts')
   const { listen } = job.metrics

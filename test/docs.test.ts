@@ -107,6 +107,18 @@ test('every example of docs/security.md is the security of a valid job', () => {
   }
 })
 
+test('docs/restore.md has every option of a restore, each with a valid example', () => {
+  const examples = [...read('docs/restore.md').matchAll(/^\| `(\w+)` \| `(\w+: .+?)` \|/gm)]
+  const options = [...configTables().restore.matchAll(/^\| `restore\.(\w+)/gm)].map(([, name]) => name ?? '')
+  assert.deepEqual(examples.map(([, name]) => name ?? '').toSorted(), [...new Set(options)].toSorted())
+  const job =
+    'mode: restore\nbackup_id: b\ntarget: {bootstrap_servers: [k:9092]}\nstorage: {backend: filesystem, path: /b}\n'
+  for (const [, name, example = ''] of examples) {
+    assert.ok(example.startsWith(`${name}: `), example)
+    assert.doesNotThrow(() => parseJob(`${job}restore: {${example}}`, { source: 'docs/restore.md', env: {} }), example)
+  }
+})
+
 test('links between pages lead somewhere', () => {
   const dead = pages.flatMap(page =>
     [...read(page).matchAll(/\]\((?!https?:|mailto:|#)([^)#]+)(?:#[^)]*)?\)/g)]

@@ -87,6 +87,14 @@ export class Session {
     this.#io.stdout.write(`${text}\n`)
   }
 
+  /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
+  tell(lines: (look: Look) => readonly string[]): boolean {
+    if (this.options.logFormat === 'json') return false
+    const { stderr, env } = this.#io
+    this.#screen.write(`${this.#redactor.text(lines(lookOf(stderr, env)).join('\n'))}\n`)
+    return true
+  }
+
   async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {
     const job = await load({ env: this.#io.env, set: this.options.set })
     this.#redactor.add(secretsIn(job))

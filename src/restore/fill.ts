@@ -62,9 +62,11 @@ export async function fill(
   }
 }
 
+/** After the look at the target: what is there already is not counted. */
 function announce(streams: readonly Stream[], onProgress: OnProgress): void {
   const topics = new Set(streams.map(({ topic }) => topic)).size
-  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: 0n })
+  const left = streams.reduce((sum, stream) => sum + stream.countLeft(), 0)
+  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records' })
 }
 
 async function notePeriodically(

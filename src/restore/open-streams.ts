@@ -5,6 +5,7 @@ import { acquireProducerId } from '../kafka/producer.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import { countRecords } from './expected.ts'
 import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
 import { readOutgoing } from './outgoing.ts'
@@ -33,7 +34,9 @@ export async function openStreams(
   const streams = planned.map(({ topic, stream }, i) => {
     const maxBytes = maxBatchBytes(configs.get(topic.name))
     const base = outgoingOptions(plan, topic, stream, { options, maxBytes, segments: indexes[i] ?? [] })
+    const { segments, end, timeWindow } = base
     const open = (start: bigint) => readOutgoing(storage, { ...base, start }, signal)
+    const countFrom = (start: bigint) => countRecords(segments, { start, end }, timeWindow)
     const topicId = ready.get(topic.name)?.id ?? ''
     const { partition } = stream
     const key = streamKey({ topic: topic.name, partition })
@@ -46,7 +49,8 @@ export async function openStreams(
       isFilled: false,
       isDone: false,
     }
-    return new Stream({ topic: topic.name, topicId, partition, identity, open, isShared }, { ...known, isDone: false })
+    const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
+    return new Stream(parts, { ...known, isDone: false })
   })
   return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan) } }
 }

@@ -6,38 +6,52 @@ import type { Storage } from '../storage/storage.ts'
 import { fitSettings } from './fit-settings.ts'
 import type { RestoreOptions } from './options.ts'
 import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
-import { examineTarget, type Finding, type Preflight } from './preflight.ts'
+import { examineTarget, type Preflight } from './preflight.ts'
 import { type RestoreProgress, readProgress, type StreamProgress, streamKey } from './progress.ts'
+import { RestoreRefusal } from './refusal.ts'
 
 export interface Prepared {
   plan: RestorePlan
   restoreId: string
+  /** The id of the target. */
+  targetCluster: string | null
   progress: RestoreProgress | undefined
   preflight: Preflight
+}
+
+interface SurveyParts {
+  cluster: Cluster
+  storage: Storage
+  clock: Clock
 }
 
 /** Everything up to the first write. Errors that stand in the way are thrown, all at once. */
 export async function prepareRestore(
   options: RestoreOptions,
-  parts: { cluster: Cluster; storage: Storage; clock: Clock },
+  parts: SurveyParts,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  const survey = await surveyRestore(options, parts, signal)
+  const { plan, progress, preflight } = survey
+  const isRefused = preflight.findings.some(({ severity }) => severity === 'error')
+  if (isRefused && !isComplete(plan, progress)) throw new RestoreRefusal(preflight.findings)
+  return survey
+}
+
+/** The same, with what stands in the way among the findings. */
+export async function surveyRestore(
+  options: RestoreOptions,
+  parts: SurveyParts,
   signal: AbortSignal,
 ): Promise<Prepared> {
   const { cluster, clock } = parts
   const found = await findPlan(options, parts, signal)
-  const { restoreId, progress } = found
-  const examined = await examineTarget(cluster, found.plan, { ...options, nowMs: clock.now() }, progress, signal)
+  const examined = await examineTarget(cluster, found.plan, { ...options, nowMs: clock.now() }, found.progress, signal)
   const missing = options.createTopics ? found.plan.topics.filter(({ name }) => !examined.existing.has(name)) : []
   const fitted = await fitSettings(cluster, missing, options.topicConfig, signal)
   const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
   const plan = { ...found.plan, topics: found.plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) }
-  const preflight = { ...examined, findings: [...examined.findings, ...fitted.findings] }
-  const errors = preflight.findings.filter(({ severity }) => severity === 'error')
-  if (errors.length > 0 && !isComplete(plan, progress)) {
-    throw new KafkaBackupError('RESTORE_REFUSED', errors.map(describeFinding).join('; '), {
-      help: errors[0]?.remedy ?? '',
-    })
-  }
-  return { plan, restoreId, progress, preflight }
+  return { ...found, plan, preflight: { ...examined, findings: [...examined.findings, ...fitted.findings] } }
 }
 
 /** A restore that has begun goes on with its generation, though the backup may have got newer ones since. */
@@ -56,14 +70,14 @@ export async function findPlan(
   const there = new Set(topics.map(({ name }) => name))
   // What was noted of a topic that is deleted counts no more.
   const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
-  if (!noted || streams.size === 0) return { plan: wished, restoreId, progress: undefined }
+  if (!noted || streams.size === 0) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
   const generation = options.generation ?? noted.generation
   const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
   if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
   if (newest.generation > generation && options.generation === undefined) {
     plan.warnings.push(`it goes on with generation ${generation}, with which it has begun; there are newer ones`)
   }
-  return { plan, restoreId, progress: { ...noted, streams } }
+  return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
 }
 
 function otherPlan(restoreId: string, generation: number): KafkaBackupError {
@@ -71,10 +85,6 @@ function otherPlan(restoreId: string, generation: number): KafkaBackupError {
   return new KafkaBackupError('RESTORE_REFUSED', message, {
     help: 'Run the job as it was, or set another restore.restore_id and restore into other topics.',
   })
-}
-
-export function describeFinding({ topic, problem, remedy }: Finding): string {
-  return `${topic}: ${problem} (${remedy})`
 }
 
 export function isComplete(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {

@@ -3,8 +3,9 @@ import { type FillParts, fill, note } from './fill.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { describeFinding, isComplete, isFilled, prepareRestore } from './prepare-restore.ts'
+import { isComplete, isFilled, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
+import { describeFinding } from './refusal.ts'
 import type { Stream } from './stream.ts'
 
 export interface RestoreParts extends FillParts {
@@ -18,6 +19,7 @@ export interface RestoreReport {
   /** An earlier run had finished it: nothing was done. */
   wasComplete: boolean
   durationMs: number
+  /** What this run has written; `rebuilt` counts batches that were not sent as they were stored. */
   topics: { source: string; target: string; partitions: number; records: number; bytes: number; rebuilt: number }[]
   warnings: string[]
 }
@@ -33,9 +35,11 @@ export async function runRestore(
 ): Promise<RestoreReport> {
   const startedAt = parts.clock.monotonic()
   const { plan, restoreId, progress, preflight } = await prepareRestore(options, parts, signal)
-  const warnings = [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  const wasComplete = isComplete(plan, progress)
+  // Of a restore that is done nothing is judged: its topics are in use by now.
+  const warnings = wasComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
-  const report = (streams: readonly Stream[], wasComplete: boolean): RestoreReport => ({
+  const report = (streams: readonly Stream[]): RestoreReport => ({
     restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
@@ -44,7 +48,7 @@ export async function runRestore(
     topics: plan.topics.map(topic => sumUp(topic, streams)),
     warnings,
   })
-  if (isComplete(plan, progress)) return report([], true)
+  if (wasComplete) return report([])
   const { streams, mark } = await openStreams(options, { plan, progress, preflight }, parts, signal)
   if (!isFilled(plan, progress)) {
     await fill(options, { restoreId, mark }, streams, parts, signal)
@@ -53,7 +57,7 @@ export async function runRestore(
   // From here on the topics may have settings, and writers, that a replay could not go on with.
   warnings.push(...(await applySettings(parts.cluster, plan.topics, signal)))
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
-  return report(streams, false)
+  return report(streams)
 }
 
 function sumUp(

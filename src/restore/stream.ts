@@ -12,6 +12,8 @@ export interface StreamParts {
   identity: ProducerIdentity
   /** The batches from this source offset on. */
   open: (sourceOffset: bigint) => AsyncIterator<Outgoing>
+  /** About how many records there are from this source offset on. */
+  countFrom: (sourceOffset: bigint) => number
   /** Others may write to the partition, too. */
   isShared: boolean
 }
@@ -45,6 +47,11 @@ export class Stream {
 
   get identity(): ProducerIdentity {
     return this.#parts.identity
+  }
+
+  /** About how many records are not on the target yet. */
+  countLeft(): number {
+    return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress.sourceOffset)
   }
 
   /** The batch that is to be sent next, stamped; the same one until it is stored. Undefined at the end. */

@@ -11,6 +11,7 @@ import { parseJob } from '../../src/config/load-job.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 
 export const job = parseJob(
   `mode: backup
@@ -209,15 +210,6 @@ export const verifyReport: VerifyReport = {
   warnings: [],
 }
 
-export const restoreJob = parseJob(
-  `mode: restore
-backup_id: orders
-target: { bootstrap_servers: [kafka-2:9092] }
-storage: { backend: filesystem, path: /backups }
-`,
-  { source: 'restore.yaml', env: {}, mode: 'restore' },
-)
-
 export const compareReport: CompareReport = {
   ok: true,
   backupId: 'orders',
@@ -272,17 +264,19 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     calls,
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
+    loadRestoreJob: answer('loadRestoreJob', restoreJob),
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),
     runShardJob: answer('runShardJob', shardReport),
     commitShardsJob: answer('commitShardsJob', backupReport),
     dryRunJob: answer('dryRunJob', dryRun),
+    runRestoreJob: answer('runRestoreJob', restoreReport),
+    dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
-    loadRestoreJob: answer('loadRestoreJob', restoreJob),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),

@@ -3,8 +3,9 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
-import { compareReport, fakeActions, offsetRuns, restoreJob } from './fake-actions.ts'
+import { compareReport, fakeActions, offsetRuns } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
+import { restoreJob } from './restore-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
   const actions = fakeActions(replaced)

@@ -74,5 +74,8 @@ export function sampleStream(
   const known = { targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
   const place = { topic: 'orders', partition: changes.partition ?? 0 }
   const topicId = Buffer.from('orders'.padEnd(16)).toString('hex')
-  return new Stream({ ...place, topicId, identity, open, isShared }, { ...place, ...known, ...changes })
+  return new Stream(
+    { ...place, topicId, identity, open, countFrom: () => 0, isShared },
+    { ...place, ...known, ...changes },
+  )
 }

@@ -47,7 +47,7 @@ describe('a stream', () => {
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
-    const stream = new Stream({ ...place, topicId: '', identity, open, isShared: false }, progress)
+    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
     await stream.skip(3, 3n)
     await stream.peek()
     assert.deepEqual(opened, [0n, 11n])
@@ -78,7 +78,7 @@ describe('a stream', () => {
     }
     const place = { topic: 't', partition: 0 }
     const progress = { ...place, targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
-    const stream = new Stream({ ...place, topicId: '', identity, open, isShared: false }, progress)
+    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
     await assert.rejects(stream.peek(), /not now/)
     assert.equal((await stream.peek())?.recordCount, 4, 'it is not taken for its end')
   })
