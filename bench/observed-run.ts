@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 /** A backup through the compiled library as one process, which counts its requests and its time with the store. */
 const { parseJob, runBackupJob } = (await import('../dist/index.js' as string)) as typeof import('../src/index.ts')
 const config = process.argv[2] ?? ''
-const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {} })
+const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'backup' })
 const calls: [start: number, end: number][] = []
 let requests = 0
 const startedAt = performance.now()

@@ -55,6 +55,17 @@ export const errorTable = {
     help: 'Run `backup --shard i/n` for the shards that are missing, then `backup --commit` again.',
   },
 
+  RESTORE_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Nothing was written. Correct what the message names, then run the command again.',
+  },
+  RESTORE_CONFLICT: {
+    retryable: false,
+    exitCode: 5,
+    help: 'Stop the other writer. Restore into topics of another name, or set `restore.existing_topics: append`.',
+  },
+
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
   KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
   KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },
@@ -81,6 +92,11 @@ export const errorTable = {
     retryable: false,
     exitCode: 1,
     help: 'Correct `source.topics.include`, or set `backup.missing_topics: warn`.',
+  },
+  GROUP_ACTIVE: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The consumer group has members. Stop its consumers, then run the same command again.',
   },
   OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
   SOURCE_REPLACED: {

@@ -8,16 +8,26 @@ export type { BackupReport } from './backup/run-backup.ts'
 export type { ShardReport } from './backup/run-shard.ts'
 export { decodeRecords, type KafkaRecord } from './batch/records.ts'
 export { walkBatches } from './batch/walk.ts'
-export { type Job, loadJob, parseJob } from './config/load-job.ts'
+export { type BackupJob, type Job, loadJob, parseJob, type RestoreJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
 export type { OnProgress, ProgressEvent } from './observe/progress.ts'
+export type { CompareReport } from './restore/compare.ts'
+export type { RestoreDryRun } from './restore/dry-run.ts'
+export type { OffsetPlace } from './restore/find-offset.ts'
+export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
+export type { RestoreReport } from './restore/run-restore.ts'
 export type { Storage } from './storage/storage.ts'
 export {
   checkJob,
   commitShardsJob,
+  compareJob,
   dryRunJob,
+  dryRunRestoreJob,
+  findOffsetJob,
+  offsetMapJob,
   openJobStorage,
   openLocation,
   runBackupJob,
+  runRestoreJob,
   runShardJob,
 } from './wiring.ts'

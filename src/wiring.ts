@@ -6,12 +6,18 @@ import type { BackupParts } from './backup/round.ts'
 import type { BackupReport } from './backup/run-backup.ts'
 import type { ShardReport } from './backup/run-shard.ts'
 import type { ShardNumber } from './backup/shards.ts'
-import type { Job } from './config/load-job.ts'
+import type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
 import type { OnProgress } from './observe/progress.ts'
-import { assertFit, checkAccess, locationExists } from './storage/access.ts'
+import type { CompareReport } from './restore/compare.ts'
+import type { RestoreDryRun } from './restore/dry-run.ts'
+import type { OffsetPlace } from './restore/find-offset.ts'
+import type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
+import type { RestoreOptions } from './restore/options.ts'
+import type { RestoreParts, RestoreReport } from './restore/run-restore.ts'
+import { assertFit, checkAccess, locationExists, type Place } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
 import { openStorage } from './storage/open-storage.ts'
@@ -44,15 +50,20 @@ export function openJobStorage(job: Job): Storage {
 export async function openExistingStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
   const storage = openStorage(options)
   try {
-    if (await locationExists({ options, storage }, signal)) return storage
-    throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${storage.location}`)
+    await assertExists({ options, storage }, signal)
+    return storage
   } catch (error) {
     await storage.close()
     throw error
   }
 }
 
-export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+async function assertExists(place: Place, signal: AbortSignal): Promise<void> {
+  if (await locationExists(place, signal)) return
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${place.storage.location}`)
+}
+
+export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, hooks, signal, async (options, parts) => {
     if (options.continuous) return (await import('./backup/run-continuous.ts')).runContinuous(options, parts, signal)
     return (await import('./backup/run-backup.ts')).runBackup(options, parts, signal)
@@ -60,26 +71,31 @@ export function runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promi
 }
 
 /** Copies the partitions of one of several processes; `commitShardsJob` makes what they have done count. */
-export function runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport> {
+export function runShardJob(
+  job: BackupJob,
+  shard: ShardNumber,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<ShardReport> {
   return withRun(job, hooks, signal, async (options, parts) =>
     (await import('./backup/run-shard.ts')).runShard(options, shard, parts, signal),
   )
 }
 
-export function commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, hooks, signal, async (options, parts) =>
     (await import('./backup/commit-shards.ts')).commitShards(options, parts, signal),
   )
 }
 
-export function dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun> {
+export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
   return withParts(job, quiet, signal, async parts => {
     const { dryRunBackup } = await import('./backup/dry-run.ts')
     return dryRunBackup(backupOptions(job), parts, signal)
   })
 }
 
-export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
+export function checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, quiet, signal, async parts => {
     const { checkBackup } = await import('./backup/check.ts')
     const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
@@ -88,14 +104,127 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
   })
 }
 
-export function backupOptions(job: Job): BackupOptions {
+/** A restore from any location, not only from one that a job file describes. */
+export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & { storage: StorageOptions }
+
+/** Reads the target of a restore back and compares it with the backup. */
+export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
+  return withParts({ ...job, source: job.target }, hooks, signal, async parts => {
+    const { compareRestore } = await import('./restore/compare.ts')
+    return compareRestore(restoreOptions(job), { ...parts, onProgress: hooks.onProgress }, signal)
+  })
+}
+
+/** Where the records of the source are on the target. */
+export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]> {
+  return withParts({ ...job, source: job.target }, quiet, signal, async parts => {
+    const { readOffsetMap } = await import('./restore/offset-map.ts')
+    const runs: OffsetMapRun[] = []
+    for await (const run of readOffsetMap(restoreOptions(job), parts, filter, signal)) runs.push(run)
+    return runs
+  })
+}
+
+export interface OffsetAt {
+  topic: string
+  partition: number
+  offset: bigint
+}
+
+export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
+  return withParts({ ...job, source: job.target }, quiet, signal, async parts => {
+    const [{ readOffsetMap }, { findOffset }] = await Promise.all([
+      import('./restore/offset-map.ts'),
+      import('./restore/find-offset.ts'),
+    ])
+    return findOffset(readOffsetMap(restoreOptions(job), parts, at, signal), at.offset)
+  })
+}
+
+export interface PlainRestore {
+  path: string
+  backupId: string
+  /** `host:port`, several with commas. */
+  target: string
+}
+
+/** The job of a restore of everything to a cluster without security. */
+export async function plainRestoreJob({ path, backupId, target }: PlainRestore): Promise<LocatedRestoreJob> {
+  const { parseJob } = await import('./config/load-job.ts')
+  const document = {
+    mode: 'restore',
+    backup_id: backupId,
+    target: { bootstrap_servers: target.split(',') },
+    storage: { backend: 'filesystem', path: '.' },
+  }
+  const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
+  return { ...job, storage: parseLocation(path) }
+}
+
+export function backupOptions(job: BackupJob): BackupOptions {
   const { topics, clientRack } = job.source
   return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
 }
 
+/** Puts a backup back on the target of the job. The store is only read. */
+export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport> {
+  return withRestore(job, hooks, signal, async (options, parts) => {
+    const { runRestore } = await import('./restore/run-restore.ts')
+    return runRestore(options, parts, signal)
+  })
+}
+
+/** What a restore would do, with all that stands in its way. Neither the store nor the target is changed. */
+export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun> {
+  const { metrics: _, ...unwatched } = job
+  return withRestore(unwatched, quiet, signal, async (options, parts) => {
+    const { dryRunRestore } = await import('./restore/dry-run.ts')
+    return dryRunRestore(options, parts, signal)
+  })
+}
+
+/** Fails for what a job may say but this version does not do: nothing is left out silently. */
+export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
+  const { timeWindowStartMs, timeWindowEndMs, repartition, verify, state, ...options } = restore
+  const missing = [
+    repartition === 'by_key' && 'restore.repartition: by_key',
+    // The hook for `compareRestore`: call it in `runRestoreJob` behind `runRestore`, and drop this line.
+    verify && 'restore.verify: true',
+    state !== undefined && 'restore.state',
+  ].filter(field => field !== false)
+  if (missing.length > 0) {
+    const message = missing.map(field => `${field} is not available in this version`).join('; ')
+    throw new KafkaBackupError('CONFIG_INVALID', message, {
+      help: 'Take it out of the job file; docs/restore.md says what is there.',
+    })
+  }
+  const timeWindow = {
+    ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
+    ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
+  }
+  return { backupId, ...options, timeWindow }
+}
+
+/** What reads a backup and works on a target: the options are judged before anything is connected to. */
+async function withRestore<T>(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: RestoreOptions, parts: RestoreParts) => Promise<T>,
+): Promise<T> {
+  const options = restoreOptions(job)
+  const { requestTimeoutMs } = job.target
+  return withMetrics(job, hooks, watched =>
+    withParts({ ...job, source: job.target }, watched, signal, async parts => {
+      await assertExists({ options: job.storage, storage: parts.storage }, signal)
+      return work(options, { ...parts, requestTimeoutMs, onProgress: watched.onProgress })
+    }),
+  )
+}
+
 /** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
 function withRun<T>(
-  job: Job,
+  job: BackupJob,
   hooks: Hooks,
   signal: AbortSignal,
   work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
@@ -135,7 +264,7 @@ async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Pr
 }
 
 async function withParts<T>(
-  job: Job,
+  job: { storage: StorageOptions; source: RestoreJob['target'] },
   { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,

@@ -7,7 +7,7 @@ import { jobMetricsTable } from '../docs/metrics-table.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
 import { shardSchema } from '../src/archive/shard.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
-import { configTable } from '../src/config/config-table.ts'
+import { configTables } from '../src/config/config-table.ts'
 import { jobJsonSchema } from '../src/config/job-json-schema.ts'
 import { parseJob } from '../src/config/load-job.ts'
 import { faults } from './faults/catalog.ts'
@@ -19,9 +19,11 @@ const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownBelow('docs')]
 
-test('docs/configuration.md has the table of the schema', () => {
-  assert.equal(marked(read('docs/configuration.md'), 'config-table'), configTable().trim())
-})
+for (const [name, table] of Object.entries(configTables())) {
+  test(`docs/configuration.md has the table of the schema: ${name}`, () => {
+    assert.equal(marked(read('docs/configuration.md'), `config-${name}`), table)
+  })
+}
 
 test('docs/job.schema.json is the schema of the validator', () => {
   assert.deepEqual(JSON.parse(read('docs/job.schema.json')), JSON.parse(JSON.stringify(jobJsonSchema())))
@@ -102,6 +104,18 @@ test('every example of docs/security.md is the security of a valid job', () => {
     const rest = "  topics: {include: ['*']}\nstorage: {backend: filesystem, path: /b}\n"
     const job = `mode: backup\nbackup_id: b\nsource:\n${servers}${text}${rest}`
     assert.doesNotThrow(() => parseJob(job, { source: 'docs/security.md', env }), text)
+  }
+})
+
+test('docs/restore.md has every option of a restore, each with a valid example', () => {
+  const examples = [...read('docs/restore.md').matchAll(/^\| `(\w+)` \| `(\w+: .+?)` \|/gm)]
+  const options = [...configTables().restore.matchAll(/^\| `restore\.(\w+)/gm)].map(([, name]) => name ?? '')
+  assert.deepEqual(examples.map(([, name]) => name ?? '').toSorted(), [...new Set(options)].toSorted())
+  const job =
+    'mode: restore\nbackup_id: b\ntarget: {bootstrap_servers: [k:9092]}\nstorage: {backend: filesystem, path: /b}\n'
+  for (const [, name, example = ''] of examples) {
+    assert.ok(example.startsWith(`${name}: `), example)
+    assert.doesNotThrow(() => parseJob(`${job}restore: {${example}}`, { source: 'docs/restore.md', env: {} }), example)
   }
 })
 

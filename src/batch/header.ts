@@ -28,6 +28,12 @@ export const HEADER_BYTES = 61
 export const PREFIX_BYTES = 17
 export const CRC_START = 21
 
+/** Bits of the attributes; the lowest three name the codec. */
+export const LOG_APPEND_TIME = 0x08
+export const TRANSACTIONAL = 0x10
+export const CONTROL = 0x20
+export const DELETE_HORIZON = 0x40
+
 export const codecNames = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
 export type Codec = (typeof codecNames)[number]
 
@@ -67,19 +73,19 @@ export function codecOf(attributes: number): Codec | undefined {
 
 /** The broker stamped the batch: every record's visible time is the batch's maximum. */
 export function isLogAppendTime(attributes: number): boolean {
-  return (attributes & 0x08) !== 0
+  return (attributes & LOG_APPEND_TIME) !== 0
 }
 
 export function isTransactional(attributes: number): boolean {
-  return (attributes & 0x10) !== 0
+  return (attributes & TRANSACTIONAL) !== 0
 }
 
 /** A commit or abort marker (or another message of the broker to itself), not data of a user. */
 export function isControl(attributes: number): boolean {
-  return (attributes & 0x20) !== 0
+  return (attributes & CONTROL) !== 0
 }
 
 /** Compaction has put the time at which tombstones may go into the place of the base timestamp. */
 export function hasDeleteHorizon(attributes: number): boolean {
-  return (attributes & 0x40) !== 0
+  return (attributes & DELETE_HORIZON) !== 0
 }

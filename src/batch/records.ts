@@ -1,6 +1,5 @@
-import { KafkaBackupError } from '../errors.ts'
-import { decompress } from './compression.ts'
-import { type BatchHeader, codecOf, HEADER_BYTES, hasDeleteHorizon, isLogAppendTime } from './header.ts'
+import { openBody, undecodable } from './body.ts'
+import { type BatchHeader, hasDeleteHorizon, isLogAppendTime } from './header.ts'
 import { type Cursor, readVarint, readVarlong } from './varint.ts'
 
 export interface KafkaRecord {
@@ -19,17 +18,13 @@ export interface KafkaRecord {
  *   key and value: length VARINT (-1 is null), bytes; headers: count VARINT, each a name and a value likewise
  */
 export function decodeRecords(buffer: Buffer, header: BatchHeader): KafkaRecord[] {
-  const codec = codecOf(header.attributes)
-  const where = `the batch at offset ${header.baseOffset}`
-  if (codec === undefined) throw new KafkaBackupError('BATCH_INVALID', `${where} has an unknown compression`)
+  const cursor: Cursor = { buffer: openBody(buffer, header), position: 0 }
   try {
-    const body = buffer.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
-    const cursor: Cursor = { buffer: decompress(codec, body), position: 0 }
     const records = readMany(cursor, header.recordCount, () => decodeRecord(cursor, header))
     if (cursor.position !== cursor.buffer.length) throw new RangeError('bytes are left over after the last record')
     return records
   } catch (cause) {
-    throw new KafkaBackupError('BATCH_INVALID', `${where} (${codec}) cannot be decoded: ${String(cause)}`, { cause })
+    throw undecodable(header, cause)
   }
 }
 
@@ -50,7 +45,8 @@ function decodeRecord(cursor: Cursor, header: BatchHeader): KafkaRecord {
   const length = readVarint(cursor)
   const end = cursor.position + length
   cursor.position += 1
-  const timestamp = header.baseTimestamp + readVarlong(cursor)
+  // Clients add with 64 bits: the distance of two far-off times may wrap around.
+  const timestamp = BigInt.asIntN(64, header.baseTimestamp + readVarlong(cursor))
   const record: KafkaRecord = {
     offset: header.baseOffset + readVarlong(cursor),
     timestamp: isLogAppendTime(header.attributes) ? header.maxTimestamp : timestamp,

@@ -5,28 +5,46 @@ import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
-import type { Job, JobOptions } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
+import type { CompareReport } from '../restore/compare.ts'
+import type { RestoreDryRun } from '../restore/dry-run.ts'
+import type { OffsetPlace } from '../restore/find-offset.ts'
+import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { RestoreReport } from '../restore/run-restore.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Hooks } from '../wiring.ts'
+import type { Hooks, LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
   loadJob(path: string, options: JobOptions): Promise<Job>
+  /** This and the next fail for a job of another mode. */
+  loadBackupJob(path: string, options: JobOptions): Promise<BackupJob>
+  loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
   openLocation(path: string, signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, signal: AbortSignal): Promise<Storage>
-  runBackupJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
-  runShardJob(job: Job, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
-  commitShardsJob(job: Job, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
-  dryRunJob(job: Job, signal: AbortSignal): Promise<DryRun>
-  checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
+  runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
+  commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
+  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport>
+  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun>
+  checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
+  plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
+  compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
+  offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
+  findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
 }
 
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
 export const realActions: Actions = {
   loadJob: async (...args) => (await import('../config/load-job.ts')).loadJob(...args),
+  loadBackupJob: async (path, options) =>
+    (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'backup' }),
+  loadRestoreJob: async (path, options) =>
+    (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
   openLocation: async (path, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
     return (await import('../wiring.ts')).openExistingStorage(parseLocation(path), signal)
@@ -36,8 +54,14 @@ export const realActions: Actions = {
   runShardJob: async (...args) => (await import('../wiring.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring.ts')).commitShardsJob(...args),
   dryRunJob: async (...args) => (await import('../wiring.ts')).dryRunJob(...args),
+  runRestoreJob: async (...args) => (await import('../wiring.ts')).runRestoreJob(...args),
+  dryRunRestoreJob: async (...args) => (await import('../wiring.ts')).dryRunRestoreJob(...args),
   checkJob: async (...args) => (await import('../wiring.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
+  plainRestoreJob: async plain => (await import('../wiring.ts')).plainRestoreJob(plain),
+  compareJob: async (...args) => (await import('../wiring.ts')).compareJob(...args),
+  offsetMapJob: async (...args) => (await import('../wiring.ts')).offsetMapJob(...args),
+  findOffsetJob: async (...args) => (await import('../wiring.ts')).findOffsetJob(...args),
 }

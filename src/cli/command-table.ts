@@ -1,4 +1,18 @@
-import { backupId, commit, config, deep, dryRun, type OptionSpec, path, set, shard } from './option-specs.ts'
+import {
+  backupId,
+  commit,
+  config,
+  deep,
+  dryRun,
+  type OptionSpec,
+  offset,
+  partition,
+  path,
+  set,
+  shard,
+  target,
+  topic,
+} from './option-specs.ts'
 
 export interface CommandSpec {
   name: string
@@ -12,6 +26,8 @@ export interface CommandSpec {
   exits?: string
   /** What an interruption leaves behind; the error table's words where it is not given. */
   onInterrupt?: string
+  /** It ends at once; others finish what is in hand first. */
+  stopsAtOnce?: true
 }
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
@@ -21,7 +37,17 @@ const jobInPlaceOfBackup: OptionSpec = {
   description: 'the job file (YAML), in place of `--path` and `--backup-id`',
 }
 
-const nothingChanged = 'Nothing was changed; run the same command again.'
+const jobInPlaceOfAll: OptionSpec = {
+  ...config,
+  description: 'the job file (YAML) of the restore, in place of `--path`, `--backup-id` and `--target`',
+}
+
+const restoreDryRun: OptionSpec = {
+  ...dryRun,
+  description: 'shows what would be written and what stands in the way, and writes nothing',
+}
+
+const nothingChanged = { onInterrupt: 'Nothing was changed; run the same command again.', stopsAtOnce: true } as const
 
 /** The commands: the parser, the help, the completion and docs/cli.md are made of this. */
 export const commandTable: readonly CommandSpec[] = [
@@ -39,7 +65,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits: '1 when something is missing',
-    onInterrupt: nothingChanged,
+    ...nothingChanged,
   },
   {
     name: 'backup',
@@ -64,6 +90,27 @@ export const commandTable: readonly CommandSpec[] = [
       '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`, when a part could be kept, or when a shard is missing; 5 when another writer was faster; 130 or 143 when interrupted',
   },
   {
+    name: 'restore',
+    summary: 'put a backup back on a cluster',
+    description:
+      'Writes the records of a backup to the target of a job, each one exactly once. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
+    options: [{ ...config, isRequired: true }, set, restoreDryRun],
+    examples: [
+      {
+        command: 'kafka-backup restore --config restore.yaml --dry-run',
+        meaning: 'what would be written, and what stands in the way',
+      },
+      { command: 'kafka-backup restore --config restore.yaml', meaning: 'writes it, or goes on with it' },
+      {
+        command: 'kafka-backup restore --config restore.yaml --set restore.topics.include=orders',
+        meaning: 'one topic of it',
+      },
+    ],
+    exits:
+      '1 when something stands in the way, also for `--dry-run`; 3 when the backup is damaged; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
+    onInterrupt: 'What was written is noted on the target; run the same command to go on.',
+  },
+  {
     name: 'list',
     summary: 'list the backups at a location',
     description: 'Shows one row for each backup at the location.',
@@ -73,7 +120,7 @@ export const commandTable: readonly CommandSpec[] = [
       { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
     ],
     exits: '1 also when a backup among them cannot be read',
-    onInterrupt: nothingChanged,
+    ...nothingChanged,
   },
   {
     name: 'describe',
@@ -88,7 +135,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits: '3 when the backup is damaged',
-    onInterrupt: nothingChanged,
+    ...nothingChanged,
   },
   {
     name: 'verify',
@@ -101,7 +148,42 @@ export const commandTable: readonly CommandSpec[] = [
       { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'the whole proof, for the backup of a job' },
     ],
     exits: '3 when something is damaged or missing',
-    onInterrupt: nothingChanged,
+    ...nothingChanged,
+  },
+  {
+    name: 'compare',
+    summary: 'prove that a restored cluster holds what the backup says',
+    description:
+      'Reads the target of a restore back and compares every record in order: key, value, headers and timestamp. Shows at most ten differences a partition, with a few bytes of each. Changes nothing.',
+    options: [jobInPlaceOfAll, path, backupId, target, set],
+    examples: [
+      {
+        command: 'kafka-backup compare --config restore.yaml',
+        meaning: 'with the mapping and the selection of the job',
+      },
+      {
+        command: 'kafka-backup compare --path /backups --backup-id orders --target localhost:9092',
+        meaning: 'everything, under its own names',
+      },
+    ],
+    exits: '3 when something differs, is missing or too many',
+    ...nothingChanged,
+  },
+  {
+    name: 'offset-map',
+    summary: 'show where the records of the source are on the target',
+    description:
+      'Reads from the backup and from the batches of the target which offset became which, exactly and for every record. Shows stretches without holes.',
+    options: [{ ...config, isRequired: true }, set, topic, partition, offset],
+    examples: [
+      { command: 'kafka-backup offset-map --config restore.yaml --topic orders', meaning: 'all of a topic' },
+      {
+        command: 'kafka-backup offset-map --config restore.yaml --topic orders --partition 0 --offset 4711',
+        meaning: 'where one record went',
+      },
+    ],
+    exits: '1 also when neither the record nor a later one is on the target',
+    ...nothingChanged,
   },
   {
     name: 'completion',

@@ -16,19 +16,21 @@ export interface InterruptParts {
   say(text: string): void
   /** Called before the process is ended. */
   leave(): void
-  /** What an interruption leaves behind; undefined for a command that has something to finish. */
+  /** What an interruption leaves behind; the error table's words where it is undefined. */
   onInterrupt: string | undefined
+  /** The command has nothing to finish. */
+  stopsAtOnce: boolean
 }
 
 /** The first signal asks the work to end in order, the second ends the process. */
-export function watchInterrupts(io: Io, { say, leave, onInterrupt }: InterruptParts): Interrupts {
+export function watchInterrupts(io: Io, { say, leave, onInterrupt, stopsAtOnce }: InterruptParts): Interrupts {
   const controller = new AbortController()
   let firstMs: number | undefined
   const stop = io.onSignal((name: StopSignal) => {
     const nowMs = io.clock.monotonic()
     if (firstMs === undefined) {
       firstMs = nowMs
-      say(onInterrupt === undefined ? 'finishing what is in hand; press again to stop at once' : 'stopping')
+      say(stopsAtOnce ? 'stopping' : 'finishing what is in hand; press again to stop at once')
       const help = onInterrupt === undefined ? {} : { help: onInterrupt }
       controller.abort(new KafkaBackupError(codes[name], `interrupted by ${name}`, help))
     } else if (nowMs - firstMs >= SAME_PRESS_MS) {

@@ -4,9 +4,12 @@ import type { RunCommand } from './session.ts'
 const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   check: () => import('./commands/check.ts'),
   backup: () => import('./commands/backup.ts'),
+  restore: () => import('./commands/restore.ts'),
   list: () => import('./commands/list.ts'),
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
+  compare: () => import('./commands/compare.ts'),
+  'offset-map': () => import('./commands/offset-map.ts'),
   completion: () => import('./commands/completion.ts'),
 }
 

@@ -44,7 +44,7 @@ function messageOf(event: ProgressEvent): string {
     case 'retry':
       return `${event.what}; trying again in ${formatDuration(event.delayMs)}`
     case 'planned':
-      return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to copy`
+      return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to ${event.unit === 'records' ? 'restore' : 'copy'}`
     case 'committed':
       return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
     case 'copied':

@@ -30,6 +30,7 @@ async function runCommand(command: CommandSpec, options: CommandOptions, io: Io,
     say: text => reportNotice(text, output),
     leave: () => output.screen.setStatus(''),
     onInterrupt: command.onInterrupt,
+    stopsAtOnce: command.stopsAtOnce === true,
   })
   const { signal } = interrupts
   try {

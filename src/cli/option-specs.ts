@@ -25,6 +25,10 @@ export interface CommandOptions {
   dryRun: boolean
   shard?: string | undefined
   commit: boolean
+  target?: string | undefined
+  topic?: string | undefined
+  partition?: string | undefined
+  offset?: string | undefined
   shell?: string | undefined
   format: 'text' | 'json'
   logFormat: 'text' | 'json'
@@ -80,6 +84,30 @@ export const commit: OptionSpec = {
 export const deep: OptionSpec = {
   name: 'deep',
   description: 'reads every byte: all hashes, batch checksums, offsets and counts',
+}
+
+export const target: OptionSpec = {
+  name: 'target',
+  value: { kind: 'text', label: 'host:port' },
+  description: 'the cluster that was restored to, without security; several brokers with commas between them',
+}
+
+export const topic: OptionSpec = {
+  name: 'topic',
+  value: { kind: 'text', label: 'name' },
+  description: 'only this topic, by its name in the backup',
+}
+
+export const partition: OptionSpec = {
+  name: 'partition',
+  value: { kind: 'text', label: 'number' },
+  description: 'only this partition of the topic, by its number in the backup',
+}
+
+export const offset: OptionSpec = {
+  name: 'offset',
+  value: { kind: 'text', label: 'number' },
+  description: 'where the record at this offset of the partition went',
 }
 
 const format: OptionSpec = {

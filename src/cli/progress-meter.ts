@@ -3,7 +3,10 @@ import type { ProgressEvent } from '../observe/progress.ts'
 /** How far an operation is at a moment. */
 export interface Reading {
   /** What there is to do, in words; empty while that is not known. */
-  task: { topics: number; partitions: number; offsets: bigint } | { objects: number; bytes: number } | undefined
+  task:
+    | { topics: number; partitions: number; offsets: bigint; unit?: 'records' }
+    | { objects: number; bytes: number }
+    | undefined
   /** From 0 to 1. */
   fraction: number
   records: number
@@ -59,8 +62,8 @@ export class ProgressMeter {
       if (!event.ok) this.#idleUntilMs = nowMs
     } else if (event.type === 'planned') {
       this.#idleUntilMs = undefined
-      const { topics, partitions, offsets } = event
-      this.#start({ topics, partitions, offsets }, nowMs)
+      const { type: _, ...task } = event
+      this.#start(task, nowMs)
     } else if (event.type === 'copied') {
       this.#offsets += event.offsets
       this.#records += event.records

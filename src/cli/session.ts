@@ -1,4 +1,4 @@
-import type { Job } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
@@ -47,10 +47,18 @@ export class Session {
   }
 
   /** The job file; its secrets appear in no line from now on. */
-  async loadJob(path: string): Promise<Job> {
-    const job = await this.actions.loadJob(path, { env: this.#io.env, set: this.options.set })
-    this.#redactor.add(secretsIn(job))
-    return job
+  loadJob(path: string): Promise<Job> {
+    return this.#load(options => this.actions.loadJob(path, options))
+  }
+
+  /** The same for a command that makes backups: a job of another mode is refused. */
+  loadBackupJob(path: string): Promise<BackupJob> {
+    return this.#load(options => this.actions.loadBackupJob(path, options))
+  }
+
+  /** The same for a command that is about a restore. */
+  loadRestoreJob(path: string): Promise<RestoreJob> {
+    return this.#load(options => this.actions.loadRestoreJob(path, options))
   }
 
   /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */
@@ -77,6 +85,20 @@ export class Session {
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
     this.#io.stdout.write(`${text}\n`)
+  }
+
+  /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
+  tell(lines: (look: Look) => readonly string[]): boolean {
+    if (this.options.logFormat === 'json') return false
+    const { stderr, env } = this.#io
+    this.#screen.write(`${this.#redactor.text(lines(lookOf(stderr, env)).join('\n'))}\n`)
+    return true
+  }
+
+  async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {
+    const job = await load({ env: this.#io.env, set: this.options.set })
+    this.#redactor.add(secretsIn(job))
+    return job
   }
 
   #openProgress(label: string, preparing: string): Progress {

@@ -1,4 +1,5 @@
 import { describedJobSchema, type JsonSchema } from './job-json-schema.ts'
+import type { Mode } from './mode.ts'
 
 interface Row {
   path: string
@@ -8,11 +9,46 @@ interface Row {
   kinds?: string[]
 }
 
-/** All fields of a job file as a Markdown table, for docs/configuration.md. */
-export function configTable(): string {
-  const rows = mergeKinds(listRows(describedJobSchema(), ''))
-  const head = ['| Field | Type | Default | Allowed | Meaning |', '|---|---|---|---|---|']
-  return [...head, ...rows.map(formatRow)].join('\n')
+/**
+ * All fields of job files as Markdown tables, for docs/configuration.md: those that jobs of both modes have, and those of
+ * one mode alone. The clusters of both have the same fields under two names, which share a row.
+ */
+export function configTables(): Record<'both' | Mode, string> {
+  const [backup, restore] = [listFields('backup'), listFields('restore')]
+  const both = backup.flatMap(one => {
+    const other = restore.find(each => toSource(each.path) === one.path && each.cells === one.cells)
+    return other === undefined ? [] : [{ one, other }]
+  })
+  const shared = new Set(both.flatMap(({ one, other }) => [one, other]))
+  return {
+    both: formatTable(both.map(({ one, other }) => ({ ...one, names: [...new Set([one.path, other.path])] }))),
+    backup: formatTable(backup.filter(field => !shared.has(field))),
+    restore: formatTable(restore.filter(field => !shared.has(field))),
+  }
+}
+
+interface Field {
+  path: string
+  names: string[]
+  /** All that stands behind the name. */
+  cells: string
+}
+
+function listFields(mode: Mode): Field[] {
+  return mergeKinds(listRows(describedJobSchema(mode), '')).map(row => ({
+    path: row.path,
+    names: [row.path],
+    cells: formatCells(row),
+  }))
+}
+
+function toSource(path: string): string {
+  return path.replace(/^target\./, 'source.')
+}
+
+function formatTable(rows: readonly Field[]): string {
+  const lines = rows.map(({ names, cells }) => `| ${names.map(name => `\`${name}\``).join(', ')} | ${cells} |`)
+  return ['| Field | Type | Default | Allowed | Meaning |', '|---|---|---|---|---|', ...lines].join('\n')
 }
 
 function listRows(schema: JsonSchema, at: string): Row[] {
@@ -41,7 +77,7 @@ function mergeKinds(rows: readonly Row[]): Row[] {
   return [...merged.values()]
 }
 
-function formatRow({ path, schema, isRequired, kinds }: Row): string {
+function formatCells({ schema, isRequired, kinds }: Row): string {
   const isKind = schema.const !== undefined
   const condition = kinds === undefined || isKind ? '' : ` for ${kinds.map(kind => `\`${kind}\``).join(', ')}`
   const fallback = isRequired
@@ -50,10 +86,11 @@ function formatRow({ path, schema, isRequired, kinds }: Row): string {
       ? 'none'
       : formatDefault(schema.default)
   const secret = schema.writeOnly === true ? ' A secret: never shown in a message.' : ''
-  const cells = [`\`${path}\``, schema['x-type'], fallback, schema['x-allowed'], `${schema.description}${secret}`]
-  return `| ${cells.map(cell => String(cell).replaceAll('|', '\\|')).join(' | ')} |`
+  const cells = [schema['x-type'], fallback, schema['x-allowed'], `${schema.description}${secret}`]
+  return cells.map(cell => String(cell).replaceAll('|', '\\|')).join(' | ')
 }
 
 function formatDefault(value: unknown): string {
-  return `\`${Array.isArray(value) ? `[${value.join(', ')}]` : String(value)}\``
+  const text = Array.isArray(value) ? `[${value.join(', ')}]` : typeof value === 'object' ? '{}' : String(value)
+  return `\`${text}\``
 }

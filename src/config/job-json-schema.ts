@@ -1,31 +1,38 @@
+import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
-import { jobSchema } from './job-schema.ts'
+import { jobSchemas } from './job-schema.ts'
 import { reference } from './leaf.ts'
+import { type Mode, modes } from './mode.ts'
 
 export type JsonSchema = { [key: string]: unknown }
 
+type JobJsonSchema = JsonSchema & { properties: Record<string, JsonSchema> }
+
 /** JSON Schema of a job file as it is written, for editors. It knows single fields, not the rules between them. */
 export function jobJsonSchema(): JsonSchema {
-  const { $schema, ...root } = clean(describedJobSchema()) as JsonSchema
+  const { sections, jobs } = shareSections(modes.map(mode => clean(describedJobSchema(mode)) as JobJsonSchema))
   return {
-    $schema,
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:kafka-backup:job',
     title: 'kafka-backup job file',
-    description: 'What is backed up, from where and to where.',
-    ...root,
+    description: 'What is backed up or restored, from where and to where.',
+    type: 'object',
+    anyOf: jobs,
     $defs: {
       reference: {
         description: 'A text that takes its value, or a part of it, from an environment variable.',
         type: 'string',
         pattern: '\\$\\{',
       },
+      ...sections,
     },
   }
 }
 
-/** The same with the words of the documentation (`x-type`, `x-allowed`) still in it. */
-export function describedJobSchema(): JsonSchema {
-  return { ...z.toJSONSchema(jobSchema, { io: 'input' }) }
+/** The same for jobs of one mode, with the words of the documentation (`x-type`, `x-allowed`) still in it. */
+export function describedJobSchema(mode: Mode): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(jobSchemas[mode], { io: 'input' })
+  return schema
 }
 
 /**
@@ -43,6 +50,22 @@ function clean(node: unknown): unknown {
   if (cleaned.const === undefined) return cleaned
   const { const: constant, ...rest } = cleaned
   return { ...rest, anyOf: [{ const: constant }, reference] }
+}
+
+/** Sections that are the same in all modes, taken out of the jobs, which then refer to them. */
+function shareSections(jobs: readonly JobJsonSchema[]) {
+  const sections = Object.fromEntries(
+    Object.entries(jobs[0]?.properties ?? {}).filter(([name, section]) =>
+      jobs.every(({ properties }) => isDeepStrictEqual(properties[name], section)),
+    ),
+  )
+  const refer = (name: string, section: JsonSchema) =>
+    Object.hasOwn(sections, name) ? { $ref: `#/$defs/${name}` } : section
+  const referring = jobs.map(job => ({
+    ...job,
+    properties: Object.fromEntries(Object.entries(job.properties).map(([name, each]) => [name, refer(name, each)])),
+  }))
+  return { sections, jobs: referring }
 }
 
 function isSchema(node: unknown): node is JsonSchema {

@@ -2,28 +2,40 @@ import type * as z from 'zod'
 import { backupSchema } from './backup-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
-import { metricsSchema } from './metrics-schema.ts'
-import { registrySchema } from './registry-schema.ts'
-import { choice } from './scalar-leaves.ts'
+import { type Mode, modeField } from './mode.ts'
+import { restoreSchema } from './restore-schema.ts'
+import { backupIdField, sharedSections } from './shared-sections.ts'
 import { sourceSchema } from './source-schema.ts'
-import { storageSchema } from './storage-schema.ts'
-import { text } from './text-leaves.ts'
-import { backupId } from './text-rules.ts'
+import { targetSchema } from './target-schema.ts'
 
-export const jobSchema = fields({
-  mode: choice(['backup'], { description: 'What the job does.', refusal: 'is not available in this version' }),
-  backup_id: text(backupId, {
-    description: 'The name of the backup. A run under the name of an earlier one goes on where that one ended.',
-  }),
+const { storage, ...optionalSections } = sharedSections
+
+const backupJobSchema = fields({
+  mode: modeField('backup'),
+  backup_id: backupIdField,
   source: sourceSchema,
-  storage: storageSchema,
+  storage,
   backup: backupSchema,
-  metrics: metricsSchema.exactOptional(),
-  enterprise: fields({ schema_registry: registrySchema.exactOptional() })
-    .transform(enterprise => camelKeys(enterprise))
-    .meta({ description: 'Features beyond topics.' })
-    .exactOptional(),
+  ...optionalSections,
 }).transform(job => camelKeys(job))
 
+const restoreJobSchema = fields({
+  mode: modeField('restore'),
+  backup_id: backupIdField,
+  target: targetSchema,
+  storage,
+  restore: restoreSchema,
+  ...optionalSections,
+}).transform(job => camelKeys(job))
+
+export const jobSchemas = { backup: backupJobSchema, restore: restoreJobSchema } satisfies Record<Mode, z.ZodType>
+
 /** A job with every default in place: sizes in bytes, durations in milliseconds, `${VAR}`s replaced. */
-export type Job = z.output<typeof jobSchema>
+export type Job = BackupJob | RestoreJob
+
+export type BackupJob = z.output<typeof backupJobSchema>
+
+/** Offsets, and times in milliseconds since 1970, are bigints. Names of topics are keys of Maps: any name is one. */
+export type RestoreJob = z.output<typeof restoreJobSchema>
+
+export type JobOf<M extends Mode> = Extract<Job, { mode: M }>

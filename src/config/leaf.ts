@@ -1,12 +1,14 @@
 import * as z from 'zod'
-import type { Problem } from './problem.ts'
+import type { FieldPath, Problem } from './problem.ts'
 
 /** What a reader says of a value; the leaf adds the field's own part, and hides the value where it must not be shown. */
 export interface Complaint extends Partial<Omit<Problem, 'path'>> {
   wrong: string
-  /** The item of a list or the key of a map that is meant, where it is not the whole. */
-  index?: number | string
+  /** The way from the field to the item or key that is meant, where it is not the whole. */
+  at?: FieldPath
 }
+
+export type Complain = (complaint: Complaint) => void
 
 export interface LeafOptions<T> {
   description: string
@@ -20,7 +22,7 @@ export interface LeafOptions<T> {
   /** JSON Schema's mark for a value that is written but never shown. */
   secret?: boolean
   /** Turns what YAML, `--set` or a variable gave into the typed value, or complains and returns undefined. */
-  read(value: unknown, complain: (complaint: Complaint) => void): T | undefined
+  read(value: unknown, complain: Complain): T | undefined
 }
 
 /** A field without fields of its own. Text is re-typed by the field, because a `${VAR}` only ever yields text. */
@@ -45,9 +47,9 @@ function readGiven<T>(options: LeafOptions<T>, value: unknown, report: (problem:
   if (value === undefined) report({ path: [], about: 'field', wrong: 'is required', allowed })
   else if (value === null) report({ path: [], about: 'field', wrong: 'has no value', allowed })
   else {
-    return options.read(value, ({ index, ...complaint }) =>
+    return options.read(value, ({ at = [], ...complaint }) =>
       report({
-        path: index === undefined ? [] : [index],
+        path: at,
         about: options.hidden ? 'hidden' : 'value',
         allowed,
         ...complaint,

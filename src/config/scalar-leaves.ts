@@ -1,14 +1,11 @@
 import { formatBytes, parseBytes, parseDurationMs } from '../lib/units.ts'
-import { leaf, reference } from './leaf.ts'
+import { type Complain, leaf, reference } from './leaf.ts'
 import { nearMatch } from './near-match.ts'
 
 const sizePattern = '^\\s*\\d+(\\.\\d+)?\\s*(([KkMmGgTt][Ii]?)?[Bb])?\\s*$'
 const durationPattern = '^\\s*\\d+(\\.\\d+)?\\s*([Mm][Ss]|[SsMmHhDd])\\s*$'
 
-export function choice<const V extends string>(
-  values: readonly V[],
-  options: { description: string; refusal?: string },
-) {
+export function choice<const V extends string>(values: readonly V[], options: { description: string }) {
   const allowed = values.join(', ')
   return leaf<V>({
     description: options.description,
@@ -18,7 +15,7 @@ export function choice<const V extends string>(
     read: (value, complain) => {
       const found = values.find(candidate => candidate === value)
       if (found !== undefined) return found
-      complain({ wrong: options.refusal ?? 'is not known', near: nearMatch(String(value), values) })
+      complain({ wrong: 'is not known', near: nearMatch(String(value), values) })
       return undefined
     },
   })
@@ -44,24 +41,35 @@ export function flag(options: { description: string; refusal?: string }) {
   })
 }
 
-export function integer(options: { description: string; min: number; max: number }) {
-  const { description, min, max } = options
-  return leaf<number>({
-    description,
-    type: 'integer',
-    allowed: `${min} to ${max}`,
+export interface IntegerRange {
+  min: number
+  max?: number
+}
+
+export function integer({ description, ...range }: IntegerRange & { description: string }) {
+  return leaf<number>({ description, type: 'integer', ...integerIn(range) })
+}
+
+/** What `integer` is made of, for the items of lists and maps too. */
+export function integerIn({ min, max }: IntegerRange) {
+  return {
+    allowed: max === undefined ? `${min} or more` : `${min} to ${max}`,
     json: {
-      anyOf: [{ type: 'integer', minimum: min, maximum: max }, { type: 'string', pattern: '^\\d+$' }, reference],
+      anyOf: [
+        { type: 'integer', minimum: min, ...(max === undefined ? {} : { maximum: max }) },
+        { type: 'string', pattern: '^\\d+$' },
+        reference,
+      ],
     },
-    read: (value, complain) => {
+    read: (value: unknown, complain: Complain): number | undefined => {
       const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
       if (typeof count !== 'number' || !Number.isSafeInteger(count)) complain({ wrong: 'is not a whole number' })
       else if (count < min) complain({ wrong: 'is too small' })
-      else if (count > max) complain({ wrong: 'is too large' })
+      else if (max !== undefined && count > max) complain({ wrong: 'is too large' })
       else return count
       return undefined
     },
-  })
+  }
 }
 
 /** A number of bytes: an integer, or a text with a unit. */

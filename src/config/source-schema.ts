@@ -1,9 +1,8 @@
 import { camelKeys } from './camel-keys.ts'
+import { clusterFields, clusterNames } from './cluster-schema.ts'
 import { fields } from './leaf.ts'
-import { duration } from './scalar-leaves.ts'
-import { securitySchema } from './security-schema.ts'
 import { text, textList } from './text-leaves.ts'
-import { anyText, clientId, hostAndPort, topicPattern } from './text-rules.ts'
+import { anyText, topicPattern } from './text-rules.ts'
 
 const topicsSchema = fields({
   include: textList(topicPattern, {
@@ -19,25 +18,11 @@ const topicsSchema = fields({
 }).meta({ description: 'Which topics are backed up.' })
 
 export const sourceSchema = fields({
-  bootstrap_servers: textList(hostAndPort, {
-    description: 'Brokers to ask for the rest of the cluster. A text is split at its commas.',
-    allowed: 'at least one host:port, such as kafka-1:9092 or [::1]:9092',
-    min: 1,
-    shorthand: 'commas',
-  }),
-  client_id: text(clientId, { description: 'The name under which the brokers log and meter this client.' }).prefault(
-    'kafka-backup',
-  ),
-  request_timeout: duration({
-    description: 'How long a broker may take to answer a request.',
-    min: '1s',
-    max: '1h',
-  }).prefault('30s'),
+  ...clusterFields,
   client_rack: text(anyText, {
     description: 'Where this client runs, as `broker.rack` names it: brokers may then let it read from a near replica.',
   }).exactOptional(),
-  security: securitySchema.exactOptional(),
   topics: topicsSchema,
 })
-  .transform(source => camelKeys(source, { request_timeout: 'requestTimeoutMs' }))
+  .transform(source => camelKeys(source, clusterNames))
   .meta({ description: 'The cluster that is backed up.' })

@@ -1,8 +1,6 @@
-import { type Complaint, leaf, reference } from './leaf.ts'
+import { type Complain, type Complaint, leaf, reference } from './leaf.ts'
 import { isMap } from './problem.ts'
 import type { TextRule } from './text-rules.ts'
-
-type Complain = (complaint: Complaint) => void
 
 /** `hidden` for what may contain a secret, `secret` for what is one. */
 export function text(rule: TextRule, options: { description: string; hidden?: boolean; secret?: boolean }) {
@@ -43,7 +41,7 @@ export function textList(rule: TextRule, options: TextListOptions) {
       }
       if (items.length < min) complain({ about: 'field', wrong: 'is an empty list' })
       const itemComplain = (index: number) => (complaint: Complaint) =>
-        complain({ allowed: rule.allowed, ...complaint, ...(items === value ? { index } : {}) })
+        complain({ allowed: rule.allowed, ...complaint, ...(items === value ? { at: [index] } : {}) })
       const texts = items.map((item, index) => readText(rule, item, itemComplain(index)))
       return texts.filter(item => item !== undefined)
     },
@@ -64,7 +62,7 @@ export function textMap(rule: TextRule, options: { description: string; allowed:
         return undefined
       }
       const entries = Object.entries(value).map(([key, item]) => {
-        const read = readText(rule, item, complaint => complain({ allowed: rule.allowed, ...complaint, index: key }))
+        const read = readText(rule, item, complaint => complain({ allowed: rule.allowed, ...complaint, at: [key] }))
         return [key, read ?? ''] as const
       })
       return Object.fromEntries(entries)
@@ -72,7 +70,7 @@ export function textMap(rule: TextRule, options: { description: string; allowed:
   })
 }
 
-function readText(rule: TextRule, value: unknown, complain: Complain): string | undefined {
+export function readText(rule: TextRule, value: unknown, complain: Complain): string | undefined {
   if (value === null) complain({ about: 'field', wrong: 'has no value' })
   else if (typeof value === 'number' || typeof value === 'boolean') {
     complain({ wrong: `is read as a ${typeof value}, but this is a text: put quotes around it` })
@@ -89,6 +87,6 @@ function spread(value: string, shorthand: 'one' | 'commas'): string[] {
   return shorthand === 'one' ? [value] : value.split(',').map(part => part.trim())
 }
 
-function jsonOfText(rule: TextRule): Record<string, unknown> {
+export function jsonOfText(rule: TextRule): Record<string, unknown> {
   return { type: 'string', anyOf: [{ pattern: rule.pattern }, reference] }
 }

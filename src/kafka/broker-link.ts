@@ -170,7 +170,7 @@ export class BrokerLink {
     writer.legacyString(this.#options.clientId)
     api.encode(api.isLegacy ? writer : writer.noTags(), request)
     this.#options.onRequest?.(api.name, this.name)
-    const reader = new Reader(await this.#connection.send(writer.finish(), signal, target, waitMs))
+    const reader = new Reader(await this.#connection.send(writer.pieces(), signal, target, waitMs))
     const answered = reader.int32()
     if (answered !== correlationId) {
       throw new KafkaBackupError('KAFKA_PROTOCOL', `${this.name} answered request ${answered}, not ${correlationId}`)

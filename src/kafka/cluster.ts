@@ -7,6 +7,7 @@ import { brokerError } from './broker-errors.ts'
 import { BrokerLink } from './broker-link.ts'
 import type { SecurityOptions } from './security/options.ts'
 import { openSecurity, type Security } from './security/security.ts'
+import type { Api } from './wire/api.ts'
 import { type Endpoint, parseEndpoint } from './wire/endpoint.ts'
 
 export interface ClusterOptions {
@@ -76,6 +77,11 @@ export class Cluster {
       }
     }
     return configs
+  }
+
+  /** Asks whichever broker answers, once around; errors within the answer are the caller's to read. */
+  callAny<Request, Response>(api: Api<Request, Response>, request: Request, signal: AbortSignal): Promise<Response> {
+    return this.#any(link => link.call(api, request, signal), signal)
   }
 
   /** The shared connection for small requests to this broker. */

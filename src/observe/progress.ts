@@ -4,7 +4,8 @@ export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unr
 export type ProgressEvent =
   /** The generation that a run goes on from. */
   | { type: 'resumed'; generation: number; committedAt: string }
-  | { type: 'planned'; topics: number; partitions: number; offsets: bigint }
+  /** A restore plans and counts the records that it writes in place of offsets, about as many as there are. */
+  | { type: 'planned'; topics: number; partitions: number; offsets: bigint; unit?: 'records' }
   /** Progress is counted in offsets, the one measure whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   | { type: 'committed'; generation: number; complete: boolean }

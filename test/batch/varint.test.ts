@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readVarint, readVarlong } from '../../src/batch/varint.ts'
+import {
+  readNumber,
+  readVarint,
+  readVarlong,
+  varintBytes,
+  varlongBytes,
+  writeVarint,
+  writeVarlong,
+} from '../../src/batch/varint.ts'
 import { encodeVarint } from '../fakes/batches.ts'
 
 const known: [hex: string, value: bigint][] = [
@@ -53,5 +61,36 @@ test('a value that is cut off is refused at every place', () => {
   const whole = encodeVarint(-(2n ** 63n))
   for (let length = 0; length < whole.length; length++) {
     assert.throws(() => readVarlong({ buffer: whole.subarray(0, length), position: 0 }), RangeError)
+  }
+})
+
+test('what is written is what Kafka would write, and as long as was said', () => {
+  const buffer = Buffer.alloc(12)
+  for (let bits = 0n; bits <= 63n; bits++) {
+    for (const near of [-1n, 0n, 1n]) {
+      for (const value of [2n ** bits + near, -(2n ** bits) + near]) {
+        if (value !== BigInt.asIntN(64, value)) continue
+        const expected = encodeVarint(value)
+        assert.deepEqual(buffer.subarray(1, writeVarlong(buffer, 1, value)), expected, `${value}`)
+        assert.equal(varlongBytes(value), expected.length)
+        if (bits >= 52n) continue
+        assert.deepEqual(buffer.subarray(1, writeVarint(buffer, 1, Number(value))), expected, `${value}`)
+        assert.equal(varintBytes(Number(value)), expected.length)
+      }
+    }
+  }
+})
+
+test('a plain number is read from up to seven groups; beyond, the cursor stays where it was', () => {
+  for (const value of [2n ** 48n - 1n, -(2n ** 48n)]) {
+    const cursor = { buffer: encodeVarint(value), position: 0 }
+    assert.equal(readNumber(cursor), Number(value))
+    assert.equal(cursor.position, 7)
+  }
+  for (const value of [2n ** 48n, -(2n ** 48n) - 1n, 2n ** 63n - 1n]) {
+    const cursor = { buffer: encodeVarint(value), position: 0 }
+    assert.ok(Number.isNaN(readNumber(cursor)))
+    assert.equal(cursor.position, 0)
+    assert.equal(readVarlong(cursor), value)
   }
 })

@@ -8,7 +8,10 @@ import type { BackupReport } from '../../src/backup/run-backup.ts'
 import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
+import type { CompareReport } from '../../src/restore/compare.ts'
+import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 
 export const job = parseJob(
   `mode: backup
@@ -16,7 +19,7 @@ backup_id: orders
 source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
 storage: { backend: filesystem, path: /backups }
 `,
-  { source: 'job.yaml', env: {} },
+  { source: 'job.yaml', env: {}, mode: 'backup' },
 )
 
 const partition: ManifestPartition = {
@@ -207,6 +210,43 @@ export const verifyReport: VerifyReport = {
   warnings: [],
 }
 
+export const compareReport: CompareReport = {
+  ok: true,
+  backupId: 'orders',
+  generation: 3,
+  durationMs: 1234.5,
+  topics: [
+    {
+      source: 'orders',
+      target: 'copy',
+      partitions: [{ sourcePartition: 0, partition: 1, records: 1_500_000, removed: 0, differences: [], isCut: false }],
+    },
+  ],
+  totals: { topics: 1, partitions: 1, records: 1_500_000, removed: 0, differences: 0 },
+  warnings: [],
+}
+
+export const offsetRuns: OffsetMapRun[] = [
+  {
+    topic: 'orders',
+    partition: 0,
+    targetTopic: 'copy',
+    targetPartition: 1,
+    sourceOffset: 10n,
+    targetOffset: 0n,
+    count: 3n,
+  },
+  {
+    topic: 'orders',
+    partition: 0,
+    targetTopic: 'copy',
+    targetPartition: 1,
+    sourceOffset: 20n,
+    targetOffset: 3n,
+    count: 1n,
+  },
+]
+
 /** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
 export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
   const calls: Record<string, unknown[]> = {}
@@ -223,16 +263,24 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
   return {
     calls,
     loadJob: answer('loadJob', job),
+    loadBackupJob: answer('loadBackupJob', job),
+    loadRestoreJob: answer('loadRestoreJob', restoreJob),
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),
     runShardJob: answer('runShardJob', shardReport),
     commitShardsJob: answer('commitShardsJob', backupReport),
     dryRunJob: answer('dryRunJob', dryRun),
+    runRestoreJob: answer('runRestoreJob', restoreReport),
+    dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
     checkJob: answer('checkJob', checkReport),
     listBackups: answer('listBackups', summaries),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
+    plainRestoreJob: answer('plainRestoreJob', restoreJob),
+    compareJob: answer('compareJob', compareReport),
+    offsetMapJob: answer('offsetMapJob', offsetRuns),
+    findOffsetJob: answer('findOffsetJob', undefined),
     ...replaced,
   }
 }

@@ -120,7 +120,7 @@ Next: kafka-backup verify --path /backups --backup-id orders
 
   test('quotes the location in the next command where a shell needs it', async () => {
     const spaced = { ...job, storage: { backend: 'filesystem' as const, path: "/my b'kups", prefix: 'x' } }
-    const { out } = await run(['backup', ...config], { loadJob: async () => spaced })
+    const { out } = await run(['backup', ...config], { loadBackupJob: async () => spaced })
     assert.match(out, /--path '\/my b'\\''kups\/x' --backup-id orders\n$/)
   })
 
@@ -170,7 +170,7 @@ When all shards are done: kafka-backup backup --config job.yaml --commit
   for (const shard of ['4/4', '1', '-1/4', '0/0', 'a/b', '1/4/2', '']) {
     test(`--shard refuses ${JSON.stringify(shard)} and says how it is written`, async () => {
       const { code, err, calls } = await run(['backup', ...config, `--shard=${shard}`])
-      assert.deepEqual([code, calls.loadJob], [2, undefined])
+      assert.deepEqual([code, calls.loadBackupJob], [2, undefined])
       assert.match(err, /is not i\/n with i from 0 to n-1/)
     })
   }
@@ -186,7 +186,7 @@ When all shards are done: kafka-backup backup --config job.yaml --commit
       assert.match(err, /do not go together/)
     }
     const continuous = { ...job, backup: { ...job.backup, continuous: true } }
-    const { code, err } = await run(['backup', ...config, '--commit'], { loadJob: async () => continuous })
+    const { code, err } = await run(['backup', ...config, '--commit'], { loadBackupJob: async () => continuous })
     assert.equal(code, 2)
     assert.match(err, /`backup\.continuous` do not go together/)
   })

@@ -152,7 +152,7 @@ describe('a failure', () => {
     const secretive = { ...job, auth: { password: 'hunter22' } }
     for (const extra of [[], ['--format', 'json'], ['--log-format', 'json'], ['-vv']]) {
       const { out, err } = await run(['backup', '--config', 'job.yaml', ...extra], {
-        loadJob: async () => secretive,
+        loadBackupJob: async () => secretive,
         runBackupJob: async (_, { onProgress }) => {
           onProgress({ type: 'warning', message: 'tried hunter22' })
           throw new KafkaBackupError('KAFKA_DENIED', 'refused hunter22', { cause: new Error('with hunter22') })

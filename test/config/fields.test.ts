@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { Job } from '../../src/config/load-job.ts'
+import type { BackupJob } from '../../src/config/load-job.ts'
 import { errorsOf, minimalJob, parse } from './job-texts.ts'
 
-const accepted: Record<string, [set: string, read: (job: Job) => unknown, expected: unknown]> = {
+const accepted: Record<string, [set: string, read: (job: BackupJob) => unknown, expected: unknown]> = {
   'a size with a binary unit': ['backup.segment_bytes=64MiB', job => job.backup.segmentBytes, 67_108_864],
   'a size with a decimal unit': ['backup.segment_bytes=64MB', job => job.backup.segmentBytes, 64_000_000],
   'a size in bytes': ['backup.segment_bytes=1048576', job => job.backup.segmentBytes, 1_048_576],

@@ -4,14 +4,16 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
-import { configTable } from '../../src/config/config-table.ts'
+import { configTables } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
-import { errorsOf, minimalJob, parse, s3Fields, s3Job } from './job-texts.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import { errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
 const registry = (text: string) => `${minimalJob}enterprise: {schema_registry: {enabled: false, ${text}}}`
 const backup = (text: string) => `${minimalJob}backup: {${text}}`
+const restore = (text: string) => `${minimalRestore}restore: {${text}}`
 
 const valid: Record<string, string> = {
   'the shortest job': minimalJob,
@@ -35,12 +37,33 @@ const valid: Record<string, string> = {
   'subjects as one text': registry("backup: {subjects: '*'}"),
   'a kind of auth from a variable': registry("auth: {type: '${KIND}', username: u, password: p}"),
   'a mapping of subjects': registry('restore: {subject_mapping: {a: b}}'),
+  'the shortest restore': minimalRestore,
+  'a restore by a variable': minimalRestore.replace('mode: restore', 'mode: ${MODE:-restore}'),
+  'a login to the target': minimalRestore.replace('storage:', '  security: {protocol: SSL}\nstorage:'),
+  'other names for topics': restore("topic_mapping: {a.b: c, d: '${KEY}'}"),
+  'partitions of topics': restore("partitions: {a: [0, '1', '${X}']}"),
+  'ranges of offsets': restore("offset_ranges: {a/0: {start: 0}, a/1: {start: '1', end: '${X}'}}"),
+  'a window by ISO times': restore(
+    "time_window_start: 2026-01-31T05:00Z, time_window_end: '2026-01-31 08:00:00.5+0130'",
+  ),
+  'a window by milliseconds': restore("time_window_start: 1769846400000, time_window_end: '1769846400001'"),
+  'a time from a variable': restore("time_window_start: '${AT:-2026-01-31T08:00:00Z}'"),
+  'numbers of partitions': restore("repartition: by_key, partition_count: {a: 3, b: '4'}"),
+  'other partitions': restore("partition_mapping: {a: {0: 1, 1: '0'}}"),
+  'settings as texts, numbers and booleans': restore("topic_config: {a: x, b: 1, c: 0.5, d: true, e: '${X}'}"),
+  'policies of a restore': restore('existing_topics: append, retention: hold, offset_headers: true, verify: true'),
+  'the run of a restore': restore(
+    'restore_id: x, state: ./s, rate_limit: 1MB, batch_bytes: 16KiB, commit_interval: 1s',
+  ),
 }
 
 const invalid: Record<string, string> = {
   'a list': '[]',
   'nothing below the top': 'mode: backup',
-  'a mode of another version': minimalJob.replace('mode: backup', 'mode: restore'),
+  'no mode': minimalJob.replace('mode: backup\n', ''),
+  'an unknown mode': minimalJob.replace('mode: backup', 'mode: verify'),
+  'a backup under the mode of a restore': minimalJob.replace('mode: backup', 'mode: restore'),
+  'a restore under the mode of a backup': minimalRestore.replace('mode: restore', 'mode: backup'),
   'an unknown key': `${minimalJob}bakcup: {}`,
   'a map without a value': `${minimalJob}backup:`,
   'a number as backup id': minimalJob.replace('nightly', '2024'),
@@ -69,12 +92,30 @@ const invalid: Record<string, string> = {
   'a field of another type of auth': registry('auth: {type: mtls, username: u}'),
   'a url of another scheme': registry('url: ftp://x'),
   'an unknown schema type': registry('schema_types: [XML]'),
+  'a source of a restore': `${minimalRestore}source: {bootstrap_servers: [a:1], topics: {include: [a]}}`,
+  'a target of a backup': `${minimalJob}target: {bootstrap_servers: [a:1]}`,
+  'topics of a target': minimalRestore.replace('storage:', '  topics: {include: [a]}\nstorage:'),
+  'a slip in a restore': restore('topic_mappings: {}'),
+  'a pattern that gets another name': restore("topic_mapping: {'a*': b}"),
+  'another name with a space': restore('topic_mapping: {a: b c}'),
+  'a partition without a list': restore('partitions: {a: 0}'),
+  'a list of no partitions': restore('partitions: {a: []}'),
+  'a range without a partition': restore('offset_ranges: {a: {start: 1}}'),
+  'a range of nothing': restore('offset_ranges: {a/0: {}}'),
+  'a slip in a range': restore('offset_ranges: {a/0: {begin: 1}}'),
+  'a time without a zone': restore('time_window_start: 2026-01-31T08:00:00'),
+  'a day without a time': restore('time_window_start: 2026-01-31'),
+  'a time in seconds': restore('time_window_start: 1769846400'),
+  'a partition that is no number': restore('partition_mapping: {a: {x: 1}}'),
+  'a setting that is a list': restore('topic_config: {a: [b]}'),
+  'an empty setting': restore("topic_config: {a: ''}"),
+  'batches that are too small': restore('batch_bytes: 1024'),
 }
 
 describe('the JSON Schema and the validator both', () => {
   for (const [name, text] of Object.entries(valid)) {
     test(`accept ${name}`, () => {
-      parse(text, { env })
+      parseJob(text, { source: 'job.yaml', env })
       assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
     })
   }
@@ -93,44 +134,47 @@ describe('docs/', () => {
     assert.deepEqual(JSON.parse(await read('job.schema.json')), jobJsonSchema())
   })
 
-  test('configuration.md has the table of the code (make docs writes it)', async () => {
-    const [, table] =
-      /<!-- config-table:start -->\n([\s\S]*)\n<!-- config-table:end -->/.exec(await read('configuration.md')) ?? []
-    assert.equal(table, configTable())
-  })
-
-  test('every job of configuration.md is valid', async () => {
-    const blocks = [...(await read('configuration.md')).matchAll(/```yaml\n(mode: [\s\S]*?)```/g)].map(
-      ([, text = '']) => text,
-    )
-    assert.equal(blocks.length, 2)
-    for (const block of blocks) parse(block, { env: { BACKUP_DIR: '/backups', KAFKA_PASSWORD: 'x' } })
-  })
-
-  test('the table marks the secrets', () => {
-    const rows = configTable().split('\n')
-    const secrets = rows.filter(row => row.includes('A secret:')).map(row => row.split('`')[1])
-    const auth = 'enterprise.schema_registry.auth'
-    const security = 'source.security'
-    const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => `storage.${name}`)
-    assert.deepEqual(secrets, [
-      `${security}.tls.client_key_password`,
-      `${security}.sasl.password`,
-      `${security}.sasl.oauth.client_secret`,
-      ...s3,
-      `${auth}.password`,
-      `${auth}.client_secret`,
-    ])
-  })
-
-  test('the table has one row for each field, those of some kinds only included', () => {
-    const paths = configTable()
+  const pathsOf = (table: string, part = '') =>
+    table
       .split('\n')
       .slice(2)
-      .map(row => row.split('`')[1] ?? '')
+      .filter(row => row.includes(part))
+      .map(row => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, path = '']) => path))
+
+  test('the tables mark the secrets', () => {
+    const { both, backup, restore } = configTables()
+    const auth = 'enterprise.schema_registry.auth'
+    const ofClusters = ['tls.client_key_password', 'sasl.password', 'sasl.oauth.client_secret'].map(name => [
+      `source.security.${name}`,
+      `target.security.${name}`,
+    ])
+    const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => [`storage.${name}`])
+    const secrets = [...ofClusters, ...s3, [`${auth}.password`], [`${auth}.client_secret`]]
+    assert.deepEqual(pathsOf(both, 'A secret:'), secrets)
+    assert.deepEqual(pathsOf(backup + restore, 'A secret:'), [])
+  })
+
+  test('the tables have each field once, those of some kinds only included', () => {
+    const paths = Object.values(configTables()).flatMap(table => pathsOf(table).flat())
     const auth = paths.filter(path => path.startsWith('enterprise.schema_registry.auth.')).map(path => path.slice(32))
     const tls = ['tls.ca_cert', 'tls.client_cert', 'tls.client_key']
     assert.deepEqual(auth, ['type', 'username', 'password', ...tls, 'token_url', 'client_id', 'client_secret', 'scope'])
     assert.equal(new Set(paths).size, paths.length)
+  })
+
+  test('a field stands in the table of its mode, or in that of both', () => {
+    const { both, backup, restore } = configTables()
+    const sections = (table: string) => [
+      ...new Set(pathsOf(table).flatMap(names => names.map(name => name.split('.')[0]))),
+    ]
+    assert.deepEqual(sections(both), ['mode', 'backup_id', 'source', 'target', 'storage', 'metrics', 'enterprise'])
+    assert.deepEqual(sections(backup), ['source', 'backup'])
+    assert.deepEqual(pathsOf(backup, 'source.').flat(), [
+      'source.client_rack',
+      'source.topics.include',
+      'source.topics.exclude',
+      'backup.missing_topics',
+    ])
+    assert.deepEqual(sections(restore), ['restore'])
   })
 })

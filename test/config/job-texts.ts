@@ -1,4 +1,4 @@
-import { type Job, parseJob } from '../../src/config/load-job.ts'
+import { type BackupJob, parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 
 export const minimalJob = `mode: backup
@@ -7,6 +7,15 @@ source:
   bootstrap_servers: [kafka-1:9092]
   topics:
     include: ['*']
+storage:
+  backend: filesystem
+  path: /backups
+`
+
+export const minimalRestore = `mode: restore
+backup_id: nightly
+target:
+  bootstrap_servers: [kafka-2:9092]
 storage:
   backend: filesystem
   path: /backups
@@ -40,8 +49,16 @@ export interface Given {
   set?: readonly string[]
 }
 
-export function parse(text: string, given: Given = {}): Job {
-  return parseJob(text, { source: 'job.yaml', env: given.env ?? {}, set: given.set })
+export function parse(text: string, given: Given = {}): BackupJob {
+  return parseJob(text, { ...options(given), mode: 'backup' })
+}
+
+export function parseRestore(text: string, given: Given = {}): RestoreJob {
+  return parseJob(text, { ...options(given), mode: 'restore' })
+}
+
+function options({ env = {}, set }: Given) {
+  return { source: 'job.yaml', env, set }
 }
 
 /** The lines of the error after its first, free of indentation; fails where the job is accepted. */
@@ -54,7 +71,7 @@ export function errorsOf(text: string, given: Given = {}): string[] {
 
 export function errorOf(text: string, given: Given = {}): KafkaBackupError {
   try {
-    parse(text, given)
+    parseJob(text, options(given))
   } catch (error) {
     if (error instanceof KafkaBackupError && error.code === 'CONFIG_INVALID') return error
     throw error

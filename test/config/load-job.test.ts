@@ -107,7 +107,7 @@ describe('the YAML of a job file', () => {
 
 describe('the report', () => {
   test('has all errors at once, from the top of the file to its end, each with its line', () => {
-    const text = `mode: restore
+    const text = `mode: verify
 backup_id: nightly
 bakcup: {}
 source:
@@ -124,7 +124,7 @@ backup:
     assert.equal(
       error.message,
       `job.yaml: 7 errors
-  mode: "restore" is not available in this version; allowed: backup [line 1]
+  mode: "verify" is not known; allowed: backup, restore [line 1]
   bakcup: is not a known key; allowed: mode, backup_id, source, storage, backup, metrics, enterprise (did you mean \`backup\`?) [line 3]
   source.bootstrap_servers.0: "kafka-1" has no port; allowed: host:port, such as kafka-1:9092 or [::1]:9092 [line 5]
   source.topics.include: is required; allowed: at least one topic name or pattern with * and ? [line 6]

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type BackupReport, type Job, parseJob, runBackupJob } from '../../src/index.ts'
+import { type BackupJob, type BackupReport, parseJob, runBackupJob } from '../../src/index.ts'
 import type { Hooks } from '../../src/wiring.ts'
 
 export interface JobSpec {
@@ -34,8 +34,8 @@ export function jobText(spec: JobSpec): string {
   })
 }
 
-export function makeJob(spec: JobSpec): Job {
-  return parseJob(jobText(spec), { source: 'test job', env: process.env })
+export function makeJob(spec: JobSpec): BackupJob {
+  return parseJob(jobText(spec), { source: 'test job', env: process.env, mode: 'backup' })
 }
 
 export function backUp(spec: JobSpec, hooks: Partial<Hooks> = {}, signal?: AbortSignal): Promise<BackupReport> {

@@ -116,7 +116,7 @@ describe('a bucket holds a whole backup', () => {
       { on: 'GetObject', effect: { status: 500, code: 'InternalError' }, times: 1 },
     ]
     const faulty = await startFaultyS3(server, faults)
-    const job = parseJob(jobOf('team/b', faulty.endpoint), { source: 'test job', env: process.env })
+    const job = parseJob(jobOf('team/b', faulty.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     const report = await runBackupJob(job, { onProgress: () => undefined }, never)
     assert.equal(report.manifest.complete, true)
     const location = `s3://backups/team/b?endpoint=${faulty.endpoint}`
@@ -129,14 +129,14 @@ describe('a bucket holds a whole backup', () => {
 
   test('unless the store replaces what is there: then nothing is copied', async () => {
     const faulty = await startFaultyS3(server, [{ on: 'PutObject', effect: 'ignore-condition' }])
-    const job = parseJob(jobOf('team/c', faulty.endpoint), { source: 'test job', env: process.env })
+    const job = parseJob(jobOf('team/c', faulty.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     await assert.rejects(runBackupJob(job, { onProgress: () => undefined }, never), { code: 'STORAGE_UNFIT' })
     assert.deepEqual(new Set(faulty.requests), new Set(['PutObject']))
     await faulty.close()
   })
 
   test('of two runs at once one commits and the other is told', async () => {
-    const job = parseJob(jobOf('team/d', server.endpoint), { source: 'test job', env: process.env })
+    const job = parseJob(jobOf('team/d', server.endpoint), { source: 'test job', env: process.env, mode: 'backup' })
     const runs = await Promise.allSettled([1, 2].map(() => runBackupJob(job, { onProgress: () => undefined }, never)))
     const lost = runs.filter(run => run.status === 'rejected').map(run => run.reason.code)
     assert.deepEqual(lost, ['WRITER_CONFLICT'])

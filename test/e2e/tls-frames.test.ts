@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { AddressInfo, Socket } from 'node:net'
@@ -28,6 +29,18 @@ test('over TLS an answer of any size, in any pieces, lands whole in the memory g
     }
     connection.close()
   }))
+
+test('over TLS a request in pieces, some larger than any TLS record, arrives as one frame', () =>
+  withTlsServer(
+    socket =>
+      readFrames(socket, content => void socket.write(Buffer.concat([Buffer.from([0, 0, 0, 32]), sha256(content)]))),
+    async connect => {
+      const connection = await connect()
+      const pieces = [7, 1 << 20, 1, 3 << 20, 16_384, 0, 9].map(contentOf)
+      for (let i = 0; i < 3; i++) assert.deepEqual(await connection.send(pieces, never), sha256(Buffer.concat(pieces)))
+      connection.close()
+    },
+  ))
 
 test('a server that speaks TLS with another name in its certificate gets no byte of a request', () =>
   withTlsServer(
@@ -73,6 +86,10 @@ for (const [how, endIt] of Object.entries(ends)) {
         assert.equal(idle.isOpen, false)
       },
     ))
+}
+
+function sha256(content: Buffer): Buffer {
+  return createHash('sha256').update(content).digest()
 }
 
 function answerBySize(socket: TLSSocket): void {

@@ -33,14 +33,23 @@ export interface FakeBroker {
 }
 
 export const API = {
+  produce: 0,
   fetch: 1,
   listOffsets: 2,
   metadata: 3,
+  offsetCommit: 8,
+  offsetFetch: 9,
+  findCoordinator: 10,
   saslHandshake: 17,
   apiVersions: 18,
+  createTopics: 19,
+  deleteTopics: 20,
+  initProducerId: 22,
   describeConfigs: 32,
   describeLogDirs: 35,
   saslAuthenticate: 36,
+  deleteGroups: 42,
+  incrementalAlterConfigs: 44,
 }
 
 /** Speaks the protocol on loopback and answers by script, a handler for each API key. */

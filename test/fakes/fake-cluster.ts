@@ -95,7 +95,11 @@ function handlersOf(state: FakeState, brokerId: number, brokers: readonly FakeBr
     (handler: (request: BrokerRequest) => Writer): Handler =>
     async request =>
       (await state.intercept(request, brokerId)) ?? handler(request)
+  // What nobody answers for ends the connection, unless a test steps in.
+  const unknown: Handler = async request => (await state.intercept(request, brokerId)) ?? 'hang-up'
+  const others = Object.values(API).filter(key => key !== API.apiVersions)
   return {
+    ...Object.fromEntries(others.map(key => [key, unknown])),
     [API.metadata]: handle(request => encodeMetadata(state, brokers, readTopicNames(request))),
     [API.listOffsets]: handle(request => encodeOffsets(state, request)),
     [API.describeConfigs]: handle(request => encodeConfigs(state, request)),

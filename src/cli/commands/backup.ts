@@ -3,7 +3,6 @@ import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
-import type { Hooks } from '../../wiring.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
@@ -12,22 +11,29 @@ import { formatRatio, plural, printable, shellQuote } from '../text.ts'
 import { showDryRun } from './dry-run.ts'
 import { formatGaps } from './gap-table.ts'
 import { parseShard, showShard } from './shard.ts'
+import { watchJob } from './watch.ts'
+
+const shown = { label: 'backup', preparing: 'asking the cluster what there is to copy' }
 
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const shard = options.shard === undefined ? undefined : parseShard(options.shard)
   refuseTogether(options)
-  const job = await session.loadJob(options.config ?? '')
+  const job = await session.loadBackupJob(options.config ?? '')
   if (options.dryRun) return showDryRun(session, job)
   const isPart = shard !== undefined || options.commit
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
   const location = formatLocation(job.storage)
   if (shard) {
-    showShard(session, await watch(session, hooks => actions.runShardJob(job, shard, hooks, signal)), location)
+    showShard(
+      session,
+      await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal)),
+      location,
+    )
     return 0
   }
   const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
-  const report = await watch(session, hooks => act(job, hooks, signal))
+  const report = await watchJob(session, shown, hooks => act(job, hooks, signal))
   session.print(
     () => formatReport(report, location, session.look),
     () => documentOf(report, location),
@@ -46,22 +52,6 @@ function refuseTogether({ dryRun, shard, commit }: CommandOptions): void {
 
 function together(first: string, second: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
-}
-
-async function watch<T>(session: Session, work: (hooks: Hooks) => Promise<T>): Promise<T> {
-  const requests: Record<string, number> = {}
-  const count = (name: string) => {
-    requests[name] = (requests[name] ?? 0) + 1
-  }
-  const onRequest = session.log.has('info') ? { onRequest: count } : {}
-  try {
-    return await session.withProgress('backup', 'asking the cluster what there is to copy', onProgress =>
-      work({ onProgress, ...onRequest }),
-    )
-  } finally {
-    const counts = Object.entries(requests).map(([name, times]) => `${name} ${formatCount(times)}`)
-    session.log.write('info', `requests to Kafka: ${counts.join(', ') || 'none'}`, { requests })
-  }
 }
 
 function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {

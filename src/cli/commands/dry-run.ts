@@ -1,5 +1,5 @@
 import type { DryRun, DryRunTopic } from '../../backup/dry-run.ts'
-import type { Job } from '../../config/load-job.ts'
+import type { BackupJob } from '../../config/load-job.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
@@ -8,7 +8,7 @@ import { plural, printable } from '../text.ts'
 import { formatGaps, formatWarnings } from './gap-table.ts'
 
 /** `backup --dry-run`. */
-export async function showDryRun(session: Session, job: Job): Promise<number> {
+export async function showDryRun(session: Session, job: BackupJob): Promise<number> {
   const plan = await session.actions.dryRunJob(job, session.signal)
   session.print(
     () => formatPlan(plan, session.look),

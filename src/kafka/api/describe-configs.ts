@@ -1,17 +1,22 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
+import type { Writer } from '../wire/writer.ts'
 
-export interface DescribedTopicConfigs {
-  topic: string
+export interface DescribedConfigs {
   errorCode: number
   errorMessage: string | null
   /** All settings in force, each with where it comes from. */
   configs: { name: string; value: string | null; source: number; isSensitive: boolean }[]
 }
 
+export interface DescribedTopicConfigs extends DescribedConfigs {
+  topic: string
+}
+
 /** The source of a setting that somebody put on the topic itself. */
 export const SOURCE_TOPIC = 1
 const RESOURCE_TOPIC = 2
+const RESOURCE_BROKER = 4
 
 /**
  * DescribeConfigs v4
@@ -23,33 +28,45 @@ export const describeConfigs: Api<{ topics: string[] }, DescribedTopicConfigs[]>
   name: 'DescribeConfigs',
   key: 32,
   version: 4,
-  encode: (writer, request) =>
-    writer
-      .array(request.topics, name =>
-        writer
-          .int8(RESOURCE_TOPIC)
-          .string(name)
-          .array(null, () => undefined)
-          .noTags(),
-      )
-      .boolean(false)
-      .boolean(false)
-      .noTags(),
-  decode: reader => {
-    reader.int32()
-    return reader.array(() => {
-      const errorCode = reader.int16()
-      const errorMessage = reader.nullableString()
-      reader.int8()
-      const topic = reader.string()
-      const configs = reader.array(() => decodeConfig(reader))
-      reader.tags()
-      return { topic, errorCode, errorMessage, configs }
-    })
-  },
+  encode: (writer, request) => encodeResources(writer, RESOURCE_TOPIC, request.topics),
+  decode: reader => decodeResources(reader).map(({ name, ...described }) => ({ topic: name, ...described })),
 }
 
-function decodeConfig(reader: Reader): DescribedTopicConfigs['configs'][number] {
+/** The same request for the settings of a broker, which only that broker itself answers. */
+export const describeBrokerConfigs: Api<{ brokerId: number }, DescribedConfigs[]> = {
+  ...describeConfigs,
+  encode: (writer, { brokerId }) => encodeResources(writer, RESOURCE_BROKER, [String(brokerId)]),
+  decode: reader => decodeResources(reader).map(({ name: _, ...described }) => described),
+}
+
+function encodeResources(writer: Writer, type: number, names: readonly string[]): void {
+  writer
+    .array(names, name =>
+      writer
+        .int8(type)
+        .string(name)
+        .array(null, () => undefined)
+        .noTags(),
+    )
+    .boolean(false)
+    .boolean(false)
+    .noTags()
+}
+
+function decodeResources(reader: Reader): (DescribedConfigs & { name: string })[] {
+  reader.int32()
+  return reader.array(() => {
+    const errorCode = reader.int16()
+    const errorMessage = reader.nullableString()
+    reader.int8()
+    const name = reader.string()
+    const configs = reader.array(() => decodeConfig(reader))
+    reader.tags()
+    return { name, errorCode, errorMessage, configs }
+  })
+}
+
+function decodeConfig(reader: Reader): DescribedConfigs['configs'][number] {
   const name = reader.string()
   const value = reader.nullableString()
   reader.boolean()

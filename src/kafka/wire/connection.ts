@@ -84,9 +84,13 @@ export class Connection {
     return this.#failure === undefined
   }
 
-  /** Sends a frame and resolves with the answer's content; it stays valid until the target is used again. */
-  send(content: Buffer, signal: AbortSignal, target?: ResponseBuffer, waitMs = 0): Promise<Buffer> {
-    const run = this.#queue.then(() => this.#exchange(content, signal, target, waitMs))
+  /**
+   * Sends a frame and resolves with the answer's content; it stays valid until the target is used again. The content may
+   * come in pieces, which are sent from where they lie; none of them is looked at any more once the call has ended.
+   */
+  send(content: Buffer | Buffer[], signal: AbortSignal, target?: ResponseBuffer, waitMs = 0): Promise<Buffer> {
+    const pieces = Array.isArray(content) ? content : [content]
+    const run = this.#queue.then(() => this.#exchange(pieces, signal, target, waitMs))
     this.#queue = run.catch(() => undefined)
     return run
   }
@@ -99,7 +103,12 @@ export class Connection {
     return `${this.endpoint.host}:${this.endpoint.port}`
   }
 
-  #exchange(content: Buffer, signal: AbortSignal, target: ResponseBuffer | undefined, waitMs: number): Promise<Buffer> {
+  #exchange(
+    pieces: readonly Buffer[],
+    signal: AbortSignal,
+    target: ResponseBuffer | undefined,
+    waitMs: number,
+  ): Promise<Buffer> {
     return this.#withDeadline(
       this.#options.timeoutMs + waitMs,
       () =>
@@ -109,10 +118,10 @@ export class Connection {
           into.reset()
           this.#pending = { target: into, filled: 0, needed: 4, filledBefore: 0, resolve, reject }
           const length = Buffer.allocUnsafe(4)
-          length.writeInt32BE(content.length)
+          length.writeInt32BE(pieces.reduce((sum, piece) => sum + piece.length, 0))
           this.#socket.cork()
           this.#socket.write(length)
-          this.#socket.write(content)
+          for (const piece of pieces) this.#socket.write(piece)
           this.#socket.uncork()
         }),
       'answer',

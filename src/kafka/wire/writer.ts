@@ -2,6 +2,10 @@
 export class Writer {
   #buffer = Buffer.allocUnsafe(256)
   #length = 0
+  /** What is written so far, up to the last bytes that were attached, in pieces. */
+  readonly #pieces: Buffer[] = []
+  /** Where the part of the buffer begins that is not among the pieces. */
+  #start = 0
 
   int8(value: number): this {
     this.#reserve(1)
@@ -69,12 +73,26 @@ export class Writer {
     return this
   }
 
+  /** COMPACT_BYTES that are sent from where they lie: they must not change until the request is answered. */
+  attach(pieces: readonly Buffer[]): this {
+    this.uvarint(pieces.reduce((sum, piece) => sum + piece.length, 1))
+    this.#pieces.push(this.#buffer.subarray(this.#start, this.#length), ...pieces)
+    this.#start = this.#length
+    return this
+  }
+
   noTags(): this {
     return this.uvarint(0)
   }
 
+  /** The request in pieces, none of them copied. */
+  pieces(): Buffer[] {
+    return [...this.#pieces, this.#buffer.subarray(this.#start, this.#length)]
+  }
+
   finish(): Buffer {
-    return this.#buffer.subarray(0, this.#length)
+    const last = this.#buffer.subarray(this.#start, this.#length)
+    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
   }
 
   #byte(value: number): this {
@@ -86,7 +104,8 @@ export class Writer {
   #reserve(bytes: number): void {
     if (this.#length + bytes <= this.#buffer.length) return
     const larger = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, this.#length + bytes))
-    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#length = this.#buffer.copy(larger, 0, this.#start, this.#length)
+    this.#start = 0
     this.#buffer = larger
   }
 }

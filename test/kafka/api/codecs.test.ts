@@ -1,62 +1,13 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
+import { test } from 'node:test'
 import { apiVersions } from '../../../src/kafka/api/api-versions.ts'
 import { describeConfigs } from '../../../src/kafka/api/describe-configs.ts'
 import { describeLogDirs } from '../../../src/kafka/api/describe-log-dirs.ts'
 import { fetchApi } from '../../../src/kafka/api/fetch.ts'
 import { listOffsets } from '../../../src/kafka/api/list-offsets.ts'
 import { metadata } from '../../../src/kafka/api/metadata.ts'
-import type { Api } from '../../../src/kafka/wire/api.ts'
 import { Reader } from '../../../src/kafka/wire/reader.ts'
-import { Writer } from '../../../src/kafka/wire/writer.ts'
-
-const id = '000102030405060708090a0b0c0d0e0f'
-/** One tagged field that nobody here knows: tag 9 with two bytes. */
-const unknownTag = '010902ffff'
-
-/** Fields side by side, one for each part. */
-const hex = (...fields: string[]) => fields.join('')
-
-interface Case<Request, Response> {
-  api: Api<Request, Response>
-  request: Request
-  /** Field by field in hex, worked out by hand from Kafka's message definitions. */
-  encoded: string[]
-  answer: string[]
-  decoded: Response
-}
-
-function describeCodec<Request, Response>(
-  name: string,
-  { api, request, encoded, answer, decoded }: Case<Request, Response>,
-) {
-  describe(name, () => {
-    const bytes = Buffer.from(answer.join(''), 'hex')
-
-    test('a request has the bytes that the protocol defines', () => {
-      const writer = new Writer()
-      api.encode(writer, request)
-      assert.equal(writer.finish().toString('hex'), encoded.join(''))
-    })
-
-    test('an answer is read, with tags that nobody knows', () => {
-      assert.deepEqual(api.decode(new Reader(bytes)), decoded)
-    })
-
-    test('an answer that is cut off is KAFKA_PROTOCOL or lacks nothing that is used', () => {
-      let refused = 0
-      for (let length = 0; length < bytes.length; length++) {
-        try {
-          assert.deepEqual(api.decode(new Reader(bytes.subarray(0, length))), decoded)
-        } catch (error) {
-          assert.equal((error as { code?: string }).code, 'KAFKA_PROTOCOL', `${length} bytes: ${error}`)
-          refused++
-        }
-      }
-      assert.ok(refused > bytes.length / 2)
-    })
-  })
-}
+import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
 describeCodec('ApiVersions v3', {
   api: apiVersions,

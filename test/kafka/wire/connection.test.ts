@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { getEventListeners, once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
@@ -124,6 +125,17 @@ describe('a connection brings the answer', () => {
           Array.from({ length: 20 }, (_, i) => `answer to ${i}`),
         )
         assert.equal(atOnce, 20)
+      },
+    )
+  })
+
+  test('to a request in pieces, however large, which arrives as one frame', async () => {
+    const pieces = [Buffer.from('head'), Buffer.alloc(3 << 20, 'body'), Buffer.alloc(0), Buffer.from('tail')]
+    await withLoopback(
+      answering(content => [frame(createHash('sha256').update(content).digest())]),
+      async server => {
+        const answer = await (await server.connect()).send(pieces, never)
+        assert.deepEqual(answer, createHash('sha256').update(Buffer.concat(pieces)).digest())
       },
     )
   })
@@ -323,6 +335,33 @@ describe('an abort', () => {
         controller.abort(reason)
         await assert.rejects(call, error => error === reason)
         assert.equal(connection.isOpen, false)
+      },
+    )
+  })
+
+  test('leaves the pieces of the request to their owner: nothing is sent of what it writes there afterwards', async () => {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>()
+    await withLoopback(
+      socket => socket.pause().on('close', () => end()),
+      async server => {
+        const connection = await server.connect()
+        const controller = new AbortController()
+        const piece = Buffer.alloc(32 << 20, 'a')
+        const call = connection.send([piece], controller.signal)
+        await turn()
+        controller.abort(reason)
+        await assert.rejects(call, error => error === reason)
+        piece.fill('b')
+        let received = 0
+        for (const socket of server.sockets) {
+          const onData = (data: Buffer) => {
+            received += data.length
+            assert.equal(data.indexOf('b'), -1)
+          }
+          socket.on('data', onData).resume()
+        }
+        await ended
+        assert.ok(received > 4 && received < piece.length, `${received} bytes were on their way`)
       },
     )
   })

@@ -1,0 +1,151 @@
+import { type EncodedRecord, timestampOf } from './record-cursor.ts'
+import { varintBytes, varlongBytes, writeVarint, writeVarlong } from './varint.ts'
+
+/** `count` records with consecutive offsets in the source. */
+export interface OffsetRun {
+  sourceOffset: bigint
+  count: number
+}
+
+/** The records of a batch to be: offsets from 0 on without holes, times relative to the first. */
+export interface PlainBatch {
+  /** A view of the builder's memory, good until its next record. */
+  plain: Buffer
+  recordCount: number
+  runs: OffsetRun[]
+  firstTimestamp: bigint
+  maxTimestamp: bigint
+}
+
+/** No batch has more plain bytes than this unless a single record does, however well it is compressed. */
+const MAX_PLAIN_BYTES = 32 << 20
+/** Up to here a loop is faster than the call of a copy. */
+const SHORT_COPY_BYTES = 24
+/** The longest length, attributes, time and offset of a record. */
+const MAX_HEAD_BYTES = 5 + 1 + 10 + 5
+
+/** Gathers records of several batches in the plain bytes of one. */
+export class BatchBuilder {
+  count = 0
+  readonly #limitBytes: number
+  #bytes: Buffer
+  #position = 0
+  /** What the records so far weigh, compared with the limit. */
+  #weight = 0
+  #firstTime = 0
+  #firstTimestamp = 0n
+  #maxTime = Number.NEGATIVE_INFINITY
+  #maxWideTime: bigint | undefined
+  #runs: OffsetRun[] = []
+  #run: OffsetRun = { sourceOffset: -1n, count: 0 }
+  #offsetBase = -1n
+  #nextDelta = Number.NaN
+
+  /** Room is made for what is expected; more is made when it is needed. */
+  constructor(limitBytes: number, expectedBytes: number) {
+    this.#limitBytes = limitBytes
+    this.#bytes = Buffer.allocUnsafe(Math.max(0, Math.min(limitBytes, expectedBytes)) + MAX_HEAD_BYTES)
+  }
+
+  /**
+   * Adds the record, each of its bytes counted as `weight` bytes; or returns false, with nothing changed, where it
+   * belongs into the next batch. The first record is always taken.
+   */
+  append(record: EncodedRecord, weight: number): boolean {
+    const isFirst = this.count === 0
+    if (isFirst) this.#begin(record)
+    const delta = record.time - this.#firstTime
+    const wideDelta = Number.isNaN(delta) ? timestampOf(record) - this.#firstTimestamp : undefined
+    const deltaBytes = wideDelta === undefined ? varintBytes(delta) : varlongBytes(wideDelta)
+    const tailBytes = record.tailEnd - record.tailStart
+    const length = 1 + deltaBytes + varintBytes(this.count) + tailBytes
+    const weighs = (length + varintBytes(length)) * weight
+    if (!isFirst && (!this.#hasRoom(weighs, length) || (wideDelta !== undefined && !isInt64(wideDelta)))) return false
+
+    this.#reserve(MAX_HEAD_BYTES + tailBytes)
+    let at = writeVarint(this.#bytes, this.#position, length)
+    this.#bytes[at++] = record.attributes
+    at = wideDelta === undefined ? writeVarint(this.#bytes, at, delta) : writeVarlong(this.#bytes, at, wideDelta)
+    at = writeVarint(this.#bytes, at, this.count)
+    this.#position = copyBytes(record.buffer, record.tailStart, record.tailEnd, this.#bytes, at)
+    this.#weight += weighs
+    this.#noteTime(record)
+    this.#noteOffset(record)
+    this.count++
+    return true
+  }
+
+  /** The batch so far; the builder begins with the next one. */
+  take(): PlainBatch {
+    const maxTime = this.#maxTime === Number.NEGATIVE_INFINITY ? undefined : BigInt(this.#maxTime)
+    const batch = {
+      plain: this.#bytes.subarray(0, this.#position),
+      recordCount: this.count,
+      runs: this.#runs,
+      firstTimestamp: this.#firstTimestamp,
+      maxTimestamp: later(maxTime, this.#maxWideTime),
+    }
+    this.count = 0
+    return batch
+  }
+
+  #begin(record: EncodedRecord): void {
+    this.#position = 0
+    this.#weight = 0
+    this.#firstTime = record.time
+    this.#firstTimestamp = timestampOf(record)
+    this.#maxTime = Number.NEGATIVE_INFINITY
+    this.#maxWideTime = undefined
+    this.#runs = []
+    this.#nextDelta = Number.NaN
+  }
+
+  #hasRoom(weighs: number, bytes: number): boolean {
+    return this.#weight + weighs <= this.#limitBytes && this.#position + bytes <= MAX_PLAIN_BYTES
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#position + bytes
+    if (needed <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#bytes.length))
+    this.#bytes.copy(larger, 0, 0, this.#position)
+    this.#bytes = larger
+  }
+
+  #noteTime({ time, wideTime }: EncodedRecord): void {
+    if (time > this.#maxTime) this.#maxTime = time
+    else if (Number.isNaN(time)) this.#maxWideTime = later(this.#maxWideTime, wideTime)
+  }
+
+  /** Within one source numbers tell whether a run goes on. */
+  #noteOffset({ offsetBase, offsetDelta }: EncodedRecord): void {
+    const goesOn = offsetDelta === this.#nextDelta && offsetBase === this.#offsetBase
+    if (goesOn || this.#isNext(offsetBase + BigInt(offsetDelta))) {
+      this.#run.count++
+    } else {
+      this.#run = { sourceOffset: offsetBase + BigInt(offsetDelta), count: 1 }
+      this.#runs.push(this.#run)
+    }
+    this.#offsetBase = offsetBase
+    this.#nextDelta = offsetDelta + 1
+  }
+
+  #isNext(offset: bigint): boolean {
+    return this.#runs.length > 0 && offset === this.#run.sourceOffset + BigInt(this.#run.count)
+  }
+}
+
+function copyBytes(from: Buffer, start: number, end: number, to: Buffer, position: number): number {
+  if (end - start > SHORT_COPY_BYTES) from.copy(to, position, start, end)
+  else for (let i = start, at = position; i < end; i++, at++) to[at] = from[i] ?? 0
+  return position + end - start
+}
+
+function isInt64(value: bigint): boolean {
+  return BigInt.asIntN(64, value) === value
+}
+
+function later(one: bigint | undefined, other: bigint | undefined): bigint {
+  if (one === undefined || other === undefined) return one ?? other ?? -1n
+  return one > other ? one : other
+}

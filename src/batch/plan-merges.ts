@@ -1,0 +1,46 @@
+import { type BatchHeader, codecOf, HEADER_BYTES, isControl, isLogAppendTime } from './header.ts'
+
+export interface MergeLimits {
+  /** What a merged batch may weigh, by the stored bytes of its parts. */
+  targetBytes: number
+  /** Batches of at least this size are worth sending as they are. */
+  smallBytes: number
+}
+
+/** `count` batches from index `start` on. */
+export interface MergeGroup {
+  start: number
+  count: number
+}
+
+/** What a record may grow by in a merged batch: its offset and its time are further from the base. */
+const GROWTH_BYTES = 8
+
+/**
+ * Which adjacent batches are to be merged, since a broker takes one batch a partition and request. The groups cover all
+ * batches in order; a group of one stays as it is. Merged are small ones of the same codec and kind of timestamp.
+ * Control batches are never merged.
+ */
+export function planMerges(headers: readonly BatchHeader[], limits: MergeLimits): MergeGroup[] {
+  const groups: MergeGroup[] = []
+  let open: { group: MergeGroup; kind: number; bytes: number } | undefined
+  headers.forEach((header, start) => {
+    const kind = mergeKind(header, limits.smallBytes)
+    const bytes = header.sizeBytes - HEADER_BYTES + header.recordCount * GROWTH_BYTES
+    if (open && open.kind === kind && open.bytes + bytes <= limits.targetBytes) {
+      open.group.count++
+      open.bytes += bytes
+      return
+    }
+    const group = { start, count: 1 }
+    groups.push(group)
+    open = kind === undefined ? undefined : { group, kind, bytes: HEADER_BYTES + bytes }
+  })
+  return groups
+}
+
+/** Batches of the same kind may be merged; undefined is merged with nothing. */
+function mergeKind({ attributes, sizeBytes }: BatchHeader, smallBytes: number): number | undefined {
+  if (sizeBytes >= smallBytes || isControl(attributes) || codecOf(attributes) === undefined) return undefined
+  return (attributes & 0x07) | (isLogAppendTime(attributes) ? 0x08 : 0)
+}

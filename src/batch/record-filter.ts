@@ -1,0 +1,35 @@
+import type { BatchHeader } from './header.ts'
+import type { TimeWindow } from './needs.ts'
+import type { EncodedRecord } from './record-cursor.ts'
+
+/** Which records are wanted, told by numbers alone. */
+export class RecordFilter {
+  readonly #fromOffset: bigint | undefined
+  readonly #window: TimeWindow
+  readonly #start: number
+  readonly #end: number
+  #fromDelta = Number.NEGATIVE_INFINITY
+
+  /** Bounds that are no exact numbers are far beyond all times that are, so that their rounding does not matter. */
+  constructor(fromOffset: bigint | undefined, window: TimeWindow = {}) {
+    this.#fromOffset = fromOffset
+    this.#window = window
+    this.#start = window.start === undefined ? Number.NEGATIVE_INFINITY : Number(window.start)
+    this.#end = window.end === undefined ? Number.POSITIVE_INFINITY : Number(window.end)
+  }
+
+  open(header: BatchHeader): void {
+    if (this.#fromOffset !== undefined) this.#fromDelta = Number(this.#fromOffset - header.baseOffset)
+  }
+
+  keeps(record: EncodedRecord): boolean {
+    if (record.offsetDelta < this.#fromDelta) return false
+    if (Number.isNaN(record.time)) return this.#keepsWide(record.wideTime)
+    return record.time >= this.#start && record.time < this.#end
+  }
+
+  #keepsWide(time: bigint): boolean {
+    const { start, end } = this.#window
+    return (start === undefined || time >= start) && (end === undefined || time < end)
+  }
+}

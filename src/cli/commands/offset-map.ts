@@ -1,0 +1,109 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { OffsetPlace } from '../../restore/find-offset.ts'
+import type { OffsetMapRun } from '../../restore/offset-map.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatTable } from '../table.ts'
+
+const NOT_FOUND = 1
+
+export async function run(session: Session): Promise<number> {
+  const { topic, partition, offset } = readPlace(session.options)
+  const job = await session.loadRestoreJob(session.options.config ?? '')
+  if (topic !== undefined && partition !== undefined && offset !== undefined) {
+    const asked = { topic, partition, offset }
+    const place = await session.actions.findOffsetJob(job, asked, session.signal)
+    session.print(
+      () => [formatPlace(asked, place)],
+      () => ({ ...asked, ...placeDocument(place) }),
+    )
+    return place ? 0 : NOT_FOUND
+  }
+  const filter = { ...(topic !== undefined && { topic }), ...(partition !== undefined && { partition }) }
+  const runs = await session.actions.offsetMapJob(job, filter, session.signal)
+  session.print(
+    () => formatRuns(runs, session.look),
+    () => ({ backup_id: job.backupId, runs: runs.map(runDocument) }),
+  )
+  return 0
+}
+
+interface Place {
+  topic?: string | undefined
+  partition?: number
+  offset?: bigint
+}
+
+function readPlace({
+  topic,
+  partition,
+  offset,
+}: {
+  topic?: string | undefined
+  partition?: string | undefined
+  offset?: string | undefined
+}): Place {
+  for (const [name, value] of Object.entries({ partition, offset })) {
+    if (value !== undefined && !/^\d{1,18}$/.test(value))
+      throw usage(`--${name} is a number, not ${JSON.stringify(value)}`)
+  }
+  if (partition !== undefined && topic === undefined) throw usage('--partition needs --topic')
+  if (offset !== undefined && partition === undefined) throw usage('--offset needs --topic and --partition')
+  return {
+    topic,
+    ...(partition !== undefined && { partition: Number(partition) }),
+    ...(offset !== undefined && { offset: BigInt(offset) }),
+  }
+}
+
+function formatPlace({ topic, partition, offset }: Required<Place>, place: OffsetPlace | undefined): string {
+  const asked = `${topic}/${partition} offset ${offset}`
+  if (!place) return `${asked}: neither it nor a later record is on the target`
+  const where = `${place.targetTopic}/${place.targetPartition} offset ${place.targetOffset}`
+  return place.isExact
+    ? `${asked} is ${where}`
+    : `${asked}: no record was restored from it; the next, from offset ${place.sourceOffset}, is ${where}`
+}
+
+function formatRuns(runs: readonly OffsetMapRun[], look: Look): string[] {
+  if (runs.length === 0) return ['No records of this restore are on the target.']
+  return formatTable<OffsetMapRun>(
+    [
+      { title: 'SOURCE', cell: run => `${run.topic}/${run.partition}`, shrinks: true },
+      { title: 'FROM', align: 'right', cell: run => String(run.sourceOffset) },
+      { title: 'TO', align: 'right', cell: run => String(run.sourceOffset + run.count - 1n) },
+      { title: 'TARGET', cell: run => `${run.targetTopic}/${run.targetPartition}`, shrinks: true },
+      { title: 'FROM', align: 'right', cell: run => String(run.targetOffset) },
+      { title: 'RECORDS', align: 'right', cell: run => String(run.count) },
+    ],
+    runs,
+    look,
+  )
+}
+
+function runDocument(run: OffsetMapRun) {
+  return {
+    topic: run.topic,
+    partition: run.partition,
+    offset: run.sourceOffset,
+    target_topic: run.targetTopic,
+    target_partition: run.targetPartition,
+    target_offset: run.targetOffset,
+    count: run.count,
+  }
+}
+
+function placeDocument(place: OffsetPlace | undefined) {
+  if (!place) return { found: 'nothing' }
+  return {
+    found: place.isExact ? 'exact' : 'next',
+    source_offset: place.sourceOffset,
+    target_topic: place.targetTopic,
+    target_partition: place.targetPartition,
+    target_offset: place.targetOffset,
+  }
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

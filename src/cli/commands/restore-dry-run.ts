@@ -1,0 +1,116 @@
+import type { RestoreJob } from '../../config/load-job.ts'
+import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { HeldSetting, RestoreDryRun, RestoreDryRunTopic } from '../../restore/dry-run.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { formatFindings } from './finding-table.ts'
+import { formatWarnings } from './gap-table.ts'
+
+const REFUSED = 1
+
+/** `restore --dry-run`: exit code 1 where the restore would be refused. */
+export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
+  const plan = await session.actions.dryRunRestoreJob(job, session.signal)
+  session.print(
+    () => formatPlan(plan, session.look),
+    () => documentOf(plan),
+  )
+  return isRefused(plan) ? REFUSED : 0
+}
+
+function isRefused({ findings }: RestoreDryRun): boolean {
+  return findings.some(({ severity }) => severity === 'error')
+}
+
+function documentOf(plan: RestoreDryRun) {
+  const { restoreId, backupId, generation, location, targetCluster, state, topics, totals, findings, warnings } = plan
+  const { isEstimate: is_estimate, ...sums } = totals
+  return {
+    dry_run: true,
+    ok: !isRefused(plan),
+    restore_id: restoreId,
+    backup_id: backupId,
+    generation,
+    location,
+    target_cluster_id: targetCluster,
+    state,
+    topics: topics.map(({ isEstimate, heldBack, ...topic }) => ({
+      ...topic,
+      is_estimate: isEstimate,
+      held_back: heldBack.map(({ name, whileFilling, ...rest }) => ({ name, while_filling: whileFilling, ...rest })),
+    })),
+    totals: { ...sums, is_estimate },
+    findings,
+    warnings,
+  }
+}
+
+const states: Record<RestoreDryRun['state'], string> = {
+  new: 'not begun',
+  begun: 'begun by an earlier run, which this one goes on from',
+  complete: 'complete: a run would write nothing',
+}
+
+function formatPlan(plan: RestoreDryRun, look: Look): string[] {
+  const { backupId, generation, location, targetCluster, restoreId, state, topics, totals } = plan
+  const about = totals.isEstimate ? 'about ' : ''
+  const amount = `${about}${plural(totals.records, 'record')}, ${about}${formatBytes(totals.bytes)}`
+  return [
+    `Dry run of the restore of ${look.bold(printable(backupId))}: nothing is written`,
+    ...formatFields(
+      [
+        ['  From', `generation ${generation} at ${location}`],
+        ['  To cluster', targetCluster ?? 'unnamed'],
+        ['  Restore id', restoreId],
+        ['  State', states[state]],
+        [
+          '  Would write',
+          `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
+        ],
+      ],
+      look,
+    ),
+    ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
+    ...formatHeld(topics, look),
+    ...formatFindings('Found on the target', plan.findings, look),
+    ...formatWarnings(plan.warnings.map(printable), look),
+    ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),
+  ]
+}
+
+function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
+  const about = ({ isEstimate }: RestoreDryRunTopic) => (isEstimate ? '~' : '')
+  return formatTable<RestoreDryRunTopic>(
+    [
+      { title: 'SOURCE', cell: topic => topic.source, shrinks: true },
+      { title: 'TARGET', cell: topic => topic.target, shrinks: true, paint: text => look.bold(text) },
+      { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partitions) },
+      { title: 'RECORDS', align: 'right', cell: topic => `${about(topic)}${formatCount(topic.records)}` },
+      { title: 'BYTES', align: 'right', cell: topic => `${about(topic)}${formatBytes(topic.bytes)}` },
+      { title: '', cell: topic => (topic.exists ? 'exists' : 'would be made') },
+    ],
+    topics,
+    look,
+  )
+}
+
+/** Settings with a value of their own; that the brokers' defaults are held back, too, is for programs. */
+function formatHeld(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
+  const held = topics.flatMap(({ target, heldBack }) =>
+    heldBack.filter(({ afterwards }) => afterwards !== null).map(setting => ({ target, ...setting })),
+  )
+  if (held.length === 0) return []
+  const rows = formatTable<HeldSetting & { target: string }>(
+    [
+      { title: 'TOPIC', cell: row => row.target, shrinks: true },
+      { title: 'SETTING', cell: row => row.name },
+      { title: 'WHILE FILLING', cell: row => row.whileFilling },
+      { title: 'AFTERWARDS', cell: row => row.afterwards ?? 'stays so' },
+    ],
+    held,
+    look,
+  )
+  return ['', 'Settings that are held back until all is written', ...rows]
+}

@@ -1,0 +1,22 @@
+import { formatCount } from '../../lib/units.ts'
+import type { Hooks } from '../../wiring.ts'
+import type { Session } from '../session.ts'
+
+/** Runs a job with its progress shown, and logs in the end which requests it made. */
+export async function watchJob<T>(
+  session: Session,
+  { label, preparing }: { label: string; preparing: string },
+  work: (hooks: Hooks) => Promise<T>,
+): Promise<T> {
+  const requests: Record<string, number> = {}
+  const count = (name: string) => {
+    requests[name] = (requests[name] ?? 0) + 1
+  }
+  const onRequest = session.log.has('info') ? { onRequest: count } : {}
+  try {
+    return await session.withProgress(label, preparing, onProgress => work({ onProgress, ...onRequest }))
+  } finally {
+    const counts = Object.entries(requests).map(([name, times]) => `${name} ${formatCount(times)}`)
+    session.log.write('info', `requests to Kafka: ${counts.join(', ') || 'none'}`, { requests })
+  }
+}

@@ -1,0 +1,18 @@
+import type { Mode } from './mode.ts'
+import { checkModeRules } from './mode-rules.ts'
+import type { Problem } from './problem.ts'
+import { checkRegistryRules } from './registry-rules.ts'
+import { checkRestoreRules } from './restore-rules.ts'
+import { checkS3Rules } from './s3-rules.ts'
+import { checkSecurityRules } from './security-rules.ts'
+
+/** All rules between the fields of a job that is checked as one of that mode. */
+export function checkJobRules(tree: unknown, mode: Mode): Problem[] {
+  return [
+    ...checkModeRules(tree, mode),
+    ...checkSecurityRules(tree, [mode === 'backup' ? 'source' : 'target', 'security']),
+    ...(mode === 'restore' ? checkRestoreRules(tree) : []),
+    ...checkRegistryRules(tree),
+    ...checkS3Rules(tree),
+  ]
+}

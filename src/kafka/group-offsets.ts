@@ -1,0 +1,159 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { deleteGroupsApi } from './api/delete-groups.ts'
+import { type OffsetCommitRequest, offsetCommit } from './api/offset-commit.ts'
+import { type OffsetFetchResponse, offsetFetch, type TopicPartitions } from './api/offset-fetch.ts'
+import { brokerError } from './broker-errors.ts'
+import type { BrokerLink } from './broker-link.ts'
+import type { Cluster } from './cluster.ts'
+import { withCoordinator } from './group-coordinator.ts'
+import { partitionKey, type TopicPartition } from './offsets.ts'
+
+export interface GroupOffset extends TopicPartition {
+  /** The next record that the group reads. */
+  offset: bigint
+  /** Of the last record that it has read; -1 is unknown. */
+  leaderEpoch: number
+  metadata: string
+}
+
+/** Kafka's default of `offset.metadata.max.bytes`. */
+export const MAX_METADATA_BYTES = 4096
+/** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
+const BYTES_PER_COMMIT = 256 * 1024
+const GROUP_ID_NOT_FOUND = 69
+
+/**
+ * Commits for a group that has no members at the moment, and creates the group where there is none. What does not fit into
+ * one request is committed in several; a failure then leaves the ones before it committed.
+ */
+export async function commitGroupOffsets(
+  cluster: Cluster,
+  group: string,
+  offsets: readonly GroupOffset[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const one of offsets) assertMetadataFits(group, one)
+  for (const some of splitCommits(group, offsets, BYTES_PER_COMMIT)) await commitSome(cluster, group, some, signal)
+}
+
+/** What the group has committed, of these partitions or of all; one without a commit is not among them. */
+export function fetchGroupOffsets(
+  cluster: Cluster,
+  group: string,
+  partitions: readonly TopicPartition[] | 'all',
+  signal: AbortSignal,
+): Promise<GroupOffset[]> {
+  const topics = partitions === 'all' ? null : topicPartitions(partitions)
+  return withCoordinator(
+    cluster,
+    group,
+    async link => {
+      const answer = await link.call(offsetFetch, { groups: [{ group, topics }] }, signal)
+      return readFetched(group, answer)
+    },
+    signal,
+  )
+}
+
+/** Removes the group with all that it has committed; one that does not exist is fine. */
+export async function deleteGroup(cluster: Cluster, group: string, signal: AbortSignal): Promise<void> {
+  await withCoordinator(
+    cluster,
+    group,
+    async link => {
+      const [answer] = await link.call(deleteGroupsApi, { groups: [group] }, signal)
+      const errorCode = answer?.errorCode ?? 0
+      if (errorCode !== 0 && errorCode !== GROUP_ID_NOT_FOUND) throw brokerError(errorCode, `deleting group ${group}`)
+    },
+    signal,
+  )
+}
+
+function assertMetadataFits(group: string, offset: GroupOffset): void {
+  const bytes = Buffer.byteLength(offset.metadata)
+  if (bytes <= MAX_METADATA_BYTES) return
+  const what = `the metadata of group ${group} for ${partitionKey(offset)}`
+  throw new KafkaBackupError('KAFKA_REFUSED', `${what} has ${bytes} bytes; a broker takes ${MAX_METADATA_BYTES}`)
+}
+
+/** Runs of commits that a coordinator can store at once, each at least one long. */
+export function splitCommits(group: string, offsets: readonly GroupOffset[], maxBytes: number): GroupOffset[][] {
+  const runs: GroupOffset[][] = []
+  let room = 0
+  for (const one of offsets) {
+    const bytes = 64 + Buffer.byteLength(group) + Buffer.byteLength(one.topic) + Buffer.byteLength(one.metadata)
+    if (runs.length === 0 || bytes > room) {
+      runs.push([])
+      room = maxBytes
+    }
+    runs.at(-1)?.push(one)
+    room -= bytes
+  }
+  return runs
+}
+
+/** Partitions that a passing fault hit are committed again; all others that failed are named at once. */
+async function commitSome(
+  cluster: Cluster,
+  group: string,
+  offsets: readonly GroupOffset[],
+  signal: AbortSignal,
+): Promise<void> {
+  let rest = [...offsets]
+  const commit = async (link: BrokerLink) => {
+    const answer = await link.call(offsetCommit, commitRequest(group, rest), signal)
+    const codes = new Map(
+      answer.topics.flatMap(({ name, partitions }) =>
+        partitions.map(({ partition, errorCode }) => [partitionKey({ topic: name, partition }), errorCode] as const),
+      ),
+    )
+    const errors = rest.flatMap(one => commitError(group, one, codes.get(partitionKey(one))) ?? [])
+    rest = rest.filter(one => codes.get(partitionKey(one)) !== 0)
+    const final = errors.filter(error => !error.retryable)
+    if (final.length > 0) throw joinErrors(final)
+    if (errors[0]) throw errors[0]
+  }
+  await withCoordinator(cluster, group, commit, signal)
+}
+
+function commitRequest(group: string, offsets: readonly GroupOffset[]): OffsetCommitRequest {
+  const topics = Map.groupBy(offsets, each => each.topic)
+  return { group, topics: [...topics].map(([name, partitions]) => ({ name, partitions })) }
+}
+
+/** A coordinator hears of a new topic later than others: an unknown one is asked for again. */
+function commitError(group: string, one: GroupOffset, errorCode: number | undefined): KafkaBackupError | undefined {
+  const doing = `committing ${partitionKey(one)} of group ${group}`
+  if (errorCode === undefined) return new KafkaBackupError('KAFKA_PROTOCOL', `${doing}: the broker said nothing of it`)
+  if (errorCode === 0) return undefined
+  const error = brokerError(errorCode, doing)
+  return hasCode(error, 'TOPIC_NOT_FOUND') ? new KafkaBackupError('KAFKA_NOT_READY', error.message) : error
+}
+
+function topicPartitions(partitions: readonly TopicPartition[]): TopicPartitions[] {
+  const topics = Map.groupBy(partitions, each => each.topic)
+  return [...topics].map(([name, each]) => ({ name, partitions: each.map(({ partition }) => partition) }))
+}
+
+function readFetched(group: string, { groups }: OffsetFetchResponse): GroupOffset[] {
+  const answer = groups.find(each => each.group === group)
+  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of group ${group}`)
+  if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading the offsets of group ${group}`)
+  const partitions = answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))
+  const errors = partitions
+    .filter(({ errorCode }) => errorCode !== 0)
+    .map(one => brokerError(one.errorCode, `reading the offset of ${partitionKey(one)} of group ${group}`))
+  const final = errors.filter(error => !error.retryable)
+  if (errors[0]) throw final.length > 0 ? joinErrors(final) : errors[0]
+  return partitions
+    .filter(({ offset }) => offset >= 0n)
+    .map(({ errorCode: _, metadata, ...rest }) => ({ ...rest, metadata: metadata ?? '' }))
+}
+
+/** One error that names every failure, up to a screenful. */
+function joinErrors(errors: readonly KafkaBackupError[]): KafkaBackupError {
+  const [first] = errors
+  const shown = errors.slice(0, 20).map(error => error.message)
+  const more = errors.length > shown.length ? [`and ${errors.length - shown.length} more`] : []
+  return new KafkaBackupError(first?.code ?? 'KAFKA_REFUSED', [...shown, ...more].join('; '))
+}

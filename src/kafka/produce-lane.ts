@@ -1,0 +1,120 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { RateLimiter } from '../lib/rate-limiter.ts'
+import { type ProducedBatch, type ProduceRequest, type ProduceResponse, produceApi } from './api/produce.ts'
+import type { BrokerLink } from './broker-link.ts'
+import type { Cluster } from './cluster.ts'
+import { partitionKey } from './offsets.ts'
+
+export interface ProduceLaneOptions {
+  /** How long a leader may wait until the other replicas have the batch. */
+  timeoutMs: number
+  limiter?: RateLimiter
+}
+
+/** One record batch for one partition, with producer id, epoch and sequence in its header. */
+export interface ProduceEntry {
+  topic: string
+  partition: number
+  /** In one piece or several. It is sent from where it lies and must not change until `produce` has ended. */
+  batch: Buffer | readonly Buffer[]
+}
+
+export interface ProducedPartition extends ProducedBatch {
+  topic: string
+}
+
+/**
+ * Raw batches to one broker over a connection of its own, which is opened again after it was lost. Requests are sent in
+ * the order of the calls, the next one when the last one is answered.
+ */
+export class ProduceLane {
+  readonly brokerId: number
+  readonly #cluster: Cluster
+  readonly #options: ProduceLaneOptions
+  #link: BrokerLink | undefined
+  #queue: Promise<unknown> = Promise.resolve()
+  #throttledUntil = 0
+  #isClosed = false
+
+  constructor(cluster: Cluster, brokerId: number, options: ProduceLaneOptions) {
+    this.#cluster = cluster
+    this.brokerId = brokerId
+    this.#options = options
+  }
+
+  /**
+   * The broker's answer for each entry, in their order. It rejects when there is no answer at all: then every batch may
+   * have been appended, or none.
+   */
+  produce(entries: readonly ProduceEntry[], signal: AbortSignal): Promise<ProducedPartition[]> {
+    const run = this.#queue.then(() => this.#exchange(entries, signal))
+    this.#queue = run.catch(() => undefined)
+    return run
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#link?.close()
+  }
+
+  async #exchange(entries: readonly ProduceEntry[], signal: AbortSignal): Promise<ProducedPartition[]> {
+    const { limiter, timeoutMs } = this.#options
+    const request = produceRequest(entries, timeoutMs)
+    await this.#waitOutThrottle(signal)
+    await limiter?.wait(signal)
+    const link = await this.#open(signal)
+    const answer = await link.call(produceApi, request, signal, { waitMs: timeoutMs })
+    this.#throttledUntil = answer.throttleMs > 0 ? this.#cluster.clock.monotonic() + answer.throttleMs : 0
+    limiter?.spend(bytesOf(request))
+    return inOrderOf(entries, answer, link.name)
+  }
+
+  async #open(signal: AbortSignal): Promise<BrokerLink> {
+    const known = this.#link
+    if (known?.isOpen) return known
+    if (this.#isClosed) throw laneClosed(this.brokerId)
+    const link = await this.#cluster.openLink(this.brokerId, signal)
+    this.#link = link
+    // Closed while it was being opened: nobody else would close this one.
+    if (this.#isClosed) link.close()
+    return link
+  }
+
+  async #waitOutThrottle(signal: AbortSignal): Promise<void> {
+    const waitMs = this.#throttledUntil - this.#cluster.clock.monotonic()
+    if (waitMs > 0) await this.#cluster.clock.sleep(waitMs, signal)
+  }
+}
+
+function laneClosed(brokerId: number): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_DISCONNECTED', `the connection to broker ${brokerId} is closed`)
+}
+
+function produceRequest(entries: readonly ProduceEntry[], timeoutMs: number): ProduceRequest {
+  // A broker keeps one batch of a partition that is named twice, and drops the other without a word.
+  if (new Set(entries.map(partitionKey)).size < entries.length) throw new Error('a request takes one batch a partition')
+  const topics = Map.groupBy(entries, entry => entry.topic)
+  return {
+    timeoutMs,
+    topics: [...topics].map(([name, each]) => ({
+      name,
+      partitions: each.map(({ partition, batch }) => ({ partition, batch: Buffer.isBuffer(batch) ? [batch] : batch })),
+    })),
+  }
+}
+
+function bytesOf({ topics }: ProduceRequest): number {
+  const pieces = topics.flatMap(topic => topic.partitions).flatMap(({ batch }) => batch)
+  return pieces.reduce((sum, piece) => sum + piece.length, 0)
+}
+
+/** A batch of which the broker says nothing must not pass for a stored one. */
+function inOrderOf(entries: readonly ProduceEntry[], { topics }: ProduceResponse, broker: string): ProducedPartition[] {
+  const answers = topics.flatMap(({ name, partitions }) => partitions.map(one => ({ topic: name, ...one })))
+  const byKey = new Map(answers.map(answer => [partitionKey(answer), answer]))
+  return entries.map(entry => {
+    const answer = byKey.get(partitionKey(entry))
+    if (answer) return answer
+    throw new KafkaBackupError('KAFKA_PROTOCOL', `${broker} did not say whether it stored ${partitionKey(entry)}`)
+  })
+}

@@ -1,0 +1,97 @@
+import type { KafkaRecord } from '../batch/records.ts'
+import { type Difference, differentRecord, extraRecord, isSame, missingRecord } from './difference.ts'
+import type { Lookahead } from './lookahead.ts'
+
+export interface AlignOptions {
+  maxDifferences: number
+  /**
+   * Where the target is compacted: the end of its log. A restore writes from offset 0 on without holes, so that an offset
+   * below the end without a record was written, and compaction has removed it since.
+   */
+  compactedEnd?: bigint
+}
+
+export interface Alignment {
+  /** Pairs that are the same. */
+  records: number
+  /** Written, and removed by compaction since. */
+  removed: number
+  differences: Difference[]
+  /** There were too many differences to go on. */
+  isCut: boolean
+}
+
+/** How far is looked for the place where both go on alike. */
+const WINDOW = 64
+
+/**
+ * Compares two lists of records in order. After a difference they are lined up again where the nearest pair is the same,
+ * so that one missing record is one difference and not a tail of them.
+ */
+export async function alignRecords(
+  expected: Lookahead<KafkaRecord>,
+  actual: Lookahead<KafkaRecord>,
+  { maxDifferences, compactedEnd }: AlignOptions,
+  signal: AbortSignal,
+): Promise<Alignment> {
+  const found: Alignment = { records: 0, removed: 0, differences: [], isCut: false }
+  for (;;) {
+    if (expected.length === 0 || actual.length === 0) {
+      signal.throwIfAborted()
+      await Promise.all([expected.fill(1), actual.fill(1)])
+    }
+    const [ours, theirs] = [expected.at(0), actual.at(0)]
+    if (!ours && !theirs) return found
+    if (ours && theirs && isSame(ours, theirs)) {
+      expected.drop(1)
+      actual.drop(1)
+      found.records++
+    } else if (ours && compactedEnd !== undefined && wasRemoved(expected.dropped, theirs, compactedEnd)) {
+      expected.drop(1)
+      found.removed++
+    } else {
+      await Promise.all([expected.fill(WINDOW), actual.fill(WINDOW)])
+      found.differences.push(...takeDifferences(expected, actual).slice(0, maxDifferences - found.differences.length))
+      found.isCut = found.differences.length >= maxDifferences
+      if (found.isCut) return found
+    }
+  }
+}
+
+function wasRemoved(position: number, theirs: KafkaRecord | undefined, compactedEnd: bigint): boolean {
+  return BigInt(position) < (theirs?.offset ?? compactedEnd)
+}
+
+/** Takes what differs off both, up to where they go on alike. */
+function takeDifferences(expected: Lookahead<KafkaRecord>, actual: Lookahead<KafkaRecord>): Difference[] {
+  const { missing, extra } = findNextPair(expected, actual)
+  const differences: Difference[] = []
+  for (let i = 0; i < Math.max(missing, extra); i++) {
+    const ours = i < missing ? expected.at(i) : undefined
+    const theirs = i < extra ? actual.at(i) : undefined
+    if (ours && theirs) differences.push(differentRecord(ours, theirs))
+    else if (ours) differences.push(missingRecord(ours))
+    else if (theirs) differences.push(extraRecord(theirs))
+  }
+  expected.drop(missing)
+  actual.drop(extra)
+  return differences
+}
+
+/** How many of each lie before the nearest pair that is the same; at an equal distance records were changed, not lost. */
+function findNextPair(
+  expected: Lookahead<KafkaRecord>,
+  actual: Lookahead<KafkaRecord>,
+): { missing: number; extra: number } {
+  const isPair = (i: number, j: number) => {
+    const [ours, theirs] = [expected.at(i), actual.at(j)]
+    return ours && theirs ? isSame(ours, theirs) : expected.isEnd(i) && actual.isEnd(j)
+  }
+  const mostOfBoth = Math.min(expected.length, actual.length)
+  for (let distance = 1; distance < WINDOW; distance++) {
+    if (distance <= mostOfBoth && isPair(distance, distance)) return { missing: distance, extra: distance }
+    if (distance < expected.length && isPair(distance, 0)) return { missing: distance, extra: 0 }
+    if (distance < actual.length && isPair(0, distance)) return { missing: 0, extra: distance }
+  }
+  return { missing: Math.min(1, expected.length), extra: Math.min(1, actual.length) }
+}

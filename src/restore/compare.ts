@@ -1,0 +1,152 @@
+import type { KafkaRecord } from '../batch/records.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import type { Clock } from '../lib/clock.ts'
+import { runPool } from '../lib/pool.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Alignment, alignRecords } from './align.ts'
+import { decodeOutgoing, openOutgoing } from './archived-records.ts'
+import { sizeOfRecord } from './difference.ts'
+import { type LocatedRestore, locateRestore } from './locate-restore.ts'
+import { Lookahead } from './lookahead.ts'
+import type { RestoreOptions } from './options.ts'
+import type { PlannedStream, PlannedTopic } from './plan.ts'
+import { examineRestored, type RestoredTarget } from './restored-target.ts'
+import { readTargetRecords } from './target-log.ts'
+
+export interface CompareParts {
+  cluster: Cluster
+  storage: Storage
+  clock: Clock
+  onProgress: OnProgress
+  /** Of one partition; 10 where it is not given. */
+  maxDifferences?: number
+}
+
+export interface PartitionComparison extends Alignment {
+  sourcePartition: number
+  partition: number
+}
+
+export interface CompareReport {
+  /** Every record of the backup is on the target as it should be, and no other. */
+  ok: boolean
+  backupId: string
+  generation: number
+  durationMs: number
+  topics: { source: string; target: string; partitions: PartitionComparison[] }[]
+  totals: { topics: number; partitions: number; records: number; removed: number; differences: number }
+  warnings: string[]
+}
+
+/** What one stream holds in memory: a frame of the archive, an answer of the broker, and what is decoded of both. */
+const STREAM_BYTES = 16 << 20
+const MAX_DIFFERENCES = 10
+
+/**
+ * Reads the target back and compares it with the backup, record by record and in order. A topic of its own is compared
+ * as a whole. Of one that others write to (`existingTopics: append`) only the batches count that carry the producer id
+ * of the restore, which its progress on the target names.
+ */
+export async function compareRestore(
+  options: RestoreOptions,
+  parts: CompareParts,
+  signal: AbortSignal,
+): Promise<CompareReport> {
+  const startedAt = parts.clock.monotonic()
+  const located = await locateRestore(options, parts, signal)
+  const target = await examineRestored(options, located, parts.cluster, signal)
+  const streams = located.plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
+  announce(located, streams, parts.onProgress)
+  const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
+  const compared = await runPool(streams, width, async ({ topic, stream }) => {
+    const alignment = await compareStream(options, { located, target, topic, stream }, parts, signal)
+    return { topic: topic.name, sourcePartition: stream.source.partition, partition: stream.partition, ...alignment }
+  })
+  const topics = located.plan.topics.map(({ source, name }) => ({
+    source: source.name,
+    target: name,
+    partitions: compared.filter(({ topic }) => topic === name).map(({ topic: _, ...rest }) => rest),
+  }))
+  const totals = sumUp(topics)
+  const { backupId, generation } = located.plan
+  const ok = totals.differences === 0
+  return {
+    ok,
+    backupId,
+    generation,
+    durationMs: parts.clock.monotonic() - startedAt,
+    topics,
+    totals,
+    warnings: target.warnings,
+  }
+}
+
+async function compareStream(
+  options: RestoreOptions,
+  {
+    located,
+    target,
+    topic,
+    stream,
+  }: { located: LocatedRestore; target: RestoredTarget; topic: PlannedTopic; stream: PlannedStream },
+  { cluster, storage, onProgress, maxDifferences = MAX_DIFFERENCES }: CompareParts,
+  signal: AbortSignal,
+): Promise<Alignment> {
+  const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
+  const batches = await openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
+  const expected = new Lookahead(watch(decodeOutgoing(batches), topic, stream, onProgress), sizeOfRecord)
+  const topicId = located.topics.get(topic.name)?.id ?? ''
+  const place = { topic: topic.name, topicId, partition: stream.partition }
+  const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
+  const actual = new Lookahead(found, sizeOfRecord)
+  const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
+  const holes = isHoley ? { compactedEnd: bounds.lastStable } : {}
+  try {
+    return await alignRecords(expected, actual, { maxDifferences, ...holes }, signal)
+  } finally {
+    await Promise.all([expected.close(), actual.close()])
+  }
+}
+
+async function* nothing(): AsyncGenerator<KafkaRecord[]> {}
+
+async function* watch(
+  blocks: AsyncIterable<KafkaRecord[]>,
+  topic: PlannedTopic,
+  { source, start, end }: PlannedStream,
+  onProgress: OnProgress,
+): AsyncGenerator<KafkaRecord[]> {
+  const tell = (offsets: bigint, records: number) =>
+    onProgress({ type: 'copied', topic: topic.source.name, partition: source.partition, offsets, records, bytes: 0 })
+  let position = start
+  for await (const block of blocks) {
+    yield block
+    const next = (block.at(-1)?.offset ?? position - 1n) + 1n
+    tell(next - position, block.length)
+    position = next
+  }
+  tell(end - position, 0)
+}
+
+function announce(
+  { plan }: LocatedRestore,
+  streams: readonly { stream: PlannedStream }[],
+  onProgress: OnProgress,
+): void {
+  const offsets = streams.reduce((sum, { stream: { start, end } }) => sum + end - start, 0n)
+  onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets })
+}
+
+function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {
+  const all = topics.flatMap(({ partitions }) => partitions)
+  const sum = (pick: (one: PartitionComparison) => number) => all.reduce((total, one) => total + pick(one), 0)
+  return {
+    topics: topics.length,
+    partitions: all.length,
+    records: sum(({ records }) => records),
+    removed: sum(({ removed }) => removed),
+    differences: sum(({ differences }) => differences.length),
+  }
+}

@@ -1,0 +1,111 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import { expectStream } from './expected.ts'
+import type { RestoreOptions } from './options.ts'
+import type { PlannedTopic } from './plan.ts'
+import type { Finding } from './preflight.ts'
+import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
+import { streamKey } from './progress.ts'
+
+/** What a restore would do, and what stands in its way. */
+export interface RestoreDryRun {
+  restoreId: string
+  backupId: string
+  generation: number
+  location: string
+  targetCluster: string | null
+  /** Whether an earlier run has begun it, or finished it. */
+  state: 'new' | 'begun' | 'complete'
+  topics: RestoreDryRunTopic[]
+  totals: { topics: number; partitions: number; records: number; bytes: number; isEstimate: boolean }
+  /** All of them; where one is an error the restore would be refused. */
+  findings: Finding[]
+  warnings: string[]
+}
+
+export interface RestoreDryRunTopic {
+  source: string
+  target: string
+  /** Those that are filled. */
+  partitions: number
+  exists: boolean
+  /** What is left to write. */
+  records: number
+  bytes: number
+  isEstimate: boolean
+  heldBack: HeldSetting[]
+}
+
+/** A setting that a topic does not get before it is filled. */
+export interface HeldSetting {
+  name: string
+  whileFilling: string
+  /** Null for the default of the brokers; absent where it stays as it is while filling. */
+  afterwards?: string | null
+}
+
+/** Looks at the backup and the target, and changes neither. A finding that would end the restore is a result here. */
+export async function dryRunRestore(
+  options: RestoreOptions,
+  parts: { cluster: Cluster; storage: Storage; clock: Clock },
+  signal: AbortSignal,
+): Promise<RestoreDryRun> {
+  const survey = await surveyRestore(options, parts, signal)
+  const { plan, restoreId, targetCluster, progress, preflight } = survey
+  const isDone = isComplete(plan, progress)
+  const topics = plan.topics.map(topic => describeTopic(topic, options, survey))
+  const sum = (pick: (topic: RestoreDryRunTopic) => number) => topics.reduce((total, topic) => total + pick(topic), 0)
+  return {
+    restoreId,
+    backupId: plan.backupId,
+    generation: plan.generation,
+    location: parts.storage.location,
+    targetCluster,
+    state: isDone ? 'complete' : progress ? 'begun' : 'new',
+    topics,
+    totals: {
+      topics: topics.length,
+      partitions: sum(({ partitions }) => partitions),
+      records: sum(({ records }) => records),
+      bytes: sum(({ bytes }) => bytes),
+      isEstimate: topics.some(({ isEstimate }) => isEstimate),
+    },
+    findings: isDone ? [] : preflight.findings,
+    warnings: plan.warnings,
+  }
+}
+
+function describeTopic(
+  topic: PlannedTopic,
+  { timeWindow }: RestoreOptions,
+  { progress, preflight }: Prepared,
+): RestoreDryRunTopic {
+  const expected = topic.streams.map(stream => {
+    const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
+    if (noted?.isDone) return { records: 0, bytes: 0, isEstimate: false }
+    return expectStream(stream, noted?.sourceOffset ?? stream.start, timeWindow)
+  })
+  const exists = preflight.existing.has(topic.name)
+  return {
+    source: topic.source.name,
+    target: topic.name,
+    partitions: topic.streams.length,
+    exists,
+    records: expected.reduce((sum, { records }) => sum + records, 0),
+    bytes: expected.reduce((sum, { bytes }) => sum + bytes, 0),
+    isEstimate: expected.some(({ isEstimate }) => isEstimate),
+    heldBack: exists ? [] : listHeld(topic),
+  }
+}
+
+/** Not those that are the same before and after. */
+function listHeld({ whileFilling, afterwards, source }: PlannedTopic): HeldSetting[] {
+  const changed = Object.entries(afterwards)
+    .filter(([name, value]) => value !== whileFilling[name])
+    .map(([name, value]) => ({ name, whileFilling: whileFilling[name] ?? '', afterwards: value }))
+  const kept = ['retention.ms', 'retention.bytes']
+    .filter(name => !(name in afterwards) && (source.configs[name] ?? '-1') !== whileFilling[name])
+    .map(name => ({ name, whileFilling: whileFilling[name] ?? '' }))
+  return [...changed, ...kept]
+}

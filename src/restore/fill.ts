@@ -1,0 +1,112 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import { RateLimiter } from '../lib/rate-limiter.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { RestoreOptions } from './options.ts'
+import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
+import { reconcileAll } from './reconcile.ts'
+import { Replay } from './replay.ts'
+import type { Stream } from './stream.ts'
+
+export interface FillParts {
+  cluster: Cluster
+  clock: Clock
+  requestTimeoutMs: number
+  onProgress: OnProgress
+}
+
+/** A frame or chunk of the archive being sent, and the next one being read. */
+const STREAM_BYTES = 8 << 20
+const LAST_NOTE_MS = 5000
+
+/** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
+export async function fill(
+  options: RestoreOptions,
+  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  streams: readonly Stream[],
+  parts: FillParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { cluster, clock, onProgress, requestTimeoutMs } = parts
+  await note(parts, restoreId, mark, streams, signal)
+  const isShared = options.existingTopics === 'append'
+  await reconcileAll(streams, { cluster, isShared }, signal)
+  announce(streams, onProgress)
+  const { bytesPerSecond, connectionsPerBroker } = options
+  const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
+  const maxActive = Math.max(1, Math.floor(options.memoryBudgetBytes / STREAM_BYTES))
+  const replay = new Replay({
+    cluster,
+    onProgress,
+    connectionsPerBroker,
+    maxActive,
+    requestTimeoutMs,
+    isShared,
+    ...limiter,
+  })
+  const stop = new AbortController()
+  const scoped = AbortSignal.any([signal, stop.signal])
+  const noting = notePeriodically(options.commitIntervalMs, { restoreId, mark }, streams, parts, scoped).catch(
+    error => {
+      stop.abort(error)
+      throw error
+    },
+  )
+  noting.catch(() => undefined)
+  try {
+    await replay.run(streams, scoped)
+  } finally {
+    stop.abort(stop.signal.reason)
+    await noting.catch(() => undefined)
+    await noteAtLast(parts, restoreId, mark, streams)
+  }
+}
+
+/** After the look at the target: what is there already is not counted. */
+function announce(streams: readonly Stream[], onProgress: OnProgress): void {
+  const topics = new Set(streams.map(({ topic }) => topic)).size
+  const left = streams.reduce((sum, stream) => sum + stream.countLeft(), 0)
+  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records' })
+}
+
+async function notePeriodically(
+  commitIntervalMs: number,
+  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  streams: readonly Stream[],
+  parts: FillParts,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    const slept = await parts.clock.sleep(commitIntervalMs, signal).then(
+      () => true,
+      () => false,
+    )
+    if (slept) await note(parts, restoreId, mark, streams, signal)
+  }
+}
+
+/** Best effort, also after trouble and when the run is to end: the log tells the next run as much. */
+async function noteAtLast(
+  parts: FillParts,
+  restoreId: string,
+  mark: RestoreMark,
+  streams: readonly Stream[],
+): Promise<void> {
+  const stop = new AbortController()
+  const cancel = parts.clock.after(LAST_NOTE_MS, () => stop.abort())
+  await note(parts, restoreId, mark, streams, stop.signal).catch(() => undefined)
+  cancel()
+}
+
+/** Says of each stream what is acknowledged. How far the restore as a whole is, only its end can say. */
+export async function note(
+  { cluster }: FillParts,
+  restoreId: string,
+  mark: RestoreMark,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+  stage: { isFilled: boolean; isDone: boolean } = { isFilled: false, isDone: false },
+): Promise<void> {
+  const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
+  await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
+}

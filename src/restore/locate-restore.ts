@@ -1,0 +1,29 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { RestoreOptions } from './options.ts'
+import type { RestorePlan } from './plan.ts'
+import { findPlan } from './prepare-restore.ts'
+
+export interface LocatedRestore {
+  plan: RestorePlan
+  restoreId: string
+  /** By name: the topics of the plan that the target has. */
+  topics: ReadonlyMap<string, { id: string; partitions: ReadonlySet<number> }>
+}
+
+/** What a restore with these options would put where, and under which name it is known. Looks only. */
+export async function locateRestore(
+  options: RestoreOptions,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  signal: AbortSignal,
+): Promise<LocatedRestore> {
+  const { plan, restoreId } = await findPlan(options, { cluster, storage }, signal)
+  const { topics } = await cluster.metadata({ topics: null }, signal)
+  const wanted = new Set(plan.topics.map(({ name }) => name))
+  const found = topics
+    .filter(({ name }) => wanted.has(name))
+    .map(
+      ({ name, id, partitions }) => [name, { id, partitions: new Set(partitions.map(one => one.partition)) }] as const,
+    )
+  return { plan, restoreId, topics: new Map(found) }
+}

@@ -1,0 +1,33 @@
+import type { TimeWindow } from '../batch/needs.ts'
+
+/** What a restore is asked to do. The job file is turned into this. */
+export interface RestoreOptions {
+  backupId: string
+  /** The newest where it is not given. */
+  generation?: number
+  topics: { include: readonly string[]; exclude: readonly string[] }
+  /** Source topic to target topic; others keep their name. */
+  topicMapping: ReadonlyMap<string, string>
+  /** Of these topics only these partitions. */
+  partitions: ReadonlyMap<string, readonly number[]>
+  /** By `topic/partition`: offsets in [start, end). */
+  offsetRanges: ReadonlyMap<string, { start?: bigint; end?: bigint }>
+  timeWindow: TimeWindow
+  /** By topic: more partitions on the target than at the source. */
+  partitionCount: ReadonlyMap<string, number>
+  /** By topic: source partition to target partition. */
+  partitionMapping: ReadonlyMap<string, ReadonlyMap<number, number>>
+  createTopics: boolean
+  /** The source's where it is not given. */
+  replicationFactor?: number
+  topicConfig: ReadonlyMap<string, string>
+  existingTopics: 'fail' | 'append'
+  retention: 'fail' | 'hold' | 'apply'
+  offsetHeaders: boolean
+  restoreId?: string
+  commitIntervalMs: number
+  batchBytes: number
+  bytesPerSecond?: number
+  memoryBudgetBytes: number
+  connectionsPerBroker: number
+}

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { compileGlobs } from '../lib/glob.ts'
+import type { RestoreOptions } from './options.ts'
+import { planSettings, type TopicSettings } from './topic-settings.ts'
+
+export interface RestorePlan {
+  backupId: string
+  generation: number
+  sourceCluster: string | null
+  topics: PlannedTopic[]
+  warnings: string[]
+  /** What was asked for, in one form: the same wish has the same text. */
+  wish: string
+}
+
+export interface PlannedTopic extends TopicSettings {
+  source: ManifestTopic
+  /** Its name on the target. */
+  name: string
+  partitions: number
+  replicationFactor: number
+  streams: PlannedStream[]
+}
+
+/** One partition of the source on its way into one of the target. */
+export interface PlannedStream {
+  source: ManifestPartition
+  partition: number
+  /** Offsets of the source in [start, end). */
+  start: bigint
+  end: bigint
+}
+
+/** Pure: what of the backup goes where. Everything that does not fit together is told at once. */
+export function planRestore(manifest: Manifest, options: RestoreOptions): RestorePlan {
+  const problems: string[] = []
+  const selected = selectTopics(manifest, options, problems)
+  const topics = selected.map(topic => planTopic(topic, options, problems))
+  refuseSharedTargets(topics, problems)
+  refuseUnknownNames(manifest, options, problems)
+  if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
+  const { backup_id: backupId, generation, cluster, complete } = manifest
+  const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
+  warnings.push(...gapWarnings(topics))
+  return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options) }
+}
+
+/** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
+export function deriveRestoreId({ backupId, wish }: RestorePlan, targetCluster: string | null): string {
+  return shortHash([backupId, targetCluster, wish])
+}
+
+/** Tells whether notes of an earlier run are about the same records at the same places. */
+export function fingerprintOf(plan: RestorePlan): string {
+  const streams = plan.topics.flatMap(({ source, name, streams }) =>
+    streams.map(one => [
+      source.id,
+      source.name,
+      one.source.partition,
+      name,
+      one.partition,
+      `${one.start}`,
+      `${one.end}`,
+    ]),
+  )
+  return shortHash([plan.backupId, plan.generation, plan.wish, streams])
+}
+
+function shortHash(parts: readonly unknown[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 16)
+}
+
+/** All that decides which records go where, and nothing of how fast. */
+function describeWish(options: RestoreOptions): string {
+  const { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders } = options
+  const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
+  return JSON.stringify({ ...wish, generation: options.generation ?? null }, (_, value) => {
+    if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
+    return typeof value === 'bigint' ? `${value}` : value
+  })
+}
+
+/** Of topics that had the same name one after the other, the last one. */
+function selectTopics(
+  manifest: Manifest,
+  { topics: { include, exclude } }: RestoreOptions,
+  problems: string[],
+): ManifestTopic[] {
+  const isIncluded = compileGlobs(include)
+  const isExcluded = compileGlobs(exclude)
+  const standing = manifest.topics.filter(({ state }) => state !== 'replaced')
+  // Kafka's own topics have their like on the target: they are taken only by their full name.
+  const selected = standing.filter(
+    ({ name, internal }) => isIncluded(name) && !isExcluded(name) && (!internal || include.includes(name)),
+  )
+  const missing = include.filter(entry => !/[*?]/.test(entry) && !standing.some(({ name }) => name === entry))
+  for (const name of missing) problems.push(`the backup holds no topic ${name} (restore.topics.include)`)
+  if (selected.length === 0 && missing.length === 0) {
+    problems.push(`no topic of the backup matches restore.topics.include (${include.join(', ')})`)
+  }
+  return selected
+}
+
+function planTopic(source: ManifestTopic, options: RestoreOptions, problems: string[]): PlannedTopic {
+  const name = options.topicMapping.get(source.name) ?? source.name
+  const streams = planStreams(source, options, problems)
+  const highest = streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
+  const held = source.partitions.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
+  const partitions = options.partitionCount.get(source.name) ?? Math.max(held, highest)
+  if (partitions < highest) {
+    problems.push(
+      `restore.partition_count.${source.name}: ${partitions} partitions are fewer than the ${highest} needed`,
+    )
+  }
+  const replicationFactor = options.replicationFactor ?? source.replication_factor
+  const settings = planSettings(source.configs, options.topicConfig, options.retention)
+  return { source, name, partitions, replicationFactor, streams, ...settings }
+}
+
+function planStreams(source: ManifestTopic, options: RestoreOptions, problems: string[]): PlannedStream[] {
+  const wanted = options.partitions.get(source.name)
+  const mapping = options.partitionMapping.get(source.name)
+  for (const partition of [...(wanted ?? []), ...(mapping?.keys() ?? [])]) {
+    if (!source.partitions.some(one => one.partition === partition)) {
+      problems.push(`the backup holds no partition ${source.name}/${partition}`)
+    }
+  }
+  const streams = source.partitions
+    .filter(({ partition }) => wanted === undefined || wanted.includes(partition))
+    .map(one => planStream(source, one, mapping, options))
+  const targets = streams.map(({ partition }) => partition)
+  for (const twice of new Set(targets.filter((target, i) => targets.indexOf(target) !== i))) {
+    problems.push(`restore.partition_mapping.${source.name}: two partitions go to ${twice}`)
+  }
+  return streams
+}
+
+function planStream(
+  topic: ManifestTopic,
+  source: ManifestPartition,
+  mapping: ReadonlyMap<number, number> | undefined,
+  options: RestoreOptions,
+): PlannedStream {
+  const range = options.offsetRanges.get(`${topic.name}/${source.partition}`)
+  const start = later(source.start_offset, range?.start)
+  const end = range?.end !== undefined && range.end < source.end_offset ? range.end : source.end_offset
+  return {
+    source,
+    partition: mapping?.get(source.partition) ?? source.partition,
+    start,
+    end: later(end, start),
+  }
+}
+
+function later(first: bigint, second: bigint | undefined): bigint {
+  if (second === undefined || second < first) return first
+  return second
+}
+
+function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]): void {
+  for (const [name, several] of Map.groupBy(topics, topic => topic.name)) {
+    const [first, second] = several
+    if (first && second) problems.push(`${first.source.name} and ${second.source.name} would both become ${name}`)
+  }
+}
+
+/** A mistyped name would let the topic go where nobody wants it. */
+function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, problems: string[]): void {
+  const known = new Set(topics.map(({ name }) => name))
+  const fields = {
+    topic_mapping: options.topicMapping,
+    partitions: options.partitions,
+    partition_count: options.partitionCount,
+    partition_mapping: options.partitionMapping,
+  }
+  for (const [field, byTopic] of Object.entries(fields)) {
+    for (const name of byTopic.keys()) {
+      if (!known.has(name)) problems.push(`restore.${field}: the backup holds no topic ${name}`)
+    }
+  }
+  const partitions = new Set(
+    topics.flatMap(({ name, partitions }) => partitions.map(one => `${name}/${one.partition}`)),
+  )
+  for (const key of options.offsetRanges.keys()) {
+    if (!partitions.has(key)) problems.push(`restore.offset_ranges: the backup holds no partition ${key}`)
+  }
+}
+
+function gapWarnings(topics: readonly PlannedTopic[]): string[] {
+  return topics.flatMap(({ source, streams }) =>
+    streams.flatMap(({ source: { partition, gaps } }) =>
+      gaps.map(
+        ({ from, to, reason }) =>
+          `${source.name}/${partition}: the backup lacks the offsets ${from} to ${to ?? 'unknown'} (${reason})`,
+      ),
+    ),
+  )
+}

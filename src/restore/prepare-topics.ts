@@ -1,0 +1,62 @@
+import { KafkaBackupError } from '../errors.ts'
+import { alterTopicConfigs } from '../kafka/alter-topics.ts'
+import type { MetadataTopic } from '../kafka/api/metadata.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { createTopics } from '../kafka/create-topics.ts'
+import { waitForTopics } from '../kafka/topic-leaders.ts'
+import { newTopic } from './fit-settings.ts'
+import type { PlannedTopic } from './plan.ts'
+import { isHeldBack, releaseSettings } from './topic-settings.ts'
+
+const TIMEOUT_MS = 60_000
+
+/** Makes the topics that are not there, with the settings they have while they are filled, and waits for their leaders. */
+export async function prepareTopics(
+  cluster: Cluster,
+  topics: readonly PlannedTopic[],
+  existing: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<Map<string, MetadataTopic>> {
+  const missing = topics.filter(({ name }) => !existing.has(name))
+  const created = await createTopics(cluster, missing.map(newTopic), { timeoutMs: TIMEOUT_MS }, signal)
+  const refused = created.flatMap(one => (one.outcome === 'refused' ? [`${one.name}: ${one.error.message}`] : []))
+  if (refused.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', refused.join('; '))
+  const foreign = created.flatMap(one => (one.outcome === 'exists' && !one.isMaybeOurs ? [one.name] : []))
+  if (foreign.length > 0) {
+    throw new KafkaBackupError('RESTORE_CONFLICT', `somebody else has just created ${foreign.join(', ')}`)
+  }
+  const wanted = topics.map(({ name, partitions, streams }) => ({
+    name,
+    partitions: existing.has(name) ? Math.max(1, ...streams.map(({ partition }) => partition + 1)) : partitions,
+  }))
+  const ready = await waitForTopics(cluster, wanted, signal)
+  return new Map(ready.map(topic => [topic.name, topic]))
+}
+
+/**
+ * The settings that were held back, for the topics that still have what a restore gives them: one that was there before,
+ * or has its settings already, keeps what it has. What the target refuses is told, and does not undo what was restored.
+ */
+export async function applySettings(
+  cluster: Cluster,
+  topics: readonly PlannedTopic[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const own = await cluster.topicConfigs(
+    topics.map(({ name }) => name),
+    signal,
+  )
+  const changes = topics.flatMap(({ name, afterwards }) => {
+    const current = own.get(name) ?? {}
+    return isHeldBack(current) ? [{ topic: name, configs: releaseSettings(current, afterwards) }] : []
+  })
+  const refused = await alterTopicConfigs(cluster, changes, {}, signal)
+  // One setting that is refused keeps the others of its topic from being set.
+  const rest = refused.flatMap(({ topic, settings }) => {
+    const configs = changes.find(change => change.topic === topic)?.configs ?? {}
+    const taken = Object.entries(configs).filter(([name]) => !settings.includes(name))
+    return settings.length > 0 ? [{ topic, configs: Object.fromEntries(taken) }] : []
+  })
+  const again = await alterTopicConfigs(cluster, rest, {}, signal)
+  return [...refused, ...again].map(({ topic, error }) => `${topic}: a setting was refused: ${error.message}`)
+}

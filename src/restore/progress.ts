@@ -1,0 +1,121 @@
+import type { Cluster } from '../kafka/cluster.ts'
+import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
+import type { ProducerIdentity } from '../kafka/producer.ts'
+
+/** How far one partition of the target is filled. It lives on the target itself, so that any machine can go on. */
+export interface StreamProgress {
+  topic: string
+  partition: number
+  /** Where the next record of the target goes. */
+  targetOffset: bigint
+  /** The next offset of the source that is to be sent. */
+  sourceOffset: bigint
+  sequence: number
+  /** Every partition of the restore has all its records; what is left to do is to set the topics up. */
+  isFilled: boolean
+  isDone: boolean
+}
+
+/** What all notes of a restore have in common. */
+export interface RestoreMark {
+  identity: ProducerIdentity
+  generation: number
+  /** Of what goes where: notes of another plan would be misread. */
+  fingerprint: string
+}
+
+export interface RestoreProgress extends RestoreMark {
+  streams: Map<string, StreamProgress>
+}
+
+export function restoreGroup(restoreId: string): string {
+  return `__kafka-backup.restore.${restoreId}`
+}
+
+export function streamKey({ topic, partition }: { topic: string; partition: number }): string {
+  return `${topic}/${partition}`
+}
+
+/** Undefined where this restore has never begun. */
+export async function readProgress(
+  cluster: Cluster,
+  restoreId: string,
+  signal: AbortSignal,
+): Promise<RestoreProgress | undefined> {
+  const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal)
+  let mark: RestoreMark | undefined
+  const streams = new Map<string, StreamProgress>()
+  for (const { topic, partition, offset, metadata } of found) {
+    const note = decodeNote(metadata)
+    if (!note) continue
+    const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
+    mark = { identity, generation: note.g, fingerprint: note.h }
+    streams.set(streamKey({ topic, partition }), {
+      topic,
+      partition,
+      targetOffset: offset,
+      sourceOffset: BigInt(note.o),
+      sequence: note.q,
+      isFilled: note.d >= 1,
+      isDone: note.d === 2,
+    })
+  }
+  return mark && { ...mark, streams }
+}
+
+export async function writeProgress(
+  cluster: Cluster,
+  restoreId: string,
+  { streams, ...mark }: RestoreMark & { streams: readonly StreamProgress[] },
+  signal: AbortSignal,
+): Promise<void> {
+  const offsets = streams.map(({ topic, partition, targetOffset, ...rest }) => ({
+    topic,
+    partition,
+    offset: targetOffset,
+    leaderEpoch: -1,
+    metadata: encodeNote(mark, rest),
+  }))
+  await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal)
+}
+
+interface Note {
+  v: 1
+  /** Source offset, producer id, epoch, sequence, generation, fingerprint; 1 is filled, 2 is done. */
+  o: string
+  p: string
+  e: number
+  q: number
+  g: number
+  h: string
+  d: 0 | 1 | 2
+}
+
+function encodeNote(
+  { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
+  { sourceOffset, sequence, isFilled, isDone }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
+): string {
+  const note: Note = {
+    v: 1,
+    o: `${sourceOffset}`,
+    p: `${producerId}`,
+    e: producerEpoch,
+    q: sequence,
+    g: generation,
+    h: fingerprint,
+    d: isDone ? 2 : isFilled ? 1 : 0,
+  }
+  return JSON.stringify(note)
+}
+
+/** Undefined for anything that a restore has not written. */
+function decodeNote(text: string): Note | undefined {
+  try {
+    const note = JSON.parse(text)
+    const hasNumbers = [note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
+    const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string'
+    return isOurs && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
+  } catch {
+    return undefined
+  }
+}

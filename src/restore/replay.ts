@@ -1,0 +1,166 @@
+import { KafkaBackupError } from '../errors.ts'
+import { brokerError } from '../kafka/broker-errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { ProducedPartition } from '../kafka/produce-lane.ts'
+import { judgeProduceError } from '../kafka/produce-verdict.ts'
+import { runPool } from '../lib/pool.ts'
+import type { RateLimiter } from '../lib/rate-limiter.ts'
+import { backoffMs } from '../lib/retry.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { BrokerQueue } from './broker-queue.ts'
+import type { Outgoing } from './outgoing.ts'
+import { reconcile } from './reconcile.ts'
+import type { Stream } from './stream.ts'
+
+export interface ReplayParts {
+  cluster: Cluster
+  onProgress: OnProgress
+  connectionsPerBroker: number
+  /** Partitions that are filled at the same time. */
+  maxActive: number
+  requestTimeoutMs: number
+  isShared: boolean
+  limiter?: RateLimiter
+}
+
+/** Longer than any election or rolling restart should take. */
+const MAX_STALL_MS = 120_000
+const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }
+
+/** Fills every stream's partition to its end. One batch of a partition is under way at a time. */
+export class Replay {
+  readonly #parts: ReplayParts
+  readonly #queues = new Map<string, BrokerQueue>()
+  #leaders = new Map<string, number>()
+  #dealt = 0
+
+  constructor(parts: ReplayParts) {
+    this.#parts = parts
+  }
+
+  async run(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
+    const stop = new AbortController()
+    const scoped = AbortSignal.any([signal, stop.signal])
+    const lanes = new Map(streams.map(stream => [stream, this.#dealt++ % this.#parts.connectionsPerBroker]))
+    try {
+      await this.#findLeaders(streams, scoped)
+      await runPool(streams, this.#parts.maxActive, async stream => {
+        try {
+          await this.#fill(stream, lanes.get(stream) ?? 0, scoped)
+        } catch (error) {
+          stop.abort(error)
+          throw error
+        }
+      })
+    } catch (error) {
+      throw stop.signal.aborted && !signal.aborted ? stop.signal.reason : error
+    } finally {
+      for (const queue of this.#queues.values()) queue.close()
+    }
+  }
+
+  async #fill(stream: Stream, lane: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#parts.cluster
+    let failedSince: number | undefined
+    let failures = 0
+    for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
+      signal.throwIfAborted()
+      let trouble = await this.#trySend(stream, batch, lane, signal)
+      if (!trouble) {
+        failedSince = undefined
+        failures = 0
+      }
+      while (trouble) {
+        failedSince ??= clock.monotonic()
+        if (clock.monotonic() - failedSince > MAX_STALL_MS) throw trouble
+        const delayMs = backoffMs(++failures, BACKOFF, 0.5)
+        this.#parts.onProgress({ type: 'retry', what: trouble.message, delayMs })
+        await clock.sleep(delayMs, signal)
+        const { sourceOffset } = stream.progress
+        trouble = await this.#lookAgain(stream, signal)
+        // Where answers get lost, and the batches do not, it moves.
+        if (stream.progress.sourceOffset !== sourceOffset) failedSince = undefined
+      }
+    }
+  }
+
+  /** Undefined when the batch is stored. */
+  async #trySend(
+    stream: Stream,
+    batch: Outgoing,
+    lane: number,
+    signal: AbortSignal,
+  ): Promise<KafkaBackupError | undefined> {
+    const { topic, partition } = stream
+    let answer: ProducedPartition
+    try {
+      answer = await this.#queueOf(stream, lane, signal).send(
+        { topic, partition, batch: batch.bytes },
+        batch.bytes.length,
+      )
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof KafkaBackupError && error.retryable) return error
+      throw error
+    }
+    const verdict = judgeProduceError(answer.errorCode)
+    switch (verdict) {
+      case 'ok':
+        stream.stored(batch, answer.baseOffset)
+        this.#parts.onProgress({
+          type: 'copied',
+          topic,
+          partition,
+          offsets: BigInt(batch.recordCount),
+          records: batch.recordCount,
+          bytes: batch.bytes.length,
+        })
+        return undefined
+      case 'too_large':
+      case 'refused':
+        throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
+      default: {
+        const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
+        // What the log does not explain either, in all that time, is the work of somebody else.
+        return new KafkaBackupError(verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY', message)
+      }
+    }
+  }
+
+  /**
+   * After trouble nobody knows whether the batch is there: the log itself is asked, at whoever leads now. Nothing is sent
+   * before somebody can tell; undefined when the stream knows.
+   */
+  async #lookAgain(stream: Stream, signal: AbortSignal): Promise<KafkaBackupError | undefined> {
+    const { cluster, isShared } = this.#parts
+    try {
+      await this.#findLeaders([stream], signal)
+      await reconcile(stream, { cluster, isShared }, signal)
+      return undefined
+    } catch (error) {
+      signal.throwIfAborted()
+      if (error instanceof KafkaBackupError && error.retryable) return error
+      throw error
+    }
+  }
+
+  async #findLeaders(streams: readonly Stream[], signal: AbortSignal): Promise<void> {
+    const { topics } = await this.#parts.cluster.metadata({ topics: [...new Set(streams.map(s => s.topic))] }, signal)
+    for (const { name, partitions } of topics) {
+      for (const { partition, leader } of partitions) this.#leaders.set(`${name}/${partition}`, leader)
+    }
+  }
+
+  #queueOf(stream: Stream, lane: number, signal: AbortSignal): BrokerQueue {
+    const leader = this.#leaders.get(stream.name) ?? -1
+    if (leader < 0)
+      throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${stream.name} has no leader at the moment`)
+    const key = `${leader}/${lane}`
+    const known = this.#queues.get(key)
+    if (known) return known
+    const { cluster, requestTimeoutMs, limiter } = this.#parts
+    const queue = new BrokerQueue(cluster, leader, { timeoutMs: requestTimeoutMs, ...(limiter && { limiter }) }, signal)
+    this.#queues.set(key, queue)
+    return queue
+  }
+}

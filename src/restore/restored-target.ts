@@ -1,0 +1,48 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
+import { readTopicConfigs } from '../kafka/topic-configs.ts'
+import type { LocatedRestore } from './locate-restore.ts'
+import type { RestoreOptions } from './options.ts'
+import { readProgress } from './progress.ts'
+
+/** What a comparison needs to know of the target beforehand. */
+export interface RestoredTarget {
+  bounds: ReadonlyMap<string, PartitionBounds>
+  compacted: ReadonlySet<string>
+  /** Where only the batches of one producer count. */
+  producerId?: bigint
+  warnings: string[]
+}
+
+export async function examineRestored(
+  options: RestoreOptions,
+  { plan, restoreId, topics }: LocatedRestore,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<RestoredTarget> {
+  const streams = plan.topics.flatMap(({ name, streams }) =>
+    streams.map(({ partition }) => ({ topic: name, partition })),
+  )
+  const there = streams.filter(({ topic, partition }) => topics.get(topic)?.partitions.has(partition))
+  const warnings = [
+    ...plan.warnings,
+    ...plan.topics
+      .filter(({ name }) => !topics.has(name))
+      .map(({ name }) => `${name}: it does not exist on the target`),
+  ]
+  const bounds = await fetchBounds(cluster, there, signal)
+  for (const [key, { lastStable, highWatermark }] of bounds) {
+    if (lastStable < highWatermark)
+      warnings.push(`${key}: a transaction is open; nothing from offset ${lastStable} on was compared`)
+  }
+  const configs = await readTopicConfigs(cluster, [...topics.keys()], signal)
+  const compacted = [...configs].filter(([, settings]) => settings.get('cleanup.policy')?.value?.includes('compact'))
+  const known = { bounds, compacted: new Set(compacted.map(([name]) => name)), warnings }
+  if (options.existingTopics !== 'append') return known
+  const progress = await readProgress(cluster, restoreId, signal)
+  if (progress) return { ...known, producerId: progress.identity.producerId }
+  throw new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
+    help: 'Run the restore first. What was appended to a topic is told from other records by its progress on the target.',
+  })
+}

@@ -1,0 +1,143 @@
+import { stampBatch } from '../batch/stamp.ts'
+import { walkBatches } from '../batch/walk.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { ProducerIdentity } from '../kafka/producer.ts'
+import type { Outgoing } from './outgoing.ts'
+import type { StreamProgress } from './progress.ts'
+
+export interface StreamParts {
+  topic: string
+  topicId: string
+  partition: number
+  identity: ProducerIdentity
+  /** The batches from this source offset on. */
+  open: (sourceOffset: bigint) => AsyncIterator<Outgoing>
+  /** About how many records there are from this source offset on. */
+  countFrom: (sourceOffset: bigint) => number
+  /** Others may write to the partition, too. */
+  isShared: boolean
+}
+
+/** One partition of the target on its way to being filled: what comes next, and what is there already. */
+export class Stream {
+  readonly topic: string
+  readonly topicId: string
+  readonly partition: number
+  readonly records = { sent: 0, bytes: 0, rebuilt: 0 }
+  readonly #parts: StreamParts
+  #batches: AsyncIterator<Outgoing> | undefined
+  #next: Outgoing | undefined
+  #progress: StreamProgress
+
+  constructor(parts: StreamParts, progress: StreamProgress) {
+    this.topic = parts.topic
+    this.topicId = parts.topicId
+    this.partition = parts.partition
+    this.#parts = parts
+    this.#progress = progress
+  }
+
+  get name(): string {
+    return `${this.topic}/${this.partition}`
+  }
+
+  get progress(): StreamProgress {
+    return this.#progress
+  }
+
+  get identity(): ProducerIdentity {
+    return this.#parts.identity
+  }
+
+  /** About how many records are not on the target yet. */
+  countLeft(): number {
+    return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress.sourceOffset)
+  }
+
+  /** The batch that is to be sent next, stamped; the same one until it is stored. Undefined at the end. */
+  async peek(): Promise<Outgoing | undefined> {
+    if (this.#next || this.#progress.isDone) return this.#next
+    this.#batches ??= this.#parts.open(this.#progress.sourceOffset)
+    const { value, done } = await this.#batches.next().catch(error => {
+      // A generator that has thrown says that it is at its end when it is asked again.
+      this.#restart()
+      throw error
+    })
+    if (done) {
+      this.#progress = { ...this.#progress, isDone: true }
+      return undefined
+    }
+    const [header] = walkBatches(value.bytes, 0, value.bytes.length)
+    if (!header) throw new KafkaBackupError('INTERNAL', `${this.name}: what is to be sent is no batch`)
+    stampBatch(value.bytes, header, { ...this.#parts.identity, baseSequence: this.#progress.sequence })
+    this.#next = value
+    return value
+  }
+
+  /** The broker has appended the batch at this offset. */
+  stored(batch: Outgoing, baseOffset: bigint): void {
+    const expected = this.#progress.targetOffset
+    if (baseOffset !== expected && !(this.#parts.isShared && baseOffset > expected)) {
+      throw conflict(this.name, expected, `a batch was stored at ${baseOffset}`)
+    }
+    this.#next = undefined
+    this.records.sent += batch.recordCount
+    this.records.bytes += batch.bytes.length
+    if (batch.isRebuilt) this.records.rebuilt++
+    const last = batch.runs.at(-1)
+    this.#advance(
+      batch.recordCount,
+      baseOffset + BigInt(batch.recordCount),
+      last && last.sourceOffset + BigInt(last.count),
+    )
+  }
+
+  /** So many of the records that come next are on the target already, which ends behind them. */
+  async skip(count: number, targetOffset: bigint): Promise<void> {
+    let left = count
+    while (left > 0) {
+      const batch = await this.peek()
+      if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
+      this.#next = undefined
+      const taken = Math.min(left, batch.recordCount)
+      this.#advance(taken, this.#progress.targetOffset + BigInt(taken), offsetAfter(batch, taken))
+      left -= taken
+      // The rest of the batch is made anew, from the record on that is not there.
+      if (taken < batch.recordCount) this.#restart()
+    }
+    this.#progress = { ...this.#progress, targetOffset }
+  }
+
+  #restart(): void {
+    this.#batches = undefined
+  }
+
+  #advance(count: number, targetOffset: bigint, sourceOffset: bigint | undefined): void {
+    const { sequence } = this.#progress
+    this.#progress = {
+      ...this.#progress,
+      targetOffset,
+      sourceOffset: sourceOffset ?? this.#progress.sourceOffset,
+      sequence: nextSequence(sequence, count),
+    }
+  }
+}
+
+/** Sequences are 31 bits wide and begin anew at 0. */
+export function nextSequence(sequence: number, count: number): number {
+  return Number((BigInt(sequence) + BigInt(count)) % 2_147_483_648n)
+}
+
+/** The source offset behind the first `count` records of the batch. */
+function offsetAfter({ runs }: Outgoing, count: number): bigint | undefined {
+  let left = count
+  for (const run of runs) {
+    if (left <= run.count) return run.sourceOffset + BigInt(left)
+    left -= run.count
+  }
+  return undefined
+}
+
+function conflict(name: string, expected: bigint, what: string): KafkaBackupError {
+  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: somebody else writes to it: at offset ${expected} ${what}`)
+}

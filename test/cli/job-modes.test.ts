@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { realActions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+const text = `mode: restore
+backup_id: orders
+target: { bootstrap_servers: [kafka:9092] }
+storage: { backend: filesystem, path: /backups }
+`
+
+describe('the job file of a restore', () => {
+  let folder = ''
+  let path = ''
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'job-modes-'))
+    path = join(folder, 'restore.yaml')
+    await writeFile(path, text)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  async function run(...argv: string[]) {
+    const { loadJob, loadBackupJob } = realActions
+    const io = new FakeIo()
+    const actions = fakeActions({ loadJob, loadBackupJob })
+    const code = await main([...argv, '--config', path, '--no-progress'], io, actions)
+    return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
+  }
+
+  for (const argv of [
+    ['backup'],
+    ['backup', '--dry-run'],
+    ['backup', '--shard', '0/2'],
+    ['backup', '--commit'],
+    ['check'],
+  ]) {
+    test(`is not run by ${argv.join(' ')}, which names the mode and the command to use`, async () => {
+      const { code, out, err, calls } = await run(...argv)
+      assert.deepEqual([code, out, calls], [2, '', {}])
+      assert.match(
+        err,
+        /restore\.yaml: 1 error\n {2}mode: "restore" is a job for `kafka-backup restore`, not for this command, which needs mode: backup \[line 1\]\n/,
+      )
+    })
+  }
+
+  for (const command of ['list', 'describe', 'verify']) {
+    test(`tells ${command} where the backup is`, async () => {
+      const { code, err, calls } = await run(command)
+      assert.deepEqual([code, err], [0, ''])
+      assert.equal(Object(calls.openJobStorage?.[0]).storage.path, '/backups')
+    })
+  }
+})

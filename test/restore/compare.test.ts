@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { compareRestore } from '../../src/restore/compare.ts'
+import type { RestoreOptions } from '../../src/restore/options.ts'
+import { planRestore } from '../../src/restore/plan.ts'
+import { never, storeBackup } from '../archive/sample-archive.ts'
+import { encodeBatch, encodeMarker, encodeRun, type RecordSpec } from '../fakes/batches.ts'
+import { type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { knowRestore } from './fake-progress.ts'
+import { plainOptions } from './plain-options.ts'
+
+const OURS = 4711n
+const texts = (...values: string[]): RecordSpec[] =>
+  values.map((value, i) => ({ value: Buffer.from(value), timestampDelta: BigInt(i) }))
+
+/** The backup holds a, b, c at 10 to 12 and d, e at 20 and 21. */
+const archived = [
+  [encodeBatch({ baseOffset: 10n, records: texts('a', 'b', 'c'), codec: 'gzip' })],
+  [encodeBatch({ baseOffset: 20n, records: texts('d', 'e') })],
+]
+
+async function compare(topics: FakeTopic[], changes: Partial<RestoreOptions> = {}, lists = archived, known = [0]) {
+  const fake = await startFakeCluster(topics)
+  try {
+    const storage = openMemoryStorage()
+    const options = plainOptions({ restoreId: 'r1', ...changes })
+    knowRestore(fake, 'r1', OURS, planRestore(await storeBackup(storage, lists), options), known)
+    const parts = { cluster: await fake.open(), storage, clock: fake.clock, onProgress: () => undefined }
+    return await compareRestore(options, parts, never)
+  } finally {
+    await fake.close()
+  }
+}
+
+const restored = (name = 'orders') =>
+  fakeTopic(name, [
+    [
+      encodeBatch({ baseOffset: 0n, records: texts('a', 'b', 'c'), producerId: OURS, codec: 'zstd' }),
+      encodeBatch({ baseOffset: 3n, records: texts('d', 'e'), producerId: OURS }),
+    ],
+  ])
+
+const shortly = ({ topics }: Awaited<ReturnType<typeof compare>>) =>
+  topics.flatMap(({ partitions }) =>
+    partitions.flatMap(({ differences }) => differences.map(one => `${one.kind} ${one.expected ?? one.actual}`)),
+  )
+
+describe('a target is compared with the backup', () => {
+  test('and is the same where every record is there, in order', async () => {
+    const report = await compare([restored()])
+    assert.deepEqual(
+      [report.ok, report.totals],
+      [true, { topics: 1, partitions: 1, records: 5, removed: 0, differences: 0 }],
+    )
+  })
+
+  test('under the name that it was mapped to, and in the partition', async () => {
+    const changes = {
+      topicMapping: new Map([['orders', 'copy']]),
+      partitionMapping: new Map([['orders', new Map([[0, 1]])]]),
+      partitionCount: new Map([['orders', 2]]),
+    }
+    const copy = restored('copy')
+    copy.partitions.unshift(fakePartition([]))
+    const report = await compare([copy], changes)
+    assert.equal(report.ok, true)
+    assert.deepEqual(
+      report.topics[0]?.partitions.map(one => [one.sourcePartition, one.partition, one.records]),
+      [[0, 1, 5]],
+    )
+  })
+
+  test('within the offsets and the times that were asked for', async () => {
+    const some = fakeTopic('orders', [[encodeBatch({ records: texts('b', 'c', 'd') })]])
+    const range = await compare([some], { offsetRanges: new Map([['orders/0', { start: 11n, end: 21n }]]) })
+    assert.deepEqual(
+      shortly(range),
+      ['different "1700000000001"', 'different "1700000000002"', 'different "1700000000000"'],
+      'three records, whose times differ',
+    )
+    const [first, second] = [texts('a', 'b', 'c').slice(1), texts('d')]
+    const exact = fakeTopic('orders', [
+      [encodeBatch({ records: first }), encodeBatch({ baseOffset: 2n, records: second })],
+    ])
+    assert.equal((await compare([exact], { offsetRanges: new Map([['orders/0', { start: 11n, end: 21n }]]) })).ok, true)
+    const late = fakeTopic('orders', [
+      [encodeBatch({ records: [...texts('a', 'b', 'c').slice(1), ...texts('d', 'e').slice(1)] })],
+    ])
+    assert.equal((await compare([late], { timeWindow: { start: 1_700_000_000_001n } })).ok, true)
+  })
+
+  test('with the headers that a restore was told to add', async () => {
+    const report = await compare([restored()], { offsetHeaders: true })
+    assert.equal(report.ok, false)
+    assert.deepEqual(report.topics[0]?.partitions[0]?.differences[0]?.fields, ['headers'])
+  })
+
+  test('and every record is missing where the topic is', async () => {
+    const report = await compare([])
+    assert.deepEqual(shortly(report), ['missing "a"', 'missing "b"', 'missing "c"', 'missing "d"', 'missing "e"'])
+    assert.deepEqual(report.warnings, ['orders: it does not exist on the target'])
+  })
+
+  test('without markers and what was rolled back on the target', async () => {
+    const topic = restored()
+    const rolledBack = { producerId: 9n, transactional: true }
+    topic.partitions = [
+      fakePartition(
+        [
+          encodeBatch({ baseOffset: 0n, records: texts('zz'), ...rolledBack }),
+          ...(topic.partitions[0]?.batches ?? []).map((batch, i) => moved(batch, i === 0 ? 1n : 4n)),
+          encodeMarker(6n, 9n, 'abort'),
+        ],
+        { aborted: [{ producerId: 9n, firstOffset: 0n }] },
+      ),
+    ]
+    assert.equal((await compare([topic])).ok, true)
+  })
+
+  test('up to an open transaction, which is told', async () => {
+    const topic = restored()
+    topic.partitions[0]?.batches.push(encodeRun(5n, 1, { producerId: 9n, transactional: true }))
+    if (topic.partitions[0]) topic.partitions[0].highWatermark = 6n
+    const report = await compare([topic])
+    assert.equal(report.ok, true)
+    assert.match(report.warnings.join(), /orders\/0: a transaction is open; nothing from offset 5 on was compared/)
+  })
+
+  test('and holes of compaction are counted apart', async () => {
+    const compacted = fakeTopic('orders', [[encodeBatch({ baseOffset: 3n, records: texts('d', 'e') })]])
+    assert.equal((await compare([compacted])).ok, false, 'not compacted: they are missing')
+    const report = await compare([{ ...compacted, configs: { 'cleanup.policy': 'compact' } }])
+    assert.deepEqual([report.ok, report.totals.records, report.totals.removed], [true, 2, 3])
+  })
+})
+
+describe('a topic that was appended to', () => {
+  const shared = (): FakeTopic => {
+    const [first, second] = restored().partitions[0]?.batches ?? []
+    const own = (batch: Buffer | undefined, at: bigint) => moved(batch ?? Buffer.alloc(0), at)
+    return fakeTopic('orders', [
+      [encodeRun(0n, 5), own(first, 5n), encodeRun(8n, 2, { producerId: 5n }), own(second, 10n)],
+    ])
+  }
+
+  test('is compared by the batches of the restore alone', async () => {
+    assert.equal((await compare([shared()])).ok, false)
+    const report = await compare([shared()], { existingTopics: 'append' })
+    assert.deepEqual([report.ok, report.totals.records], [true, 5])
+  })
+
+  test('is not compared where nobody knows which those are', async () => {
+    const compared = compare([shared()], { existingTopics: 'append' }, archived, [])
+    await assert.rejects(compared, { code: 'RESTORE_REFUSED', message: /knows nothing of the restore r1/ })
+  })
+})
+
+/** The same batch at another offset, which lies outside its checksum. */
+function moved(batch: Buffer, baseOffset: bigint): Buffer {
+  const copy = Buffer.from(batch)
+  copy.writeBigInt64BE(baseOffset, 0)
+  return copy
+}

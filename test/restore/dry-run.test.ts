@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openBackup } from '../../src/archive/catalog.ts'
+import { runBackup } from '../../src/backup/run-backup.ts'
+import type { Reader } from '../../src/kafka/wire/reader.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
+import { dryRunRestore } from '../../src/restore/dry-run.ts'
+import type { RestoreOptions } from '../../src/restore/options.ts'
+import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
+import { prepareRestore } from '../../src/restore/prepare-restore.ts'
+import { RestoreRefusal } from '../../src/restore/refusal.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { plainOptions } from './plain-options.ts'
+
+const never = new AbortController().signal
+const storage = openMemoryStorage()
+
+const fixed = plainOptions({
+  topicMapping: new Map([['orders', 'orders-2']]),
+  replicationFactor: 1,
+  retention: 'hold',
+})
+
+/** The records of the backup are old. */
+const keeping = { configs: { 'retention.ms': '-1' } }
+
+interface Note {
+  topic: string
+  partition: number
+  offset: bigint
+  sourceOffset: number
+  isDone: boolean
+}
+
+/** A target with these topics, on which an earlier run left these notes. */
+async function withTarget(
+  { topics = [], notes = [] }: { topics?: FakeTopic[]; notes?: Note[] },
+  work: (target: {
+    dryRun: (options?: Partial<RestoreOptions>) => ReturnType<typeof dryRunRestore>
+    prepare: (options?: Partial<RestoreOptions>) => ReturnType<typeof prepareRestore>
+    asked: () => Set<number>
+  }) => Promise<void>,
+): Promise<void> {
+  const fake = await startFakeCluster(topics)
+  fake.state.clusterId = 'cluster-b'
+  let fingerprint = ''
+  fake.state.intercept = ({ key, body }) => {
+    if (key === API.findCoordinator) return encodeCoordinator()
+    if (key === API.createTopics) return encodeValidated(readCreated(body))
+    return key === API.offsetFetch ? encodeNotes(readGroup(body), notes, fingerprint) : undefined
+  }
+  try {
+    const parts = { cluster: await fake.open(), storage, clock: new JumpingClock() }
+    const choose = async (changes: Partial<RestoreOptions> = {}) => {
+      const options = { ...fixed, ...changes }
+      fingerprint = fingerprintOf(planRestore(await openBackup(storage, 'b1', never), options))
+      return options
+    }
+    await work({
+      dryRun: async options => dryRunRestore(await choose(options), parts, never),
+      prepare: async options => prepareRestore(await choose(options), parts, never),
+      asked: () => new Set(fake.brokers.flatMap(({ requests }) => requests.map(({ key }) => key))),
+    })
+  } finally {
+    await fake.close()
+  }
+}
+
+function encodeCoordinator(): Writer {
+  const writer = new Writer().int32(0)
+  const one = () => writer.string('g').int32(0).string('h').int32(1).int16(0).string(null).noTags()
+  return writer.array([0], one).noTags()
+}
+
+/** The one group of an OffsetFetch. */
+function readGroup(body: Reader): string {
+  body.uvarint()
+  return body.string()
+}
+
+/** The names in a CreateTopics, which must not create them. */
+function readCreated(body: Reader): string[] {
+  const names = body.array(() => {
+    const name = body.string()
+    body.int32()
+    body.int16()
+    body.array(() => assert.fail('nobody assigns brokers'))
+    body.array(() => {
+      body.string()
+      body.string()
+      body.tags()
+    })
+    body.tags()
+    return name
+  })
+  body.int32()
+  assert.equal(body.boolean(), true, 'validate only')
+  return names
+}
+
+function encodeValidated(names: readonly string[]): Writer {
+  const writer = new Writer().int32(0)
+  const encode = (name: string) =>
+    writer
+      .string(name)
+      .uuid('0'.repeat(32))
+      .int16(0)
+      .string(null)
+      .int32(-1)
+      .int16(-1)
+      .array([], () => undefined)
+      .noTags()
+  return writer.array(names, encode).noTags()
+}
+
+function encodeNotes(group: string, notes: readonly Note[], fingerprint: string): Writer {
+  const writer = new Writer().int32(0)
+  const text = ({ sourceOffset, isDone }: Note) =>
+    JSON.stringify({ v: 1, o: `${sourceOffset}`, p: '7', e: 0, q: 0, g: 1, h: fingerprint, d: isDone ? 2 : 0 })
+  const encode = (note: Note) =>
+    writer
+      .string(note.topic)
+      .array([note], () =>
+        writer.int32(note.partition).int64(note.offset).int32(-1).string(text(note)).int16(0).noTags(),
+      )
+      .noTags()
+  return writer.array([0], () => writer.string(group).array(notes, encode).int16(0).noTags()).noTags()
+}
+
+describe('the dry run of a restore', () => {
+  before(async () => {
+    const orders = fakeTopic('orders', [[encodeRun(0n, 10), encodeRun(10n, 10)], [encodeRun(0n, 5)]], {
+      configs: { 'cleanup.policy': 'compact', 'retention.ms': '1000' },
+    })
+    const source = await startFakeCluster([orders, fakeTopic('audit', [[encodeRun(0n, 4)]])])
+    const options = {
+      backupId: 'b1',
+      topics: { include: ['*'], exclude: [] },
+      compression: 'none' as const,
+      segmentBytes: 1 << 20,
+      continuous: false,
+      commitIntervalMs: 3_600_000,
+      memoryBudgetBytes: 32 << 20,
+      connectionsPerBroker: 1,
+      missingTopics: 'fail' as const,
+      onGap: 'warn' as const,
+    }
+    const cluster = await source.open()
+    const parts = { cluster, storage, clock: new JumpingClock(), newRun: () => 'r1', toolVersion: '0' }
+    await runBackup(options, { ...parts, onProgress: () => undefined }, never)
+    await source.close()
+  })
+  after(() => storage.close())
+
+  test('is made of the manifest and the target, and asks only what changes nothing', () =>
+    withTarget({}, async ({ dryRun, asked }) => {
+      const before = [...(await listed())]
+      const { topics, totals, ...rest } = await dryRun({ restoreId: 'again' })
+      assert.deepEqual(rest, {
+        restoreId: 'again',
+        backupId: 'b1',
+        generation: 1,
+        location: storage.location,
+        targetCluster: 'cluster-b',
+        state: 'new',
+        findings: [],
+        warnings: [],
+      })
+      assert.deepEqual(
+        topics.map(({ source, target, partitions, exists, records }) => [source, target, partitions, exists, records]),
+        [
+          ['audit', 'audit', 1, false, 4],
+          ['orders', 'orders-2', 2, false, 25],
+        ],
+      )
+      assert.deepEqual([totals.topics, totals.partitions, totals.records, totals.isEstimate], [2, 3, 29, false])
+      const { apiVersions, metadata, listOffsets, describeConfigs, findCoordinator, offsetFetch, createTopics } = API
+      const asking = [apiVersions, metadata, listOffsets, describeConfigs, findCoordinator, offsetFetch]
+      const harmless = new Set([...asking, createTopics])
+      assert.deepEqual([...asked().difference(harmless)], [])
+      assert.deepEqual([...(await listed())], before)
+    }))
+
+  test('tells which settings wait, and that the retention stays off where the job holds it', () =>
+    withTarget({}, async ({ dryRun }) => {
+      const heldOf = async (retention: 'hold' | 'apply') => {
+        const { topics } = await dryRun({ retention, topics: { include: ['orders'], exclude: [] } })
+        return topics[0]?.heldBack.filter(({ name }) => ['cleanup.policy', 'retention.ms'].includes(name))
+      }
+      const policy = { name: 'cleanup.policy', whileFilling: 'delete', afterwards: 'compact' }
+      const retention = { name: 'retention.ms', whileFilling: '-1' }
+      assert.deepEqual(await heldOf('hold'), [policy, retention])
+      assert.deepEqual(await heldOf('apply'), [policy, { ...retention, afterwards: '1000' }])
+    }))
+
+  test('has all errors among its findings, which the restore itself is refused for', () =>
+    withTarget({ topics: [fakeTopic('audit', [[encodeRun(0n, 1)]], keeping)] }, async ({ dryRun, prepare, asked }) => {
+      const { findings, topics } = await dryRun({ createTopics: false })
+      assert.deepEqual(
+        findings.map(({ severity, topic }) => [severity, topic]),
+        [
+          ['error', 'audit'],
+          ['error', 'orders-2'],
+        ],
+      )
+      assert.deepEqual(
+        topics.map(({ exists }) => exists),
+        [true, false],
+      )
+      await assert.rejects(prepare({ createTopics: false }), error => {
+        assert.ok(error instanceof RestoreRefusal)
+        assert.deepEqual(error.findings, findings)
+        assert.match(error.message, /^audit: it already has records .*; orders-2: it does not exist/)
+        return true
+      })
+      assert.equal(asked().has(API.createTopics), false)
+    }))
+
+  test('of one that an earlier run began counts what is left', () => {
+    const begun = { topic: 'orders-2', partition: 0, offset: 10n, sourceOffset: 10, isDone: false }
+    const topics = [fakeTopic('orders-2', [[encodeRun(0n, 10)], []], keeping)]
+    return withTarget({ topics, notes: [begun] }, async ({ dryRun }) => {
+      const { state, totals, findings } = await dryRun({ topics: { include: ['orders'], exclude: [] } })
+      assert.deepEqual([state, totals.records, totals.isEstimate, findings], ['begun', 15, true, []])
+    })
+  })
+
+  test('of one that is complete has nothing to write and finds nothing wrong', () => {
+    const done = { topic: 'audit', partition: 0, offset: 4n, sourceOffset: 4, isDone: true }
+    const topics = [
+      fakeTopic('audit', [[encodeRun(0n, 4)]], { configs: { 'message.timestamp.type': 'LogAppendTime' } }),
+    ]
+    return withTarget({ topics, notes: [done] }, async ({ dryRun, prepare }) => {
+      const only = { topics: { include: ['audit'], exclude: [] } }
+      const { state, totals, findings } = await dryRun(only)
+      assert.deepEqual([state, totals.records, findings], ['complete', 0, []])
+      await prepare(only)
+    })
+  })
+})
+
+async function listed(): Promise<string[]> {
+  const keys: string[] = []
+  for await (const object of storage.list('', never)) keys.push(JSON.stringify(object))
+  return keys
+}

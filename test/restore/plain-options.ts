@@ -1,0 +1,25 @@
+import type { RestoreOptions } from '../../src/restore/options.ts'
+
+/** Everything of the backup `b1` to where it came from. */
+export function plainOptions(changes: Partial<RestoreOptions> = {}): RestoreOptions {
+  return {
+    backupId: 'b1',
+    topics: { include: ['*'], exclude: [] },
+    topicMapping: new Map(),
+    partitions: new Map(),
+    offsetRanges: new Map(),
+    timeWindow: {},
+    partitionCount: new Map(),
+    partitionMapping: new Map(),
+    createTopics: true,
+    topicConfig: new Map(),
+    existingTopics: 'fail',
+    retention: 'fail',
+    offsetHeaders: false,
+    commitIntervalMs: 5000,
+    batchBytes: 1 << 20,
+    memoryBudgetBytes: 96 << 20,
+    connectionsPerBroker: 2,
+    ...changes,
+  }
+}
