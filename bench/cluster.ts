@@ -1,28 +1,29 @@
 import { spawnSync } from 'node:child_process'
-import { join } from 'node:path'
 import { openDriver } from '../test/servers/driver.ts'
 import { type KafkaServer, startKafka } from '../test/servers/kafka.ts'
-import { runKafkaTool } from '../test/servers/kafka-tools.ts'
 import { writePayloadFile } from './payload.ts'
+import { runPerfTool } from './perf-tool.ts'
 
 export interface BenchTopic {
   name: string
-  compression: 'none' | 'zstd'
   records: number
+  props: Record<string, string>
 }
 
 export const RECORDS = 1_500_000
+/** Of the tool that fills the topics, and of the same tool where a restore is measured against it. */
+export const BATCHED = { 'linger.ms': '20', 'batch.size': '131072' }
 export const topics: BenchTopic[] = [
-  { name: 'zstd', compression: 'zstd', records: RECORDS },
-  { name: 'plain', compression: 'none', records: RECORDS },
-  { name: 'plain-x4', compression: 'none', records: 4 * RECORDS },
+  { name: 'zstd', records: RECORDS, props: { ...BATCHED, 'compression.type': 'zstd' } },
+  { name: 'plain', records: RECORDS, props: BATCHED },
+  { name: 'plain-x4', records: 4 * RECORDS, props: BATCHED },
+  { name: 'one-record-batches', records: RECORDS / 5, props: { 'batch.size': '0', 'linger.ms': '0' } },
 ]
 export const SMALL_PARTITIONS = 2000
 
 /** A broker as one runs it, with the topics of the benchmark made by Kafka's own producer. */
-export async function startBenchCluster(folder: string, say: (text: string) => void): Promise<KafkaServer> {
+export async function startBenchCluster(payload: string, say: (text: string) => void): Promise<KafkaServer> {
   const server = await startKafka({ jvm: 'steady', heapMb: 1024 })
-  const payload = join(folder, 'payload.json')
   const { bytes } = await writePayloadFile(payload, 50_000)
   say(`payload: JSON lines of ${Math.round(bytes / 50_000)} bytes on average`)
   await using driver = await openDriver(server)
@@ -36,25 +37,12 @@ export async function startBenchCluster(folder: string, say: (text: string) => v
     batchSize: 4000,
     config: { 'enable.idempotence': 'false', 'linger.ms': '200', 'delivery.timeout.ms': '300000' },
   })
-  for (const { name, compression, records } of topics) {
+  for (const { name, records, props } of topics) {
     say(`producing ${records.toLocaleString('en')} records to ${name} with kafka-producer-perf-test`)
     await driver.createTopic(name, { partitions: 4 })
-    await produce(server, name, compression, records, payload)
+    await runPerfTool(server, { topic: name, records, payload, props })
   }
   return server
-}
-
-async function produce(server: KafkaServer, topic: string, compression: string, records: number, payload: string) {
-  const props = [
-    `bootstrap.servers=${server.bootstrapServers.join()}`,
-    `compression.type=${compression}`,
-    'linger.ms=20',
-    'batch.size=131072',
-  ]
-  const args = ['--topic', topic, '--num-records', String(records), '--throughput', '-1', '--payload-file', payload]
-  const tool = 'org.apache.kafka.tools.ProducerPerformance'
-  const { exitCode, stderr } = await runKafkaTool(server, tool, [...args, '--producer-props', ...props])
-  if (exitCode !== 0) throw new Error(`the producer failed: ${stderr}`)
 }
 
 /** kcat is what people reach for; Debian has it. */

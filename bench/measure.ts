@@ -1,6 +1,10 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+
+/** The program as users run it. */
+export const cli = resolve(import.meta.dirname, '../bin/kafka-backup.js')
 
 export interface Measured {
   wallMs: number

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Row } from './scenarios.ts'
+import { formatGoal, type Row } from './row.ts'
 
 export interface BenchResult {
   date: string
@@ -21,10 +21,7 @@ export async function writeReport(result: BenchResult): Promise<string> {
 }
 
 export function formatTable({ date, command, machine, versions, rows }: BenchResult): string {
-  const lines = rows.map(
-    row =>
-      `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${row.limit === undefined ? '' : `≤ ${row.limit}`} |`,
-  )
+  const lines = rows.map(row => `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${formatGoal(row)} |`)
   return `Measured on ${date} with \`${command}\` on ${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB of memory;
 Node ${versions.node}, Kafka ${versions.kafka}, kcat ${versions.kcat}.
 

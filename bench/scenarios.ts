@@ -3,18 +3,8 @@ import { join, resolve } from 'node:path'
 import type { S3Options } from '../src/storage/s3-options.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { SMALL_PARTITIONS } from './cluster.ts'
-import { type Measured, measureProcess, measureSilenced, median } from './measure.ts'
-
-export interface Row {
-  name: string
-  /** What is compared, as a person would say it. */
-  measure: string
-  value: number
-  unit: 'ratio' | 'MB' | 'requests/partition'
-  /** At most; absent where the figure is only told. */
-  limit?: number
-  detail: Record<string, number>
-}
+import { cli, type Measured, measureProcess, measureSilenced, median } from './measure.ts'
+import type { Row } from './row.ts'
 
 interface Run {
   wallMs: number
@@ -23,7 +13,6 @@ interface Run {
 }
 
 const ROUNDS = 5
-const cli = resolve(import.meta.dirname, '../bin/kafka-backup.js')
 const observedRun = resolve(import.meta.dirname, 'observed-run.ts')
 
 export class Scenarios {

@@ -6,22 +6,30 @@ import { compressSnappy, decompressSnappy } from './snappy.ts'
 /** No producer makes a batch of more; a hostile one can make 32 GB out of one megabyte. */
 const MAX_PLAIN_BYTES = 1 << 30
 
+const MIN_CHUNK_BYTES = 16 << 10
+const MAX_CHUNK_BYTES = 4 << 20
+
 /** The plain bytes of a batch's records. Throws what the codec throws; the caller knows which batch it was. */
 export function decompress(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Buffer {
   switch (codec) {
     case 'none':
       return bytes
     case 'gzip':
-      return gunzipSync(bytes, { maxOutputLength: maxBytes })
+      return gunzipSync(bytes, { maxOutputLength: maxBytes, chunkSize: likelyBytes(bytes) })
     case 'snappy':
       return decompressSnappy(bytes, maxBytes)
     case 'lz4':
       return decompressLz4(bytes, maxBytes)
     case 'zstd':
-      return zstdDecompressSync(bytes, { maxOutputLength: maxBytes })
+      return zstdDecompressSync(bytes, { maxOutputLength: maxBytes, chunkSize: likelyBytes(bytes) })
     default:
       return codec satisfies never
   }
+}
+
+/** A first piece of memory that all is likely to fit into: many small ones, and their joining, cost more than unpacking. */
+function likelyBytes({ length }: Buffer): number {
+  return Math.min(Math.max(length * 8, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
 }
 
 /** The records of a batch as the Java client would write them, with the levels that are its defaults. */

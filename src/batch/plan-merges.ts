@@ -5,6 +5,8 @@ export interface MergeLimits {
   targetBytes: number
   /** Batches of at least this size are worth sending as they are. */
   smallBytes: number
+  /** The same for compressed ones, which have to be packed anew. */
+  smallPackedBytes: number
 }
 
 /** `count` batches from index `start` on. */
@@ -25,7 +27,7 @@ export function planMerges(headers: readonly BatchHeader[], limits: MergeLimits)
   const groups: MergeGroup[] = []
   let open: { group: MergeGroup; kind: number; bytes: number } | undefined
   headers.forEach((header, start) => {
-    const kind = mergeKind(header, limits.smallBytes)
+    const kind = mergeKind(header, limits)
     const bytes = header.sizeBytes - HEADER_BYTES + header.recordCount * GROWTH_BYTES
     if (open && open.kind === kind && open.bytes + bytes <= limits.targetBytes) {
       open.group.count++
@@ -40,7 +42,9 @@ export function planMerges(headers: readonly BatchHeader[], limits: MergeLimits)
 }
 
 /** Batches of the same kind may be merged; undefined is merged with nothing. */
-function mergeKind({ attributes, sizeBytes }: BatchHeader, smallBytes: number): number | undefined {
-  if (sizeBytes >= smallBytes || isControl(attributes) || codecOf(attributes) === undefined) return undefined
+function mergeKind({ attributes, sizeBytes }: BatchHeader, limits: MergeLimits): number | undefined {
+  const codec = codecOf(attributes)
+  const smallBytes = codec === 'none' ? limits.smallBytes : limits.smallPackedBytes
+  if (sizeBytes >= smallBytes || isControl(attributes) || codec === undefined) return undefined
   return (attributes & 0x07) | (isLogAppendTime(attributes) ? 0x08 : 0)
 }

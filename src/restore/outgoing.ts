@@ -2,8 +2,9 @@ import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
-import { needsRebuild, type TimeWindow } from '../batch/needs.ts'
-import { planMerges } from '../batch/plan-merges.ts'
+import { leastTime } from '../batch/least-time.ts'
+import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
+import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
 import { rebuildBatches } from '../batch/rebuild.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { walkBatches } from '../batch/walk.ts'
@@ -40,6 +41,10 @@ export interface OutgoingOptions {
   edit?: EditRecord
 }
 
+/** Below this a request of its own costs more than opening the batch; packing anew is what costs most. */
+const SMALL_BYTES = 32 << 10
+const SMALL_PACKED_BYTES = 4 << 10
+
 /**
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored
  * where that can be, opened and written anew where it must be.
@@ -67,11 +72,11 @@ function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: Outgo
   const { start, timeWindow, maxBytes, batchBytes } = options
   const limits = { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
   const kept = headers.filter(header => !['empty', 'outside'].includes(needsRebuild(header, limits) ?? ''))
-  for (const group of planMerges(kept, { targetBytes: batchBytes, smallBytes: batchBytes / 4 })) {
+  for (const group of planMerges(kept, mergeLimits(batchBytes))) {
     const some = kept.slice(group.start, group.start + group.count)
     const [only] = some
     const edit = editOf(some, options)
-    if (only && some.length === 1 && !edit && needsRebuild(only, limits) === undefined) {
+    if (only && some.length === 1 && !edit && staysAsStored(bytes, only, limits)) {
       yield asStored(bytes, only)
       continue
     }
@@ -83,6 +88,23 @@ function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: Outgo
       yield { bytes: batch.bytes, recordCount: batch.recordCount, runs: batch.runs, isRebuilt: true }
     }
   }
+}
+
+function mergeLimits(batchBytes: number): MergeLimits {
+  const smallBytes = Math.min(SMALL_BYTES, batchBytes / 4)
+  return { targetBytes: batchBytes, smallBytes, smallPackedBytes: Math.min(SMALL_PACKED_BYTES, smallBytes) }
+}
+
+/**
+ * A header tells the latest time of its records, and only they tell the earliest. Looking for it is cheaper than packing
+ * them anew, and is done where the first record lies in the window, too.
+ */
+function staysAsStored(bytes: Buffer, header: BatchHeader, limits: BatchLimits): boolean {
+  if (needsRebuild(header, limits) !== 'cut') return needsRebuild(header, limits) === undefined
+  const staysWith = (knownMin: bigint) => needsRebuild(header, { ...limits, knownMin }) === undefined
+  if (!staysWith(header.baseTimestamp)) return false
+  const earliest = leastTime(bytes, header)
+  return earliest !== null && staysWith(earliest)
 }
 
 /** Every record must be looked at where something is added, or where the range ends inside a batch. */

@@ -5,7 +5,7 @@ import { planMerges } from '../../src/batch/plan-merges.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { encodeMarker, encodeRun } from '../fakes/batches.ts'
 
-const limits = { targetBytes: 10_000, smallBytes: 1000 }
+const limits = { targetBytes: 10_000, smallBytes: 1000, smallPackedBytes: 200 }
 const small = encodeRun(0n, 1)
 const large = encodeRun(0n, 1, { valueBytes: 2000 })
 
@@ -24,6 +24,13 @@ test('large ones stay alone, and what lies between them is merged', () => {
   assert.deepEqual(counts([]), [])
 })
 
+test('a compressed one, which has to be packed anew, stays alone from a smaller size on', () => {
+  const packed = encodeRun(0n, 40, { codec: 'gzip', valueBytes: 300 })
+  assert.ok(packed.length > limits.smallPackedBytes && packed.length < limits.smallBytes, `${packed.length}`)
+  assert.deepEqual(counts([packed, packed]), [1, 1])
+  assert.deepEqual(counts([small, packed, packed, small]), [1, 1, 1, 1])
+})
+
 test('another codec or kind of timestamp begins a new group', () => {
   const gzip = encodeRun(0n, 1, { codec: 'gzip' })
   const stamped = encodeRun(0n, 1, { logAppendTime: true })
@@ -38,7 +45,7 @@ test('control batches are never merged', () => {
 })
 
 test('a target smaller than any batch merges nothing', () => {
-  const groups = planMerges(headersOf([small, small, small]), { targetBytes: 10, smallBytes: 1000 })
+  const groups = planMerges(headersOf([small, small, small]), { ...limits, targetBytes: 10 })
   assert.deepEqual(
     groups.map(group => group.count),
     [1, 1, 1],

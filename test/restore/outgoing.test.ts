@@ -94,6 +94,13 @@ describe('what goes out', () => {
     )
   })
 
+  test('is what was stored where all times of a batch turn out to lie within', async () => {
+    const batches = [timed(0n, 0n, 1n, 3n), timed(3n, 0n, -1n, 3n), timed(6n, 1n, 0n, 3n)]
+    const found = await read([batches], { timeWindow: { start: T, end: T + 4n } })
+    assert.deepEqual(offsetsOf(found), [0n, 1n, 2n, 3n, 5n, 6n, 7n, 8n])
+    assert.deepEqual([found[0]?.bytes, found.at(-1)?.bytes], [batches[0], batches[2]])
+  })
+
   test('begins and ends inside batches where the offsets say so, and leaves the others as they were', async () => {
     const batches = [encodeRun(0n, 10), encodeRun(10n, 10), encodeRun(20n, 10)]
     const found = await read([batches], { start: 4n, end: 23n, batchBytes: 600 })

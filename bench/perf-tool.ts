@@ -1,0 +1,27 @@
+import type { KafkaServer } from '../test/servers/kafka.ts'
+import { kafkaToolClasses, runKafkaTool } from '../test/servers/kafka-tools.ts'
+
+export interface PerfRun {
+  topic: string
+  records: number
+  /** A line each. */
+  payload: string
+  /** The producer's own settings; without any it has its defaults. */
+  props?: Record<string, string>
+}
+
+/** Kafka's own producer performance tool. The rate is what it says of itself, from its first record to its last. */
+export async function runPerfTool(
+  server: KafkaServer,
+  { topic, records, payload, props = {} }: PerfRun,
+): Promise<{ recordsPerSecond: number }> {
+  const all = { 'bootstrap.servers': server.bootstrapServers.join(), ...props }
+  const settings = Object.entries(all).map(([name, value]) => `${name}=${value}`)
+  const amount = ['--topic', topic, '--num-records', String(records), '--throughput', '-1', '--payload-file', payload]
+  const args = [...amount, '--producer-props', ...settings]
+  const tool = kafkaToolClasses.producerPerformance
+  const { exitCode, stdout, stderr } = await runKafkaTool(server, tool, args, { jvm: 'steady' })
+  const rate = /records sent, ([\d.]+) records\/sec .* 99\.9th/.exec(stdout)?.[1]
+  if (exitCode !== 0 || rate === undefined) throw new Error(`the producer failed: ${stderr}${stdout}`)
+  return { recordsPerSecond: Number(rate) }
+}
