@@ -1,6 +1,6 @@
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import { batchSizeAt } from '../batch/header.ts'
+import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openHasher } from './hash.ts'
@@ -21,10 +21,17 @@ export async function* readSegment(storage: Storage, segment: Segment, signal: A
   for await (const { stored, plain } of readPieces(storage, segment, signal)) {
     hasher.update(stored)
     plainSize += plain.length
-    const joined = rest.length === 0 ? plain : Buffer.concat([rest, plain])
-    const wholeBytes = endOfWholeBatches(joined, segment, plainSize - joined.length)
-    if (wholeBytes > 0) yield joined.subarray(0, wholeBytes)
-    rest = joined.subarray(wholeBytes)
+    const missing = missingBytes(rest, plain, segment, plainSize - plain.length - rest.length)
+    if (missing > plain.length) {
+      rest = Buffer.concat([rest, plain])
+      continue
+    }
+    // Only the batch that lies across two pieces is copied.
+    if (rest.length > 0) yield Buffer.concat([rest, plain.subarray(0, missing)])
+    const fresh = plain.subarray(missing)
+    const wholeBytes = endOfWholeBatches(fresh, segment, plainSize - fresh.length)
+    if (wholeBytes > 0) yield fresh.subarray(0, wholeBytes)
+    rest = fresh.subarray(wholeBytes)
   }
   if (plainSize !== segment.plain_size) {
     throw damaged(segment, `it holds ${plainSize} plain bytes instead of ${segment.plain_size}`)
@@ -83,18 +90,31 @@ async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): 
   return plain
 }
 
+/** How much of the next piece ends the batch that `rest` begins with. */
+function missingBytes(rest: Buffer, next: Buffer, segment: Segment, start: number): number {
+  if (rest.length === 0) return 0
+  const begin = Buffer.concat([rest.subarray(0, PREFIX_BYTES), next.subarray(0, PREFIX_BYTES)])
+  const size = batchSizeAt(begin, 0, begin.length)
+  if (size === undefined) return Number.POSITIVE_INFINITY
+  checkSize(size, segment, start)
+  return size - rest.length
+}
+
 /** A length that is wrong is found here, before the rest of the segment is gathered for a batch that never ends. */
 function endOfWholeBatches(bytes: Buffer, segment: Segment, start: number): number {
   let position = 0
   for (;;) {
     const size = batchSizeAt(bytes, position, bytes.length)
     if (size === undefined) return position
-    if (size <= 0 || start + position + size > segment.plain_size) {
-      throw damaged(segment, `the record batch at byte ${start + position} has a length of ${size} bytes`)
-    }
+    checkSize(size, segment, start + position)
     if (position + size > bytes.length) return position
     position += size
   }
+}
+
+function checkSize(size: number, segment: Segment, start: number): void {
+  if (size > 0 && start + size <= segment.plain_size) return
+  throw damaged(segment, `the record batch at byte ${start} has a length of ${size} bytes`)
 }
 
 function damaged(segment: Segment, why: string, cause?: unknown): KafkaBackupError {

@@ -9,6 +9,7 @@ import { rebuildBatches } from '../batch/rebuild.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** A batch that is ready to be stamped and sent. */
@@ -58,7 +59,7 @@ export async function* readOutgoing(
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
-    for await (const bytes of readSegment(storage, segment, signal)) {
+    for await (const bytes of readAhead(readSegment(storage, segment, signal))) {
       const headers = walkBatches(bytes, 0, bytes.length).filter(header => {
         if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header)
         return header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted)

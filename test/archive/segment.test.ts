@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { zstdCompressSync } from 'node:zlib'
+import { openHasher } from '../../src/archive/hash.ts'
 import type { Segment } from '../../src/archive/manifest.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { SegmentWriter } from '../../src/archive/segment-writer.ts'
@@ -62,6 +64,28 @@ test('a segment larger than one read is read in order, with batches across the r
   const pieces = await readAll(storage, segment)
   assert.ok(pieces.length >= 3)
   assert.ok(Buffer.concat(pieces).equals(Buffer.concat(many)))
+})
+
+test('batches are whole wherever the frames of a segment begin and end', async () => {
+  const storage = openMemoryStorage()
+  const some = [encodeRun(0n, 1), encodeRun(1n, 2), encodeRun(3n, 1)]
+  const plain = Buffer.concat(some)
+  const whole = await storeSegment(storage, 'b/s', some, true)
+  for (let cut = 1; cut < plain.length; cut++) {
+    for (const second of [cut + 1, cut + 20, plain.length - 1].filter(at => at > cut && at < plain.length)) {
+      const parts = [plain.subarray(0, cut), plain.subarray(cut, second), plain.subarray(second)]
+      const frames = parts.map(part => zstdCompressSync(part))
+      const stored = Buffer.concat(frames)
+      storage.objects.set('b/cut', stored)
+      const hasher = openHasher()
+      hasher.update(stored)
+      const sizes = frames.map((frame, i) => [frame.length, parts[i]?.length ?? 0] satisfies [number, number])
+      const segment = { ...whole, key: 'b/cut', size: stored.length, frames: sizes, blake3: hasher.finish() }
+      const pieces = await readAll(storage, segment)
+      assert.ok(Buffer.concat(pieces).equals(plain), `cut at ${cut} and ${second}`)
+      for (const piece of pieces) walkBatches(piece, 0, piece.length)
+    }
+  }
 })
 
 test('a length that reaches beyond the segment is found at once, without gathering the rest of it', async () => {
