@@ -17,7 +17,7 @@ export interface RebuildOptions {
   maxBytes: number
   /** At about this size the next batch begins. Of compressed records the size is an estimate by their source's ratio. */
   targetBytes: number
-  /** `keep` is the codec of the first source. */
+  /** `keep` is the codec that the source of the batch's first record has. */
   codec: Codec | 'keep'
   /** Records below are left out. */
   fromOffset?: bigint
@@ -33,34 +33,59 @@ export interface RebuildOptions {
  * Empty batches leave nothing behind, nor do control batches: their records are no data.
  */
 export function rebuildBatches(sources: readonly SourceBatch[], options: RebuildOptions): RebuiltBatch[] {
-  const [first] = sources
-  if (first === undefined) return []
-  const codec = options.codec === 'keep' ? knownCodec(first.header) : options.codec
   const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
-  const builder = new BatchBuilder(Math.min(options.targetBytes, options.maxBytes) - HEADER_BYTES, storedBytes)
-  const rebuilt: RebuiltBatch[] = []
-  const seal = () => rebuilt.push(...sealBatch(builder.take(), codec, options.maxBytes))
-  const cursor = new RecordCursor()
-  const filter = new RecordFilter(options.fromOffset, options.timeWindow)
-  const editor = options.edit && new RecordEditor(cursor, options.edit)
-  for (const { bytes, header } of sources) {
-    if (header.recordCount === 0 || isControl(header.attributes)) continue
-    filter.open(header)
-    const weight = weightOf(header, codec, cursor.open(bytes, header))
-    while (cursor.next()) {
-      if (!filter.keeps(cursor)) continue
-      const record = editor ? editor.apply() : cursor
-      if (record === undefined || builder.append(record, weight)) continue
-      seal()
-      builder.append(record, weight)
-    }
-  }
-  if (builder.count > 0) seal()
-  return rebuilt
+  const rebuilder = new Rebuilder(options, storedBytes)
+  const rebuilt = sources.flatMap(source => rebuilder.add(source, options.fromOffset))
+  return [...rebuilt, ...rebuilder.flush()]
 }
 
-/** How many bytes a plain byte of this source is likely to take in the new batch. */
-function weightOf(header: BatchHeader, codec: Codec, plainBytes: number): number {
-  if (codec === 'none' || codec !== knownCodec(header)) return 1
-  return Math.min(1, (header.sizeBytes - HEADER_BYTES) / plainBytes)
+/** The same for sources that come little by little: what is left of one waits for the next until a batch is full. */
+export class Rebuilder {
+  readonly #options: Omit<RebuildOptions, 'fromOffset'>
+  readonly #builder: BatchBuilder
+  readonly #cursor = new RecordCursor()
+  readonly #filter: RecordFilter
+  readonly #editor: RecordEditor | undefined
+  #codec: Codec = 'none'
+
+  constructor(options: Omit<RebuildOptions, 'fromOffset'>, expectedBytes: number) {
+    this.#options = options
+    this.#builder = new BatchBuilder(Math.min(options.targetBytes, options.maxBytes) - HEADER_BYTES, expectedBytes)
+    this.#filter = new RecordFilter(options.timeWindow)
+    this.#editor = options.edit && new RecordEditor(this.#cursor, options.edit)
+  }
+
+  /** The batches that are full with this one. Nothing of the source is needed any more. */
+  add({ bytes, header }: SourceBatch, fromOffset?: bigint): RebuiltBatch[] {
+    if (header.recordCount === 0 || isControl(header.attributes)) return []
+    const rebuilt: RebuiltBatch[] = []
+    const builder = this.#builder
+    const plainBytes = this.#cursor.open(bytes, header)
+    this.#filter.open(header, fromOffset)
+    let weight = this.#weigh(header, plainBytes)
+    while (this.#cursor.next()) {
+      if (!this.#filter.keeps(this.#cursor)) continue
+      const record = this.#editor ? this.#editor.apply() : this.#cursor
+      if (record === undefined || builder.append(record, weight)) continue
+      rebuilt.push(...this.flush())
+      weight = this.#weigh(header, plainBytes)
+      builder.append(record, weight)
+    }
+    return rebuilt
+  }
+
+  /** What is left. */
+  flush(): RebuiltBatch[] {
+    if (this.#builder.count === 0) return []
+    return sealBatch(this.#builder.take(), this.#codec, this.#options.maxBytes)
+  }
+
+  /** How many bytes a plain byte of this source is likely to take in the batch, which may begin with it. */
+  #weigh(header: BatchHeader, plainBytes: number): number {
+    const { codec } = this.#options
+    const own = knownCodec(header)
+    if (this.#builder.count === 0) this.#codec = codec === 'keep' ? own : codec
+    if (this.#codec === 'none' || this.#codec !== own) return 1
+    return Math.min(1, (header.sizeBytes - HEADER_BYTES) / plainBytes)
+  }
 }

@@ -4,22 +4,21 @@ import type { EncodedRecord } from './record-cursor.ts'
 
 /** Which records are wanted, told by numbers alone. */
 export class RecordFilter {
-  readonly #fromOffset: bigint | undefined
   readonly #window: TimeWindow
   readonly #start: number
   readonly #end: number
   #fromDelta = Number.NEGATIVE_INFINITY
 
   /** Bounds that are no exact numbers are far beyond all times that are, so that their rounding does not matter. */
-  constructor(fromOffset: bigint | undefined, window: TimeWindow = {}) {
-    this.#fromOffset = fromOffset
+  constructor(window: TimeWindow = {}) {
     this.#window = window
     this.#start = window.start === undefined ? Number.NEGATIVE_INFINITY : Number(window.start)
     this.#end = window.end === undefined ? Number.POSITIVE_INFINITY : Number(window.end)
   }
 
-  open(header: BatchHeader): void {
-    if (this.#fromOffset !== undefined) this.#fromDelta = Number(this.#fromOffset - header.baseOffset)
+  /** Of the batch that comes next, records below `fromOffset` are not wanted. */
+  open(header: BatchHeader, fromOffset: bigint | undefined): void {
+    this.#fromDelta = fromOffset === undefined ? Number.NEGATIVE_INFINITY : Number(fromOffset - header.baseOffset)
   }
 
   keeps(record: EncodedRecord): boolean {
