@@ -133,11 +133,11 @@ export interface OffsetAt {
 
 export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
   return withParts({ ...job, source: job.target }, quiet, signal, async parts => {
-    const [{ readOffsetMap }, { findOffset }] = await Promise.all([
+    const [{ openOffsetMaps }, { findOffset }] = await Promise.all([
       import('./restore/offset-map.ts'),
       import('./restore/find-offset.ts'),
     ])
-    return findOffset(readOffsetMap(restoreOptions(job), parts, at, signal), at.offset)
+    return findOffset(openOffsetMaps(restoreOptions(job), parts, at, signal), at.offset)
   })
 }
 
@@ -185,9 +185,8 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
 
 /** Fails for what a job may say but this version does not do: nothing is left out silently. */
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, repartition, verify, state, ...options } = restore
+  const { timeWindowStartMs, timeWindowEndMs, verify, state, ...options } = restore
   const missing = [
-    repartition === 'by_key' && 'restore.repartition: by_key',
     // The hook for `compareRestore`: call it in `runRestoreJob` behind `runRestore`, and drop this line.
     verify && 'restore.verify: true',
     state !== undefined && 'restore.state',

@@ -46,6 +46,7 @@ describe('the options of a restore', () => {
       topicMapping: new Map(),
       partitionCount: new Map(),
       partitionMapping: new Map(),
+      repartition: 'keep',
       createTopics: true,
       topicConfig: new Map(),
       existingTopics: 'fail',
@@ -99,6 +100,7 @@ describe('the options of a restore', () => {
           ]),
         ],
       ]),
+      repartition: 'keep',
       createTopics: true,
       replicationFactor: 2,
       topicConfig: new Map([['retention.ms', '-1']]),
@@ -119,8 +121,12 @@ describe('the options of a restore', () => {
     assert.deepEqual(timeWindow, { end: 1_769_904_000_000n })
   })
 
+  test('take keys for what decides about partitions', () => {
+    const options = restoreOptions(jobWith('{ repartition: by_key, partition_count: { orders: 2 } }'))
+    assert.deepEqual([options.repartition, options.partitionCount.get('orders')], ['by_key', 2])
+  })
+
   for (const [written, named] of [
-    ['repartition: by_key', 'restore.repartition: by_key'],
     ['verify: true', 'restore.verify: true'],
     ['state: ./state', 'restore.state'],
   ] as const) {

@@ -1,5 +1,12 @@
 import type { KafkaRecord } from '../batch/records.ts'
-import { type Difference, differentRecord, extraRecord, isSame, missingRecord } from './difference.ts'
+import {
+  type Difference,
+  differentRecord,
+  type ExpectedRecord,
+  extraRecord,
+  isSame,
+  missingRecord,
+} from './difference.ts'
 import type { Lookahead } from './lookahead.ts'
 
 export interface AlignOptions {
@@ -29,7 +36,7 @@ const WINDOW = 64
  * so that one missing record is one difference and not a tail of them.
  */
 export async function alignRecords(
-  expected: Lookahead<KafkaRecord>,
+  expected: Lookahead<ExpectedRecord>,
   actual: Lookahead<KafkaRecord>,
   { maxDifferences, compactedEnd }: AlignOptions,
   signal: AbortSignal,
@@ -63,7 +70,7 @@ function wasRemoved(position: number, theirs: KafkaRecord | undefined, compacted
 }
 
 /** Takes what differs off both, up to where they go on alike. */
-function takeDifferences(expected: Lookahead<KafkaRecord>, actual: Lookahead<KafkaRecord>): Difference[] {
+function takeDifferences(expected: Lookahead<ExpectedRecord>, actual: Lookahead<KafkaRecord>): Difference[] {
   const { missing, extra } = findNextPair(expected, actual)
   const differences: Difference[] = []
   for (let i = 0; i < Math.max(missing, extra); i++) {
@@ -80,7 +87,7 @@ function takeDifferences(expected: Lookahead<KafkaRecord>, actual: Lookahead<Kaf
 
 /** How many of each lie before the nearest pair that is the same; at an equal distance records were changed, not lost. */
 function findNextPair(
-  expected: Lookahead<KafkaRecord>,
+  expected: Lookahead<ExpectedRecord>,
   actual: Lookahead<KafkaRecord>,
 ): { missing: number; extra: number } {
   const isPair = (i: number, j: number) => {

@@ -1,32 +1,50 @@
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
+import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
-import { type OffsetRun, type Outgoing, readOutgoing } from './outgoing.ts'
-import { outgoingOptions, readSegments } from './outgoing-options.ts'
-import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import type { OffsetRun, Outgoing } from './outgoing.ts'
+import { outgoingOptions, type PlannedPlace, readLegs, readSegments } from './outgoing-options.ts'
 
-/** Nothing is sent, so no broker limits it, and only very small batches are worth merging. */
-const LIMITS = { maxBytes: 2 ** 31 - 1, batchBytes: 64 << 10 }
-
-/** The batches that a restore of this stream sends, from the first to the last. */
-export async function openOutgoing(
-  options: RestoreOptions,
-  planned: { plan: RestorePlan; topic: PlannedTopic; stream: PlannedStream },
-  storage: Storage,
-  signal: AbortSignal,
-): Promise<AsyncGenerator<Outgoing>> {
-  const segments = await readSegments(storage, planned.stream, signal)
-  return readOutgoing(storage, outgoingOptions(options, planned, segments, LIMITS), signal)
+/** A record with the place that it had at the source. */
+export interface ArchivedRecord extends KafkaRecord {
+  sourcePartition: number
 }
 
-/** Their records with the offsets that they had at the source, those of one batch at a time. */
-export async function* decodeOutgoing(batches: AsyncIterable<Outgoing>): AsyncGenerator<KafkaRecord[]> {
-  for await (const { bytes, runs } of batches) {
+/** Nothing is sent, so no broker limits it, nothing need be packed, and only very small batches are worth merging. */
+const LIMITS = { maxBytes: 2 ** 31 - 1, batchBytes: 64 << 10, codec: 'none' as const }
+
+/** The batches that a restore of this stream sends, from the first to the last. */
+export function openOutgoing(
+  options: RestoreOptions,
+  planned: PlannedPlace,
+  storage: Storage,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
+  const { stream } = planned
+  return readLegs(
+    storage,
+    stream,
+    startOf(stream),
+    async leg => {
+      const segments = await readSegments(storage, leg, signal)
+      return outgoingOptions(options, planned, { ...leg, segments }, LIMITS)
+    },
+    signal,
+  )
+}
+
+/** Their records as they were at the source, those of one batch at a time. */
+export async function* decodeOutgoing(batches: AsyncIterable<Outgoing>): AsyncGenerator<ArchivedRecord[]> {
+  for await (const { bytes, runs, sourcePartition } of batches) {
     const [header] = walkBatches(bytes, 0, bytes.length)
     if (!header) continue
     const offsets = offsetsOf(runs)
-    yield decodeRecords(bytes, header).map(record => ({ ...record, offset: offsets.next().value ?? record.offset }))
+    yield decodeRecords(bytes, header).map(record => ({
+      ...record,
+      sourcePartition,
+      offset: offsets.next().value ?? record.offset,
+    }))
   }
 }
 

@@ -6,8 +6,8 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
-import { decodeOutgoing, openOutgoing } from './archived-records.ts'
-import { sizeOfRecord } from './difference.ts'
+import { type ArchivedRecord, decodeOutgoing, openOutgoing } from './archived-records.ts'
+import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
 import { type LocatedRestore, locateRestore } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
 import type { RestoreOptions } from './options.ts'
@@ -25,7 +25,8 @@ export interface CompareParts {
 }
 
 export interface PartitionComparison extends Alignment {
-  sourcePartition: number
+  /** Null where its records come from several. */
+  sourcePartition: number | null
   partition: number
 }
 
@@ -62,7 +63,7 @@ export async function compareRestore(
   const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
   const compared = await runPool(streams, width, async ({ topic, stream }) => {
     const alignment = await compareStream(options, { located, target, topic, stream }, parts, signal)
-    return { topic: topic.name, sourcePartition: stream.source.partition, partition: stream.partition, ...alignment }
+    return { topic: topic.name, ...placeOf(stream), ...alignment }
   })
   const topics = located.plan.topics.map(({ source, name }) => ({
     source: source.name,
@@ -83,6 +84,10 @@ export async function compareRestore(
   }
 }
 
+function placeOf({ partition, legs, keyedAmong }: PlannedStream) {
+  return { sourcePartition: keyedAmong === undefined ? (legs[0]?.source.partition ?? null) : null, partition }
+}
+
 async function compareStream(
   options: RestoreOptions,
   {
@@ -95,8 +100,11 @@ async function compareStream(
   signal: AbortSignal,
 ): Promise<Alignment> {
   const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
-  const batches = await openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
-  const expected = new Lookahead(watch(decodeOutgoing(batches), topic, stream, onProgress), sizeOfRecord)
+  const batches = openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
+  const expected = new Lookahead<ExpectedRecord>(
+    watch(decodeOutgoing(batches), topic, stream, onProgress),
+    sizeOfRecord,
+  )
   const topicId = located.topics.get(topic.name)?.id ?? ''
   const place = { topic: topic.name, topicId, partition: stream.partition }
   const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
@@ -112,22 +120,32 @@ async function compareStream(
 
 async function* nothing(): AsyncGenerator<KafkaRecord[]> {}
 
+/** Where keys decide, all partitions together are as often told of an offset as it is read: each of them reads all. */
 async function* watch(
-  blocks: AsyncIterable<KafkaRecord[]>,
+  blocks: AsyncIterable<ArchivedRecord[]>,
   topic: PlannedTopic,
-  { source, start, end }: PlannedStream,
+  { legs }: PlannedStream,
   onProgress: OnProgress,
-): AsyncGenerator<KafkaRecord[]> {
-  const tell = (offsets: bigint, records: number) =>
-    onProgress({ type: 'copied', topic: topic.source.name, partition: source.partition, offsets, records, bytes: 0 })
-  let position = start
+): AsyncGenerator<ArchivedRecord[]> {
+  const left = legs.map(({ source, start, end }) => ({ partition: source.partition, position: start, end }))
+  const tell = (partition: number, offsets: bigint, records: number) =>
+    onProgress({ type: 'copied', topic: topic.source.name, partition, offsets, records, bytes: 0 })
+  const passUpTo = (sourcePartition: number) => {
+    while (left[0] && left[0].partition < sourcePartition) {
+      tell(left[0].partition, left[0].end - left[0].position, 0)
+      left.shift()
+    }
+  }
   for await (const block of blocks) {
     yield block
-    const next = (block.at(-1)?.offset ?? position - 1n) + 1n
-    tell(next - position, block.length)
-    position = next
+    const last = block.at(-1)
+    if (!last) continue
+    passUpTo(last.sourcePartition)
+    const [leg] = left
+    if (leg) tell(leg.partition, last.offset + 1n - leg.position, block.length)
+    if (leg) leg.position = last.offset + 1n
   }
-  tell(end - position, 0)
+  passUpTo(Number.POSITIVE_INFINITY)
 }
 
 function announce(
@@ -135,7 +153,8 @@ function announce(
   streams: readonly { stream: PlannedStream }[],
   onProgress: OnProgress,
 ): void {
-  const offsets = streams.reduce((sum, { stream: { start, end } }) => sum + end - start, 0n)
+  const legs = streams.flatMap(({ stream }) => stream.legs)
+  const offsets = legs.reduce((sum, { start, end }) => sum + end - start, 0n)
   onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets })
 }
 

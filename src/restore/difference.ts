@@ -6,6 +6,8 @@ export type Field = 'key' | 'value' | 'headers' | 'timestamp'
 export interface Difference {
   /** `extra` is on the target and not in the backup. */
   kind: 'missing' | 'extra' | 'different'
+  /** Undefined for an extra one, and where nobody has told. */
+  sourcePartition?: number
   /** Undefined for an extra one. */
   sourceOffset?: bigint
   /** Undefined for a missing one. */
@@ -16,6 +18,9 @@ export interface Difference {
   expected?: string
   actual?: string
 }
+
+/** A record as it should be, with the partition that it had at the source where that is known. */
+export type ExpectedRecord = KafkaRecord & { sourcePartition?: number }
 
 const EXCERPT_BYTES = 40
 /** How many bytes are shown before the first that differs. */
@@ -31,14 +36,14 @@ export function sizeOfRecord({ key, value, headers }: KafkaRecord): number {
   return 100 + (key?.length ?? 0) + (value?.length ?? 0) + headers.length * 50
 }
 
-export function differentRecord(expected: KafkaRecord, actual: KafkaRecord): Difference {
+export function differentRecord(expected: ExpectedRecord, actual: KafkaRecord): Difference {
   const fields = differingFields(expected, actual)
   const [first = 'value'] = fields
   const [ours, theirs] = [bytesOf(expected, first), bytesOf(actual, first)]
   const from = fits(ours) && fits(theirs) ? 0 : Math.max(0, firstDifference(ours, theirs) - LEAD_BYTES)
   return {
     kind: 'different',
-    sourceOffset: expected.offset,
+    ...originOf(expected),
     targetOffset: actual.offset,
     fields,
     expected: excerpt(ours, from),
@@ -46,8 +51,8 @@ export function differentRecord(expected: KafkaRecord, actual: KafkaRecord): Dif
   }
 }
 
-export function missingRecord(expected: KafkaRecord): Difference {
-  return { kind: 'missing', sourceOffset: expected.offset, fields: [], expected: excerpt(expected.value, 0) }
+export function missingRecord(expected: ExpectedRecord): Difference {
+  return { kind: 'missing', ...originOf(expected), fields: [], expected: excerpt(expected.value, 0) }
 }
 
 export function extraRecord(actual: KafkaRecord): Difference {
@@ -62,6 +67,10 @@ export function excerpt(bytes: Buffer | null, from: number): string {
   const shown = isText ? JSON.stringify(some.toString('latin1')) : `0x${some.toString('hex')}`
   const rest = bytes.length - from - some.length
   return `${from > 0 ? `(${from} bytes) … ` : ''}${shown}${rest > 0 ? ` … (${rest} bytes)` : ''}`
+}
+
+function originOf({ sourcePartition, offset }: ExpectedRecord): Pick<Difference, 'sourcePartition' | 'sourceOffset'> {
+  return { ...(sourcePartition !== undefined && { sourcePartition }), sourceOffset: offset }
 }
 
 function differingFields(a: KafkaRecord, b: KafkaRecord): Field[] {

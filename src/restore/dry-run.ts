@@ -2,6 +2,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { expectStream } from './expected.ts'
+import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { Finding } from './preflight.ts'
@@ -84,7 +85,7 @@ function describeTopic(
   const expected = topic.streams.map(stream => {
     const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
     if (noted?.isDone) return { records: 0, bytes: 0, isEstimate: false }
-    return expectStream(stream, noted?.sourceOffset ?? stream.start, timeWindow)
+    return expectStream(stream, noted ?? startOf(stream), timeWindow)
   })
   const exists = preflight.existing.has(topic.name)
   return {

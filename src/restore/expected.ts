@@ -1,20 +1,53 @@
-import type { Segment } from '../archive/manifest.ts'
+import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { TimeWindow } from '../batch/needs.ts'
-import type { PlannedStream } from './plan.ts'
+import { legsFrom, ownShare, type SourcePosition, startOf } from './legs.ts'
+import type { PlannedLeg, PlannedStream } from './plan.ts'
 
 /** What of a partition is still to be written. */
 export interface Expected {
   records: number
   /** As the backup holds them. */
   bytes: number
-  /** A range or a window cuts the partition, so that it takes the data itself to know. */
+  /**
+   * A range or a window cuts the partition, or keys spread what a resume has left, so that it takes the data itself to
+   * know.
+   */
   isEstimate: boolean
 }
 
-/** Pure: from the manifest alone, with the offsets from `from` on. What was rolled back is not restored. */
-export function expectStream({ source, end }: PlannedStream, from: bigint, timeWindow: TimeWindow): Expected {
-  const range = { start: source.start_offset, end: source.end_offset }
-  const share = shareOf(range, { start: from, end })
+/**
+ * Pure: from the manifest alone, from that place on. What was rolled back is not restored. Where keys decide, it is an
+ * equal share of what goes to all partitions.
+ */
+export function expectStream(stream: PlannedStream, from: SourcePosition, timeWindow: TimeWindow): Expected {
+  const expected = legsFrom(stream, from).map(leg => expectLeg(leg, timeWindow))
+  const isBegun = isBehind(from, startOf(stream))
+  return {
+    records: ownShare(
+      stream,
+      sum(expected, ({ records }) => records),
+    ),
+    bytes: ownShare(
+      stream,
+      sum(expected, ({ bytes }) => bytes),
+    ),
+    isEstimate: expected.some(({ isEstimate }) => isEstimate) || (isBegun && stream.keyedAmong !== undefined),
+  }
+}
+
+/** Pure: the same, closer, where the segments are known. At a window it is the most that there can be. */
+export function countStream(
+  stream: PlannedStream,
+  from: SourcePosition,
+  timeWindow: TimeWindow,
+  segmentsOf: (source: ManifestPartition) => readonly Segment[],
+): number {
+  const total = sum(legsFrom(stream, from), leg => countRecords(segmentsOf(leg.source), leg, timeWindow))
+  return ownShare(stream, total)
+}
+
+function expectLeg({ source, start, end }: PlannedLeg, timeWindow: TimeWindow): Expected {
+  const share = shareOf({ start: source.start_offset, end: source.end_offset }, { start, end })
   if (share === 0 || isOutside(source, timeWindow)) return { records: 0, bytes: 0, isEstimate: false }
   return {
     records: Math.round((source.records - source.aborted_records) * share),
@@ -23,18 +56,21 @@ export function expectStream({ source, end }: PlannedStream, from: bigint, timeW
   }
 }
 
-/** Pure: the same, closer, where the segments are known. At a window it is the most that there can be. */
 export function countRecords(
   segments: readonly Segment[],
   range: { start: bigint; end: bigint },
   timeWindow: TimeWindow,
 ): number {
-  return segments
-    .filter(segment => !isOutside(segment, timeWindow))
-    .reduce((sum, segment) => {
-      const share = shareOf({ start: segment.start_offset, end: segment.end_offset }, range)
-      return sum + Math.round((segment.records - segment.aborted_records) * share)
-    }, 0)
+  const inWindow = segments.filter(segment => !isOutside(segment, timeWindow))
+  return sum(inWindow, segment => {
+    const share = shareOf({ start: segment.start_offset, end: segment.end_offset }, range)
+    return Math.round((segment.records - segment.aborted_records) * share)
+  })
+}
+
+function isBehind(one: SourcePosition, other: SourcePosition): boolean {
+  if (one.sourcePartition !== other.sourcePartition) return one.sourcePartition > other.sourcePartition
+  return one.sourceOffset > other.sourceOffset
 }
 
 /** How much of `whole` lies in `part`, from 0 to 1. */
@@ -52,4 +88,8 @@ function isOutside({ last_timestamp: last }: { last_timestamp: bigint | null }, 
 
 function hasBound({ start, end }: TimeWindow): boolean {
   return start !== undefined || end !== undefined
+}
+
+function sum<T>(items: readonly T[], pick: (item: T) => number): number {
+  return items.reduce((total, item) => total + pick(item), 0)
 }

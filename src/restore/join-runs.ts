@@ -5,7 +5,13 @@ export interface PlacedRun {
   count: bigint
 }
 
+/** A run on the side of the source, which may have several partitions. */
+export interface SentRun extends PlacedRun {
+  partition: number
+}
+
 export interface MappedRun {
+  sourcePartition: number
   sourceOffset: bigint
   targetOffset: bigint
   count: bigint
@@ -13,7 +19,7 @@ export interface MappedRun {
 
 /** Both sides of each record that both know. Either comes in the order of positions. */
 export async function* meetRuns(
-  sent: AsyncGenerator<PlacedRun>,
+  sent: AsyncGenerator<SentRun>,
   placed: AsyncGenerator<PlacedRun>,
 ): AsyncGenerator<MappedRun> {
   try {
@@ -22,8 +28,10 @@ export async function* meetRuns(
       const start = greater(source.position, target.position)
       const end = lesser(endOf(source), endOf(target))
       if (start < end) {
-        const sourceOffset = source.offset + start - source.position
-        yield { sourceOffset, targetOffset: target.offset + start - target.position, count: end - start }
+        const { partition: sourcePartition, offset, position } = source
+        const sourceOffset = offset + start - position
+        const targetOffset = target.offset + start - target.position
+        yield { sourcePartition, sourceOffset, targetOffset, count: end - start }
       }
       const isDone = [endOf(source) <= end, endOf(target) <= end]
       if (isDone[0]) source = await next(sent)
@@ -38,9 +46,7 @@ export async function* meetRuns(
 export async function* joinRuns(runs: AsyncIterable<MappedRun>): AsyncGenerator<MappedRun> {
   let open: MappedRun | undefined
   for await (const run of runs) {
-    const goesOn =
-      open && run.sourceOffset === open.sourceOffset + open.count && run.targetOffset === open.targetOffset + open.count
-    if (open && goesOn) {
+    if (open && goesOn(open, run)) {
       open = { ...open, count: open.count + run.count }
       continue
     }
@@ -50,7 +56,15 @@ export async function* joinRuns(runs: AsyncIterable<MappedRun>): AsyncGenerator<
   if (open) yield open
 }
 
-async function next(runs: AsyncGenerator<PlacedRun>): Promise<PlacedRun | undefined> {
+function goesOn(open: MappedRun, run: MappedRun): boolean {
+  return (
+    run.sourcePartition === open.sourcePartition &&
+    run.sourceOffset === open.sourceOffset + open.count &&
+    run.targetOffset === open.targetOffset + open.count
+  )
+}
+
+async function next<T extends PlacedRun>(runs: AsyncGenerator<T>): Promise<T | undefined> {
   const { value, done } = await runs.next()
   return done ? undefined : value
 }

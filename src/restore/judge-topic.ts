@@ -24,7 +24,12 @@ export function judgeMissing(topic: PlannedTopic, options: { createTopics: boole
 }
 
 export function judgePartitions(topic: PlannedTopic, there: number): Finding[] {
-  const needed = Math.max(0, ...topic.streams.map(({ partition }) => partition + 1))
+  if (topic.streams.some(({ keyedAmong }) => keyedAmong !== undefined && keyedAmong !== there)) {
+    const problem = `it has ${there} partitions on the target, and its keys would be placed among ${topic.partitions}`
+    const remedy = `set restore.partition_count.${topic.source.name} to ${there}, or map it to another name`
+    return [error(topic, problem, remedy)]
+  }
+  const needed = topic.streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
   if (there >= needed) return []
   const problem = `it has ${there} partitions on the target, and ${needed} are needed`
   return [error(topic, problem, 'add partitions, delete the topic, or map it to another name')]
@@ -88,11 +93,11 @@ export function judgeAge(
 }
 
 /** Of all its partitions; null where there are no records, or none with a time. */
-function timesOf({ streams }: PlannedTopic): { oldest: bigint | null; newest: bigint | null } {
+function timesOf({ legs }: PlannedTopic): { oldest: bigint | null; newest: bigint | null } {
   const known = (times: (bigint | null)[]) => times.filter(time => time !== null && time >= 0n).sort(byValue)
   return {
-    oldest: known(streams.map(({ source }) => source.first_timestamp))[0] ?? null,
-    newest: known(streams.map(({ source }) => source.last_timestamp)).at(-1) ?? null,
+    oldest: known(legs.map(({ source }) => source.first_timestamp))[0] ?? null,
+    newest: known(legs.map(({ source }) => source.last_timestamp)).at(-1) ?? null,
   }
 }
 

@@ -3,15 +3,16 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openOutgoing } from './archived-records.ts'
-import { joinRuns, type MappedRun, meetRuns, type PlacedRun } from './join-runs.ts'
+import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
 import { locateRestore } from './locate-restore.ts'
 import type { RestoreOptions } from './options.ts'
 import type { Outgoing } from './outgoing.ts'
+import type { PlannedStream } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
 import { readTargetLog, type TargetPartition } from './target-log.ts'
 
 /** Records that lie side by side at the source and on the target. */
-export interface OffsetMapRun extends MappedRun {
+export interface OffsetMapRun extends Omit<MappedRun, 'sourcePartition'> {
   topic: string
   partition: number
   targetTopic: string
@@ -31,43 +32,60 @@ const SEQUENCES = 2n ** 31n
  * order in which records were sent, and the batches of the target tell, by producer id and sequence, which of them they
  * are. What is no longer on the target is not in the map.
  */
-export async function* readOffsetMap(
+export async function* readOffsetMap(...args: Parameters<typeof openOffsetMaps>): AsyncGenerator<OffsetMapRun> {
+  for await (const runs of openOffsetMaps(...args)) yield* runs
+}
+
+/** The same in parts, one for each partition of the target: in each of them the records of the source are in order. */
+export async function* openOffsetMaps(
   options: RestoreOptions,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   filter: OffsetMapFilter,
   signal: AbortSignal,
-): AsyncGenerator<OffsetMapRun> {
+): AsyncGenerator<AsyncGenerator<OffsetMapRun>> {
   const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
   const progress = await readProgress(cluster, restoreId, signal)
   if (!progress) throw unknown(restoreId)
   const { producerId } = progress.identity
   for (const topic of plan.topics.filter(({ source }) => source.name === (filter.topic ?? source.name))) {
-    for (const stream of topic.streams) {
-      const { partition: from } = stream.source
+    for (const whole of topic.streams) {
+      const stream = upTo(whole, filter.partition)
       const place = { topic: topic.name, partition: stream.partition }
-      if (from !== (filter.partition ?? from) || !progress.streams.has(streamKey(place))) continue
+      if (stream.legs.length === 0 || !progress.streams.has(streamKey(place))) continue
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
-      const sent = sentRuns(
-        await openOutgoing({ ...options, offsetHeaders: false }, { plan, topic, stream }, storage, signal),
-      )
-      const placed = placedRuns(cluster, target, producerId, signal)
-      const names = {
-        topic: topic.source.name,
-        partition: from,
-        targetTopic: topic.name,
-        targetPartition: place.partition,
-      }
-      for await (const run of joinRuns(meetRuns(sent, placed))) yield { ...names, ...run }
+      const planned = { plan, topic, stream }
+      const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
+      const met = meetRuns(sent, placedRuns(cluster, target, producerId, signal))
+      yield nameRuns(met, topic.source.name, place, filter.partition)
     }
   }
 }
 
+/** The records of a partition are counted from the first leg on, so that those before it are read, too. */
+function upTo(stream: PlannedStream, partition: number | undefined): PlannedStream {
+  if (partition === undefined) return stream
+  const last = stream.legs.findIndex(({ source }) => source.partition === partition)
+  return { ...stream, legs: stream.legs.slice(0, last + 1) }
+}
+
+async function* nameRuns(
+  runs: AsyncIterable<MappedRun>,
+  topic: string,
+  target: { topic: string; partition: number },
+  wanted: number | undefined,
+): AsyncGenerator<OffsetMapRun> {
+  for await (const { sourcePartition: partition, ...run } of joinRuns(runs)) {
+    if (partition !== (wanted ?? partition)) continue
+    yield { topic, partition, targetTopic: target.topic, targetPartition: target.partition, ...run }
+  }
+}
+
 /** The offsets at the source by the position in the stream, which begins at 0. */
-export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerator<PlacedRun> {
+export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerator<SentRun> {
   let position = 0n
-  for await (const { runs } of batches) {
+  for await (const { runs, sourcePartition: partition } of batches) {
     for (const { sourceOffset, count } of runs) {
-      yield { position, offset: sourceOffset, count: BigInt(count) }
+      yield { position, partition, offset: sourceOffset, count: BigInt(count) }
       position += BigInt(count)
     }
   }

@@ -1,13 +1,14 @@
+import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { acquireProducerId } from '../kafka/producer.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { countRecords } from './expected.ts'
+import { countStream } from './expected.ts'
+import { type SourcePosition, startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
-import { readOutgoing } from './outgoing.ts'
-import { outgoingOptions, readSegments } from './outgoing-options.ts'
-import { fingerprintOf } from './plan.ts'
+import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
+import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { type RestoreMark, streamKey } from './progress.ts'
@@ -22,20 +23,21 @@ export async function openStreams(
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<{ streams: Stream[]; mark: RestoreMark }> {
-  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
   // Before anything is created: an index that is damaged or gone must not leave half a restore behind.
-  const indexes = await runPool(planned, CONCURRENCY, ({ stream }) => readSegments(storage, stream, signal))
+  const segmentsOf = await readAllSegments(storage, plan, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   const identity = progress?.identity ?? (await acquireProducerId(cluster, signal))
   const isShared = options.existingTopics === 'append'
-  const streams = planned.map(({ topic, stream }, i) => {
+  const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
+  const streams = planned.map(place => {
+    const { topic, stream } = place
     const maxBytes = maxBatchBytes(configs.get(topic.name))
     const limits = { maxBytes, batchBytes: Math.min(options.batchBytes, maxBytes) }
-    const base = outgoingOptions(options, { plan, topic, stream }, indexes[i] ?? [], limits)
-    const { segments, end, timeWindow } = base
-    const open = (start: bigint) => readOutgoing(storage, { ...base, start }, signal)
-    const countFrom = (start: bigint) => countRecords(segments, { start, end }, timeWindow)
+    const prepare = (leg: PlannedLeg) =>
+      outgoingOptions(options, place, { ...leg, segments: segmentsOf(leg.source) }, limits)
+    const open = (from: SourcePosition) => readLegs(storage, stream, from, prepare, signal)
+    const countFrom = (from: SourcePosition) => countStream(stream, from, options.timeWindow, segmentsOf)
     const topicId = ready.get(topic.name)?.id ?? ''
     const { partition } = stream
     const key = streamKey({ topic: topic.name, partition })
@@ -43,7 +45,7 @@ export async function openStreams(
       topic: topic.name,
       partition,
       targetOffset: preflight.ends.get(key) ?? 0n,
-      sourceOffset: stream.start,
+      ...startOf(stream),
       sequence: 0,
       isFilled: false,
       isDone: false,
@@ -52,6 +54,18 @@ export async function openStreams(
     return new Stream(parts, { ...known, isDone: false })
   })
   return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan) } }
+}
+
+/** Each index once, though many partitions of the target may need it. */
+async function readAllSegments(
+  storage: Storage,
+  plan: RestorePlan,
+  signal: AbortSignal,
+): Promise<(source: ManifestPartition) => readonly Segment[]> {
+  const legs = plan.topics.flatMap(topic => topic.legs)
+  const known = new Map<ManifestPartition, readonly Segment[]>()
+  await runPool(legs, CONCURRENCY, async leg => known.set(leg.source, await readSegments(storage, leg, signal)))
+  return source => known.get(source) ?? []
 }
 
 /** A batch has to fit into a segment of the log, too. */

@@ -13,10 +13,12 @@ export interface RestoreOptions {
   /** By `topic/partition`: offsets in [start, end). */
   offsetRanges: ReadonlyMap<string, { start?: bigint; end?: bigint }>
   timeWindow: TimeWindow
-  /** By topic: more partitions on the target than at the source. */
+  /** By topic: how many partitions it has on the target, where that differs from the source. */
   partitionCount: ReadonlyMap<string, number>
   /** By topic: source partition to target partition. */
   partitionMapping: ReadonlyMap<string, ReadonlyMap<number, number>>
+  /** `by_key` puts each record where a producer of Kafka puts its key. */
+  repartition: 'keep' | 'by_key'
   createTopics: boolean
   /** The source's where it is not given. */
   replicationFactor?: number

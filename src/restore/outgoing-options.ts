@@ -1,37 +1,56 @@
 import { readIndex } from '../archive/catalog.ts'
 import type { Segment } from '../archive/manifest.ts'
+import type { Codec } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
+import { keyFilter, legsFrom, type SourcePosition } from './legs.ts'
 import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
-import type { OutgoingOptions } from './outgoing.ts'
-import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import { type Outgoing, type OutgoingOptions, readOutgoing } from './outgoing.ts'
+import type { PlannedLeg, PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 
-export async function readSegments(
-  storage: Storage,
-  { source }: PlannedStream,
-  signal: AbortSignal,
-): Promise<Segment[]> {
+/** One partition of the target, and the plan that it belongs to. */
+export interface PlannedPlace {
+  plan: RestorePlan
+  topic: PlannedTopic
+  stream: PlannedStream
+}
+
+export async function readSegments(storage: Storage, { source }: PlannedLeg, signal: AbortSignal): Promise<Segment[]> {
   const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
   return indexes.flatMap(index => index.segments)
 }
 
-/** Pure. What of a stream's segments is sent, and how. */
+/** The batches of a stream from there on: those of one leg after the other, none of two. */
+export async function* readLegs(
+  storage: Storage,
+  stream: PlannedStream,
+  from: SourcePosition,
+  prepare: (leg: PlannedLeg) => OutgoingOptions | Promise<OutgoingOptions>,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
+  for (const leg of legsFrom(stream, from)) yield* readOutgoing(storage, await prepare(leg), signal)
+}
+
+/** Pure. What of a leg's segments is sent, and how. */
 export function outgoingOptions(
   options: RestoreOptions,
-  { plan, topic, stream }: { plan: RestorePlan; topic: PlannedTopic; stream: PlannedStream },
-  segments: readonly Segment[],
-  limits: { maxBytes: number; batchBytes: number },
+  { plan, topic, stream }: PlannedPlace,
+  { source, start, end, segments }: PlannedLeg & { segments: readonly Segment[] },
+  limits: { maxBytes: number; batchBytes: number; codec?: Codec },
 ): OutgoingOptions {
-  const { source, start, end } = stream
-  const origin = { topic: topic.source.name, partition: source.partition, cluster: plan.sourceCluster }
+  const { partition } = source
+  const origin = { topic: topic.source.name, partition, cluster: plan.sourceCluster }
+  const takesKey = keyFilter(stream, { source })
   return {
-    name: `${topic.source.name}/${source.partition}`,
+    name: `${topic.source.name}/${partition}`,
+    sourcePartition: partition,
     segments,
     openAborted: source.open_aborted,
     start,
     end,
     timeWindow: options.timeWindow,
     ...limits,
+    ...(takesKey && { takesKey }),
     ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
   }
 }

@@ -1,12 +1,13 @@
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { hasValidCrc } from '../batch/crc.ts'
-import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
+import { type BatchHeader, type Codec, isControl, isTransactional } from '../batch/header.ts'
 import { leastTime } from '../batch/least-time.ts'
 import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
 import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
-import { rebuildBatches } from '../batch/rebuild.ts'
+import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
+import type { RebuiltBatch } from '../batch/seal.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
@@ -16,6 +17,7 @@ import type { Storage } from '../storage/storage.ts'
 export interface Outgoing {
   bytes: Buffer
   recordCount: number
+  sourcePartition: number
   /** The source offsets of its records, in order. */
   runs: readonly OffsetRun[]
   /** It was opened and written anew, not sent as it was stored. */
@@ -30,6 +32,7 @@ export interface OffsetRun {
 export interface OutgoingOptions {
   /** For messages. */
   name: string
+  sourcePartition: number
   segments: readonly Segment[]
   openAborted: readonly AbortedTransaction[]
   start: bigint
@@ -39,6 +42,10 @@ export interface OutgoingOptions {
   maxBytes: number
   /** What small batches are merged to. */
   batchBytes: number
+  /** Of batches that are opened; their own where it is not given. */
+  codec?: Codec
+  /** Only records with such keys. Every batch is opened then, and what is left of one is merged with what follows. */
+  takesKey?: (key: Buffer | null) => boolean
   edit?: EditRecord
 }
 
@@ -56,6 +63,7 @@ export async function* readOutgoing(
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
+  const gathering = options.takesKey && gatherKeys(options, options.takesKey)
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
@@ -64,30 +72,29 @@ export async function* readOutgoing(
         if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header)
         return header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted)
       })
-      yield* convert(bytes, headers, { ...options, start })
+      if (gathering) yield* gather(gathering, bytes, headers, { ...options, start })
+      else yield* convert(bytes, headers, { ...options, start })
     }
   }
+  if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options))
 }
 
 function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: OutgoingOptions): Generator<Outgoing> {
-  const { start, timeWindow, maxBytes, batchBytes } = options
-  const limits = { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
-  const kept = headers.filter(header => !['empty', 'outside'].includes(needsRebuild(header, limits) ?? ''))
+  const { start, timeWindow, maxBytes, batchBytes, codec = 'keep' } = options
+  const limits = limitsOf(options)
+  const kept = leaveOut(headers, options)
   for (const group of planMerges(kept, mergeLimits(batchBytes))) {
     const some = kept.slice(group.start, group.start + group.count)
     const [only] = some
     const edit = editOf(some, options)
     if (only && some.length === 1 && !edit && staysAsStored(bytes, only, limits)) {
-      yield asStored(bytes, only)
+      yield asStored(bytes, only, options)
       continue
     }
     const sources = some.map(header => ({ bytes, header }))
-    const shared = { maxBytes, targetBytes: batchBytes, codec: 'keep' as const, fromOffset: start }
-    const window = hasBound(timeWindow) ? { timeWindow } : {}
-    for (const batch of rebuildBatches(sources, { ...shared, ...window, ...(edit && { edit }) })) {
-      if (batch.isOversize) throw oversize(options, batch.runs[0]?.sourceOffset, batch.bytes.length)
-      yield { bytes: batch.bytes, recordCount: batch.recordCount, runs: batch.runs, isRebuilt: true }
-    }
+    const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, fromOffset: start, timeWindow }
+    const rebuilt = rebuildBatches(sources, { ...fixed, ...(edit && { edit }) })
+    for (const batch of rebuilt) yield asRebuilt(batch, options)
   }
 }
 
@@ -108,6 +115,35 @@ function staysAsStored(bytes: Buffer, header: BatchHeader, limits: BatchLimits):
   return earliest !== null && staysWith(earliest)
 }
 
+/** Takes the records with the keys that are wanted out of batch after batch, and makes full ones of them. */
+function gatherKeys(options: OutgoingOptions, takesKey: (key: Buffer | null) => boolean): Rebuilder {
+  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit, end } = options
+  const take: EditRecord = record => (record.offset < end && takesKey(record.key) ? edit?.(record) : 'drop')
+  return new Rebuilder({ maxBytes, targetBytes: batchBytes, codec, timeWindow, edit: take }, batchBytes)
+}
+
+function* gather(
+  gathering: Rebuilder,
+  bytes: Buffer,
+  headers: readonly BatchHeader[],
+  options: OutgoingOptions,
+): Generator<Outgoing> {
+  for (const header of leaveOut(headers, options)) {
+    const full = gathering.add({ bytes, header }, options.start)
+    for (const batch of full) yield asRebuilt(batch, options)
+  }
+}
+
+/** Those of which nothing can be wanted, which their headers tell. */
+function leaveOut(headers: readonly BatchHeader[], options: OutgoingOptions): BatchHeader[] {
+  const limits = limitsOf(options)
+  return headers.filter(header => !['empty', 'outside'].includes(needsRebuild(header, limits) ?? ''))
+}
+
+function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits {
+  return { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
+}
+
 /** Every record must be looked at where something is added, or where the range ends inside a batch. */
 function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions): EditRecord | undefined {
   const isCut = headers.some(header => header.lastOffset >= end)
@@ -115,10 +151,16 @@ function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions)
   return record => (record.offset >= end ? 'drop' : edit?.(record))
 }
 
-function asStored(bytes: Buffer, header: BatchHeader): Outgoing {
+function asRebuilt({ isOversize, bytes, recordCount, runs }: RebuiltBatch, options: OutgoingOptions): Outgoing {
+  if (isOversize) throw oversize(options, runs[0]?.sourceOffset, bytes.length)
+  return { bytes, recordCount, sourcePartition: options.sourcePartition, runs, isRebuilt: true }
+}
+
+function asStored(bytes: Buffer, header: BatchHeader, { sourcePartition }: OutgoingOptions): Outgoing {
   return {
     bytes: bytes.subarray(header.position, header.position + header.sizeBytes),
     recordCount: header.recordCount,
+    sourcePartition,
     runs: [{ sourceOffset: header.baseOffset, count: header.recordCount }],
     isRebuilt: false,
   }

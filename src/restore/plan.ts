@@ -3,6 +3,7 @@ import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/mani
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import type { RestoreOptions } from './options.ts'
+import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
@@ -21,16 +22,25 @@ export interface PlannedTopic extends TopicSettings {
   name: string
   partitions: number
   replicationFactor: number
+  /** All that is restored of it, in the order of their partitions. */
+  legs: readonly PlannedLeg[]
   streams: PlannedStream[]
 }
 
-/** One partition of the source on its way into one of the target. */
-export interface PlannedStream {
+/** What of one partition of the source is restored. */
+export interface PlannedLeg {
   source: ManifestPartition
-  partition: number
   /** Offsets of the source in [start, end). */
   start: bigint
   end: bigint
+}
+
+/** One partition of the target, and where its records come from: from one leg after the other, each in its order. */
+export interface PlannedStream {
+  partition: number
+  legs: readonly PlannedLeg[]
+  /** Of their records only those whose keys belong into this one of so many partitions; without it all of them. */
+  keyedAmong?: number
 }
 
 /** Pure: what of the backup goes where. Everything that does not fit together is told at once. */
@@ -54,18 +64,15 @@ export function deriveRestoreId({ backupId, wish }: RestorePlan, targetCluster: 
 
 /** Tells whether notes of an earlier run are about the same records at the same places. */
 export function fingerprintOf(plan: RestorePlan): string {
-  const streams = plan.topics.flatMap(({ source, name, streams }) =>
-    streams.map(one => [
-      source.id,
-      source.name,
-      one.source.partition,
-      name,
-      one.partition,
-      `${one.start}`,
-      `${one.end}`,
-    ]),
-  )
-  return shortHash([plan.backupId, plan.generation, plan.wish, streams])
+  const topics = plan.topics.map(({ source, name, legs, streams }) => [
+    source.id,
+    source.name,
+    name,
+    legs.map(leg => [leg.source.partition, `${leg.start}`, `${leg.end}`]),
+    // Where keys decide, every partition has all legs.
+    streams.map(one => [one.partition, one.keyedAmong ?? one.legs.map(leg => leg.source.partition)]),
+  ])
+  return shortHash([plan.backupId, plan.generation, plan.wish, topics])
 }
 
 function shortHash(parts: readonly unknown[]): string {
@@ -76,7 +83,9 @@ function shortHash(parts: readonly unknown[]): string {
 function describeWish(options: RestoreOptions): string {
   const { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders } = options
   const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
-  return JSON.stringify({ ...wish, generation: options.generation ?? null }, (_, value) => {
+  // Only where keys decide does a number of partitions move records.
+  const byKey = options.repartition === 'by_key' && { byKey: options.partitionCount }
+  return JSON.stringify({ ...wish, ...byKey, generation: options.generation ?? null }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value
   })
@@ -105,58 +114,22 @@ function selectTopics(
 
 function planTopic(source: ManifestTopic, options: RestoreOptions, problems: string[]): PlannedTopic {
   const name = options.topicMapping.get(source.name) ?? source.name
-  const streams = planStreams(source, options, problems)
-  const highest = streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
+  const legs = planLegs(source, options, problems)
   const held = source.partitions.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
-  const partitions = options.partitionCount.get(source.name) ?? Math.max(held, highest)
+  const asked = options.partitionCount.get(source.name)
+  const streams =
+    options.repartition === 'by_key'
+      ? placeByKey(source, legs, options, problems, asked ?? held)
+      : keepPartitions(source, legs, options, problems)
+  const highest = streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
+  const partitions = asked ?? Math.max(held, highest)
   if (partitions < highest) {
-    problems.push(
-      `restore.partition_count.${source.name}: ${partitions} partitions are fewer than the ${highest} needed`,
-    )
+    const fewer = `${partitions} partitions are fewer than the ${highest} needed`
+    problems.push(`restore.partition_count.${source.name}: ${fewer} (restore.repartition: by_key fits them in)`)
   }
   const replicationFactor = options.replicationFactor ?? source.replication_factor
   const settings = planSettings(source.configs, options.topicConfig, options.retention)
-  return { source, name, partitions, replicationFactor, streams, ...settings }
-}
-
-function planStreams(source: ManifestTopic, options: RestoreOptions, problems: string[]): PlannedStream[] {
-  const wanted = options.partitions.get(source.name)
-  const mapping = options.partitionMapping.get(source.name)
-  for (const partition of [...(wanted ?? []), ...(mapping?.keys() ?? [])]) {
-    if (!source.partitions.some(one => one.partition === partition)) {
-      problems.push(`the backup holds no partition ${source.name}/${partition}`)
-    }
-  }
-  const streams = source.partitions
-    .filter(({ partition }) => wanted === undefined || wanted.includes(partition))
-    .map(one => planStream(source, one, mapping, options))
-  const targets = streams.map(({ partition }) => partition)
-  for (const twice of new Set(targets.filter((target, i) => targets.indexOf(target) !== i))) {
-    problems.push(`restore.partition_mapping.${source.name}: two partitions go to ${twice}`)
-  }
-  return streams
-}
-
-function planStream(
-  topic: ManifestTopic,
-  source: ManifestPartition,
-  mapping: ReadonlyMap<number, number> | undefined,
-  options: RestoreOptions,
-): PlannedStream {
-  const range = options.offsetRanges.get(`${topic.name}/${source.partition}`)
-  const start = later(source.start_offset, range?.start)
-  const end = range?.end !== undefined && range.end < source.end_offset ? range.end : source.end_offset
-  return {
-    source,
-    partition: mapping?.get(source.partition) ?? source.partition,
-    start,
-    end: later(end, start),
-  }
-}
-
-function later(first: bigint, second: bigint | undefined): bigint {
-  if (second === undefined || second < first) return first
-  return second
+  return { source, name, partitions, replicationFactor, legs, streams, ...settings }
 }
 
 function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]): void {
@@ -189,8 +162,8 @@ function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, probl
 }
 
 function gapWarnings(topics: readonly PlannedTopic[]): string[] {
-  return topics.flatMap(({ source, streams }) =>
-    streams.flatMap(({ source: { partition, gaps } }) =>
+  return topics.flatMap(({ source, legs }) =>
+    legs.flatMap(({ source: { partition, gaps } }) =>
       gaps.map(
         ({ from, to, reason }) =>
           `${source.name}/${partition}: the backup lacks the offsets ${from} to ${to ?? 'unknown'} (${reason})`,

@@ -1,15 +1,14 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
+import type { SourcePosition } from './legs.ts'
 
-/** How far one partition of the target is filled. It lives on the target itself, so that any machine can go on. */
-export interface StreamProgress {
+/** How far one partition of the target is filled, and what of the source comes next. It lives on the target itself, so that any machine can go on. */
+export interface StreamProgress extends SourcePosition {
   topic: string
   partition: number
   /** Where the next record of the target goes. */
   targetOffset: bigint
-  /** The next offset of the source that is to be sent. */
-  sourceOffset: bigint
   sequence: number
   /** Every partition of the restore has all its records; what is left to do is to set the topics up. */
   isFilled: boolean
@@ -54,6 +53,7 @@ export async function readProgress(
       topic,
       partition,
       targetOffset: offset,
+      sourcePartition: note.s,
       sourceOffset: BigInt(note.o),
       sequence: note.q,
       isFilled: note.d >= 1,
@@ -81,7 +81,8 @@ export async function writeProgress(
 
 interface Note {
   v: 1
-  /** Source offset, producer id, epoch, sequence, generation, fingerprint; 1 is filled, 2 is done. */
+  /** Source partition and offset, producer id, epoch, sequence, generation, fingerprint; 1 is filled, 2 is done. */
+  s: number
   o: string
   p: string
   e: number
@@ -93,10 +94,17 @@ interface Note {
 
 function encodeNote(
   { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
-  { sourceOffset, sequence, isFilled, isDone }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
+  {
+    sourcePartition,
+    sourceOffset,
+    sequence,
+    isFilled,
+    isDone,
+  }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
     v: 1,
+    s: sourcePartition,
     o: `${sourceOffset}`,
     p: `${producerId}`,
     e: producerEpoch,
@@ -112,7 +120,7 @@ function encodeNote(
 function decodeNote(text: string): Note | undefined {
   try {
     const note = JSON.parse(text)
-    const hasNumbers = [note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
+    const hasNumbers = [note.s, note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
     const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string'
     return isOurs && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
   } catch {

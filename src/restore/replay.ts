@@ -76,10 +76,10 @@ export class Replay {
         const delayMs = backoffMs(++failures, BACKOFF, 0.5)
         this.#parts.onProgress({ type: 'retry', what: trouble.message, delayMs })
         await clock.sleep(delayMs, signal)
-        const { sourceOffset } = stream.progress
+        const { targetOffset } = stream.progress
         trouble = await this.#lookAgain(stream, signal)
         // Where answers get lost, and the batches do not, it moves.
-        if (stream.progress.sourceOffset !== sourceOffset) failedSince = undefined
+        if (stream.progress.targetOffset !== targetOffset) failedSince = undefined
       }
     }
   }

@@ -2,6 +2,7 @@ import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
+import type { SourcePosition } from './legs.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
 
@@ -10,10 +11,10 @@ export interface StreamParts {
   topicId: string
   partition: number
   identity: ProducerIdentity
-  /** The batches from this source offset on. */
-  open: (sourceOffset: bigint) => AsyncIterator<Outgoing>
-  /** About how many records there are from this source offset on. */
-  countFrom: (sourceOffset: bigint) => number
+  /** The batches from this place of the source on. */
+  open: (from: SourcePosition) => AsyncIterator<Outgoing>
+  /** About how many records there are from this place of the source on. */
+  countFrom: (from: SourcePosition) => number
   /** Others may write to the partition, too. */
   isShared: boolean
 }
@@ -51,13 +52,13 @@ export class Stream {
 
   /** About how many records are not on the target yet. */
   countLeft(): number {
-    return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress.sourceOffset)
+    return this.#progress.isDone ? 0 : this.#parts.countFrom(this.#progress)
   }
 
   /** The batch that is to be sent next, stamped; the same one until it is stored. Undefined at the end. */
   async peek(): Promise<Outgoing | undefined> {
     if (this.#next || this.#progress.isDone) return this.#next
-    this.#batches ??= this.#parts.open(this.#progress.sourceOffset)
+    this.#batches ??= this.#parts.open(this.#progress)
     const { value, done } = await this.#batches.next().catch(error => {
       // A generator that has thrown says that it is at its end when it is asked again.
       this.#restart()
@@ -84,12 +85,7 @@ export class Stream {
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
     if (batch.isRebuilt) this.records.rebuilt++
-    const last = batch.runs.at(-1)
-    this.#advance(
-      batch.recordCount,
-      baseOffset + BigInt(batch.recordCount),
-      last && last.sourceOffset + BigInt(last.count),
-    )
+    this.#advance(batch, batch.recordCount, baseOffset + BigInt(batch.recordCount))
   }
 
   /** So many of the records that come next are on the target already, which ends behind them. */
@@ -100,7 +96,7 @@ export class Stream {
       if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
       this.#next = undefined
       const taken = Math.min(left, batch.recordCount)
-      this.#advance(taken, this.#progress.targetOffset + BigInt(taken), offsetAfter(batch, taken))
+      this.#advance(batch, taken, this.#progress.targetOffset + BigInt(taken))
       left -= taken
       // The rest of the batch is made anew, from the record on that is not there.
       if (taken < batch.recordCount) this.#restart()
@@ -112,12 +108,14 @@ export class Stream {
     this.#batches = undefined
   }
 
-  #advance(count: number, targetOffset: bigint, sourceOffset: bigint | undefined): void {
-    const { sequence } = this.#progress
+  /** Behind the first `count` records of the batch, with which the target ends now. */
+  #advance(batch: Outgoing, count: number, targetOffset: bigint): void {
+    const { sequence, sourceOffset } = this.#progress
     this.#progress = {
       ...this.#progress,
       targetOffset,
-      sourceOffset: sourceOffset ?? this.#progress.sourceOffset,
+      sourcePartition: batch.sourcePartition,
+      sourceOffset: offsetAfter(batch, count) ?? sourceOffset,
       sequence: nextSequence(sequence, count),
     }
   }

@@ -73,20 +73,27 @@ export async function storeSegment(
 }
 
 /** A whole backup `b1` with one topic `orders` of one partition, a segment for each list of batches. */
-export async function storeBackup(storage: Storage, lists: Buffer[][], compressed = false): Promise<Manifest> {
-  const segments: Segment[] = []
-  let partition = emptyPartition(0, 0n)
-  for (const [i, batches] of lists.entries()) {
-    const segment = await storeSegment(storage, `b1/kafka/orders/0/${i}.log`, batches, compressed)
-    segments.push(segment)
-    partition = withSegment(partition, segment, 0, [])
+export function storeBackup(storage: Storage, lists: Buffer[][], compressed = false): Promise<Manifest> {
+  return storePartitions(storage, [lists], compressed)
+}
+
+/** The same with several partitions. */
+export async function storePartitions(storage: Storage, all: Buffer[][][], compressed: boolean): Promise<Manifest> {
+  const freshSegments = new Map<string, Segment[]>()
+  const partitions: ManifestPartition[] = []
+  for (const [number, lists] of all.entries()) {
+    const segments: Segment[] = []
+    let partition = emptyPartition(number, 0n)
+    for (const [i, batches] of lists.entries()) {
+      const segment = await storeSegment(storage, `b1/kafka/orders/${number}/${i}.log`, batches, compressed)
+      segments.push(segment)
+      partition = withSegment(partition, segment, 0, [])
+    }
+    freshSegments.set(`id-orders/${number}`, segments)
+    partitions.push(partition)
   }
-  const manifest = draftManifest([topicOf('orders', [partition])])
-  const { manifest: committed } = await commitGeneration(
-    storage,
-    { manifest, freshSegments: new Map([['id-orders/0', segments]]), attempt: 1 },
-    never,
-  )
+  const manifest = draftManifest([topicOf('orders', partitions)])
+  const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
   await renewManifestCopy(storage, committed, never)
   return committed
 }

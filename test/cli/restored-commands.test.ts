@@ -31,9 +31,10 @@ describe('compare', () => {
             removed: 2,
             isCut: true,
             differences: [
-              { kind: 'missing', sourceOffset: 11n, fields: [], expected: '"a"' },
+              { kind: 'missing', sourcePartition: 0, sourceOffset: 11n, fields: [], expected: '"a"' },
               {
                 kind: 'different',
+                sourcePartition: 0,
                 sourceOffset: 12n,
                 targetOffset: 2n,
                 fields: ['key', 'value'],
@@ -97,11 +98,21 @@ Warnings
     assert.deepEqual(differences[0], {
       kind: 'missing',
       fields: [],
+      source_partition: 0,
       source_offset: 11,
       target_offset: null,
       expected: '"a"',
       actual: null,
     })
+  })
+
+  test('says of which partition a record is where several were mixed', async () => {
+    const [topic = assert.fail()] = differing.topics
+    const mixed = topic.partitions.map(one => ({ ...one, sourcePartition: null }))
+    const report = { ...differing, topics: [{ ...topic, partitions: mixed }] }
+    const { out } = await run(['compare', ...config], { compareJob: async () => report })
+    assert.match(out, /copy\/1 +0\/11 +- +missing/)
+    assert.match(out, /copy\/1 +- +9 +extra/)
   })
 
   test('does without a job file where the target needs no security', async () => {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
-import { countRecords, expectStream } from '../../src/restore/expected.ts'
+import { countRecords, countStream, expectStream } from '../../src/restore/expected.ts'
+import type { PlannedLeg } from '../../src/restore/plan.ts'
 
 const source = {
   ...emptyPartition(0, 0n),
@@ -14,30 +15,70 @@ const source = {
   first_timestamp: 1000n,
   last_timestamp: 2000n,
 }
-const stream = { source, partition: 0, start: 100n, end: 300n }
+const streamOf = (leg: Partial<PlannedLeg> = {}) => ({
+  partition: 0,
+  legs: [{ source, start: 100n, end: 300n, ...leg }],
+})
+const stream = streamOf()
+const at = (sourceOffset: bigint, sourcePartition = 0) => ({ sourcePartition, sourceOffset })
 
 describe('what the manifest says of a partition', () => {
   test('is exact for a whole one, without what was rolled back', () => {
-    assert.deepEqual(expectStream(stream, 100n, {}), { records: 100, bytes: 4000, isEstimate: false })
+    assert.deepEqual(expectStream(stream, at(100n), {}), { records: 100, bytes: 4000, isEstimate: false })
   })
 
   test('is a share of it for a range, and for what a resume has left', () => {
     const half = { records: 50, bytes: 2000, isEstimate: true }
-    assert.deepEqual(expectStream({ ...stream, end: 200n }, 100n, {}), half)
-    assert.deepEqual(expectStream(stream, 200n, {}), half)
+    assert.deepEqual(expectStream(streamOf({ end: 200n }), at(100n), {}), half)
+    assert.deepEqual(expectStream(stream, at(200n), {}), half)
   })
 
   test('is nothing where nothing is left, of an empty one, and of one older than the window', () => {
     const nothing = { records: 0, bytes: 0, isEstimate: false }
-    assert.deepEqual(expectStream(stream, 300n, {}), nothing)
-    const empty = { ...stream, source: emptyPartition(0, 7n), start: 7n, end: 7n }
-    assert.deepEqual(expectStream(empty, 7n, {}), nothing)
-    assert.deepEqual(expectStream(stream, 100n, { start: 2001n }), nothing)
+    assert.deepEqual(expectStream(stream, at(300n), {}), nothing)
+    const empty = streamOf({ source: emptyPartition(0, 7n), start: 7n, end: 7n })
+    assert.deepEqual(expectStream(empty, at(7n), {}), nothing)
+    assert.deepEqual(expectStream(stream, at(100n), { start: 2001n }), nothing)
   })
 
   test('is the most that there can be in a window', () => {
-    assert.deepEqual(expectStream(stream, 100n, { start: 2000n }), { records: 100, bytes: 4000, isEstimate: true })
-    assert.deepEqual(expectStream(stream, 100n, { end: 500n }), { records: 100, bytes: 4000, isEstimate: true })
+    assert.deepEqual(expectStream(stream, at(100n), { start: 2000n }), { records: 100, bytes: 4000, isEstimate: true })
+    assert.deepEqual(expectStream(stream, at(100n), { end: 500n }), { records: 100, bytes: 4000, isEstimate: true })
+  })
+})
+
+describe('where keys decide, what the manifest says of all partitions together', () => {
+  const other = { ...source, partition: 1, records: 57 }
+  const legs = [source, other].map(one => ({ source: one, start: 100n, end: 300n }))
+  const keyed = [0, 1, 2].map(partition => ({ partition, legs, keyedAmong: 3 }))
+
+  test('is shared out among them, to the last record', () => {
+    const expected = keyed.map(one => expectStream(one, at(100n), {}))
+    assert.deepEqual(
+      expected.map(({ records }) => records),
+      [36, 36, 35],
+      'the sum is 100 and 7',
+    )
+    assert.deepEqual(
+      expected.map(({ isEstimate }) => isEstimate),
+      [false, false, false],
+    )
+  })
+
+  test('is an estimate once one of them has begun', () => {
+    const [first = assert.fail()] = keyed
+    assert.deepEqual(expectStream(first, at(200n), {}), { records: 19, bytes: 2000, isEstimate: true })
+    assert.deepEqual(expectStream(first, at(100n, 1), {}), { records: 3, bytes: 1334, isEstimate: true })
+    assert.deepEqual(expectStream(first, at(300n, 1), {}), { records: 0, bytes: 0, isEstimate: true })
+  })
+
+  test('is counted closer by the segments, each once for a leg', () => {
+    const segment = { start_offset: 100n, end_offset: 300n, records: 100, aborted_records: 0, last_timestamp: 5n }
+    const segmentsOf = () => [segment as Segment]
+    const count = (from: { sourcePartition: number; sourceOffset: bigint }) =>
+      keyed.map(one => countStream(one, from, {}, segmentsOf))
+    assert.deepEqual(count(at(100n)), [67, 67, 66])
+    assert.deepEqual(count(at(200n, 1)), [17, 17, 16])
   })
 })
 

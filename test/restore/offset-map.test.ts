@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { joinRuns, meetRuns, type PlacedRun } from '../../src/restore/join-runs.ts'
+import { joinRuns, meetRuns, type SentRun } from '../../src/restore/join-runs.ts'
 import { readOffsetMap, unwrap } from '../../src/restore/offset-map.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
@@ -12,10 +12,10 @@ import { plainOptions } from './plain-options.ts'
 
 const OURS = 4711n
 
-/** `[position, offset, count]` of each. */
-async function* runs(...all: [number, number, number][]): AsyncGenerator<PlacedRun> {
-  for (const [position, offset, count] of all) {
-    yield { position: BigInt(position), offset: BigInt(offset), count: BigInt(count) }
+/** `[position, offset, count]` of each, and the partition of the source where it is not 0. */
+async function* runs(...all: [number, number, number, number?][]): AsyncGenerator<SentRun> {
+  for (const [position, offset, count, partition = 0] of all) {
+    yield { position: BigInt(position), offset: BigInt(offset), count: BigInt(count), partition }
   }
 }
 
@@ -44,6 +44,17 @@ describe('both sides of each record are brought together', () => {
       [10, 0, 3],
       [13, 8, 3],
     ])
+  })
+
+  test('another partition of the source begins a new run, though its offsets go on', async () => {
+    const found = await gather(joinRuns(meetRuns(runs([0, 10, 3], [3, 13, 2, 1]), runs([0, 0, 5]))))
+    assert.deepEqual(
+      found.map(run => [run.sourcePartition, run.sourceOffset, run.targetOffset, run.count].map(Number)),
+      [
+        [0, 10, 0, 3],
+        [1, 13, 3, 2],
+      ],
+    )
   })
 
   test('what only one side knows is left out', async () => {

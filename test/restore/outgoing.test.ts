@@ -19,7 +19,7 @@ async function read(
   const segments = []
   for (const [i, batches] of lists.entries()) segments.push(await storeSegment(storage, `k/${i}`, batches, i % 2 === 1))
   if (changes.aborted && segments[0]) segments[0] = { ...segments[0], aborted: changes.aborted }
-  const fixed = { name: 't/0', segments, openAborted: [], start: 0n, end: 10_000n, timeWindow: {} }
+  const fixed = { name: 't/0', sourcePartition: 4, segments, openAborted: [], start: 0n, end: 10_000n, timeWindow: {} }
   const options = { ...fixed, maxBytes: 1 << 20, batchBytes: 1, ...changes }
   const found: Outgoing[] = []
   for await (const one of readOutgoing(storage, options, never)) found.push(one)

@@ -11,6 +11,7 @@ export function plainOptions(changes: Partial<RestoreOptions> = {}): RestoreOpti
     timeWindow: {},
     partitionCount: new Map(),
     partitionMapping: new Map(),
+    repartition: 'keep',
     createTopics: true,
     topicConfig: new Map(),
     existingTopics: 'fail',

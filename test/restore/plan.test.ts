@@ -31,7 +31,7 @@ describe('the plan of a restore', () => {
     const [topic] = planRestore(manifest, options).topics
     assert.equal(topic?.partitions, 8)
     assert.deepEqual(
-      topic?.streams.map(({ partition, start, end }) => [partition, start, end]),
+      topic?.streams.map(({ partition, legs }) => [partition, ...legs.flatMap(({ start, end }) => [start, end])]),
       [
         [0, 150n, 200n],
         [7, 100n, 160n],
@@ -98,6 +98,72 @@ describe('the plan of a restore', () => {
   })
 })
 
+describe('the plan of a restore by key', () => {
+  const manifest = manifestOf([sampleTopic('a', 3), sampleTopic('b', 1)])
+  const only = { topics: { include: ['a'], exclude: [] }, repartition: 'by_key' as const }
+  const planOf = (changes = {}) => planRestore(manifest, plainOptions({ ...only, ...changes })).topics[0]
+
+  for (const count of [1, 2, 3, 7]) {
+    test(`fills each of ${count} partitions from all 3 of the source, in their order`, () => {
+      const topic = planOf({ partitionCount: new Map([['a', count]]) })
+      assert.equal(topic?.partitions, count)
+      assert.deepEqual(
+        topic?.streams.map(({ partition, keyedAmong }) => [partition, keyedAmong]),
+        Array.from({ length: count }, (_, partition) => [partition, count]),
+      )
+      for (const { legs } of topic?.streams ?? []) {
+        assert.deepEqual(
+          legs.map(({ source, start, end }) => [source.partition, start, end]),
+          [0, 1, 2].map(partition => [partition, 100n, 200n]),
+        )
+      }
+    })
+  }
+
+  test('takes the number of the source where none is given, also where not all of it is restored', () => {
+    const topic = planOf({
+      partitions: new Map([['a', [2, 0]]]),
+      offsetRanges: new Map([['a/2', { start: 150n, end: 160n }]]),
+    })
+    assert.equal(topic?.partitions, 3)
+    assert.deepEqual(
+      topic?.streams.map(({ legs }) => legs.map(({ source, start, end }) => [source.partition, start, end])),
+      Array.from({ length: 3 }, () => [
+        [0, 100n, 200n],
+        [2, 150n, 160n],
+      ]),
+    )
+  })
+
+  test('has each gap once, and the legs of partitions that the manifest lists out of order in order', () => {
+    const gaps = [{ from: 5n, to: 9n, reason: 'retention' as const, found_at: 'x' }]
+    const partitions = [samplePartition(1), samplePartition(0, { gaps })]
+    const plan = planRestore(manifestOf([{ ...sampleTopic('a', 0), partitions }]), plainOptions(only))
+    assert.equal(plan.warnings.length, 1)
+    assert.deepEqual(
+      plan.topics[0]?.legs.map(({ source }) => source.partition),
+      [0, 1],
+    )
+  })
+
+  test('has nothing to do for a topic of which the backup holds no partition', () => {
+    const plan = planRestore(manifestOf([sampleTopic('a', 0)]), plainOptions(only))
+    assert.deepEqual(plan.topics[0]?.streams, [])
+  })
+
+  test('refuses a mapping of partitions, and says why', () => {
+    assert.throws(() => planOf({ partitionMapping: new Map([['a', new Map([[0, 1]])]]) }), {
+      code: 'RESTORE_REFUSED',
+      message: /restore\.partition_mapping\.a contradicts repartition: by_key, .*; keep one of the two/,
+    })
+  })
+
+  test('is what fewer partitions need', () => {
+    const fewer = { repartition: 'keep', partitionCount: new Map([['a', 2]]) }
+    assert.throws(() => planOf(fewer), /a: 2 partitions are fewer than the 3 needed \(restore\.repartition: by_key/)
+  })
+})
+
 describe('the id of a restore', () => {
   const manifest = manifestOf([sampleTopic('a', 1)])
   const idOf = (changes = {}, generation = 1, cluster = 'target') =>
@@ -116,13 +182,32 @@ describe('the id of a restore', () => {
       idOf({ offsetRanges: new Map([['a/0', { start: 150n }]]) }),
       idOf({ offsetHeaders: true }),
       idOf({ generation: 1 }),
+      idOf({ repartition: 'by_key' }),
+      idOf({ repartition: 'by_key', partitionCount: new Map([['a', 2]]) }),
+      idOf({ repartition: 'by_key', partitionCount: new Map([['a', 3]]) }),
     ]
     assert.equal(new Set(ids).size, ids.length)
   })
 
-  test('goes with a fingerprint that tells generations apart', () => {
-    const of = (generation: number) => fingerprintOf(planRestore({ ...manifest, generation }, plainOptions()))
-    assert.equal(of(1), of(1))
-    assert.notEqual(of(1), of(2))
+  test('does not mind more partitions that stay empty', () => {
+    assert.equal(idOf(), idOf({ partitionCount: new Map([['a', 5]]) }))
+  })
+
+  test('goes with a fingerprint that tells generations, partitions and ways to place records apart', () => {
+    const two = manifestOf([sampleTopic('a', 2)])
+    const of = (changes = {}, from = manifest, generation = 1) =>
+      fingerprintOf(planRestore({ ...from, generation }, plainOptions(changes)))
+    assert.equal(of(), of())
+    const byKey = { repartition: 'by_key' as const }
+    const all = [
+      of(),
+      of({}, manifest, 2),
+      of({}, two),
+      of({ partitionMapping: new Map([['a', new Map([[0, 1]])]]) }),
+      of(byKey),
+      of(byKey, two),
+      of({ ...byKey, partitionCount: new Map([['a', 2]]) }),
+    ]
+    assert.equal(new Set(all).size, all.length)
   })
 })

@@ -104,13 +104,29 @@ describe('the look at the target', () => {
 
   test('lets a restore go on that had given a topic its settings already', async () => {
     const target = [fakeTopic('a', [[encodeRun(0n, 3)]], { configs: { 'message.timestamp.type': 'LogAppendTime' } })]
-    const place = { topic: 'a', partition: 0, targetOffset: 3n, sourceOffset: 200n, sequence: 3 }
+    const place = { topic: 'a', partition: 0, targetOffset: 3n, sourcePartition: 0, sourceOffset: 200n, sequence: 3 }
     const noted = (isFilled: boolean): RestoreProgress => {
       const streams = new Map([['a/0', { ...place, isFilled, isDone: false }]])
       return { identity, generation: 1, fingerprint: '', streams }
     }
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, {}, noted(true)), [])
     assert.equal((await findingsOf([sampleTopic('a', 1)], target, {}, noted(false))).length, 1)
+  })
+
+  test('wants exactly as many partitions as keys are placed among', async () => {
+    const byKey = { repartition: 'by_key' as const, partitionCount: new Map([['a', 3]]) }
+    const there = (count: number) => [
+      fakeTopic(
+        'a',
+        Array.from({ length: count }, () => []),
+      ),
+    ]
+    assert.deepEqual(await findingsOf([sampleTopic('a', 2)], there(3), byKey), [])
+    for (const count of [2, 4]) {
+      assert.deepEqual(await findingsOf([sampleTopic('a', 2)], there(count), byKey), [
+        `error a: it has ${count} partitions on the target, and its keys would be placed among 3`,
+      ])
+    }
   })
 
   test('lets records be added where that is asked for', async () => {

@@ -88,6 +88,7 @@ describe('the notes of a restore', () => {
     topic: 'a',
     partition,
     targetOffset: 12n,
+    sourcePartition: 99_999,
     sourceOffset: 2n ** 62n,
     sequence: 2_147_483_647,
     isFilled,
@@ -112,7 +113,8 @@ describe('the notes of a restore', () => {
         'x',
         'null',
         '{"v":2}',
-        '{"v":1,"o":"-5","p":"7","e":0,"q":0,"g":1,"h":"","d":0}',
+        '{"v":1,"s":0,"o":"-5","p":"7","e":0,"q":0,"g":1,"h":"","d":0}',
+        '{"v":1,"o":"5","p":"7","e":0,"q":0,"g":1,"h":"","d":0}',
         '{"v":1,"o":"5","p":"7"}',
       ]) {
         committed.push({ topic: 'a', partition: committed.length, offset: 3n, metadata })

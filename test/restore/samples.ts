@@ -1,5 +1,6 @@
 import type { Manifest, ManifestPartition, ManifestTopic } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
+import type { SourcePosition } from '../../src/restore/legs.ts'
 import type { Outgoing } from '../../src/restore/outgoing.ts'
 import type { StreamProgress } from '../../src/restore/progress.ts'
 import { Stream } from '../../src/restore/stream.ts'
@@ -29,7 +30,7 @@ export function outgoings(...counts: number[]): Outgoing[] {
     const sourceOffset = offset
     offset += BigInt(recordCount)
     const runs = [{ sourceOffset, count: recordCount }]
-    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, runs, isRebuilt: false }
+    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, sourcePartition: 0, runs, isRebuilt: false }
   })
 }
 
@@ -40,14 +41,14 @@ export function sampleStream(
   changes: Partial<StreamProgress> = {},
   isShared = false,
 ): Stream {
-  const open = async function* (start: bigint): AsyncGenerator<Outgoing> {
-    for (let at = Number(start); at < total; at += size) {
+  const open = async function* ({ sourceOffset }: SourcePosition): AsyncGenerator<Outgoing> {
+    for (let at = Number(sourceOffset); at < total; at += size) {
       const count = Math.min(size, total - at)
       const runs = [{ sourceOffset: BigInt(at), count }]
-      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, runs, isRebuilt: false }
+      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, sourcePartition: 0, runs, isRebuilt: false }
     }
   }
-  const known = { targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+  const known = { targetOffset: 0n, sourcePartition: 0, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
   const place = { topic: 'orders', partition: changes.partition ?? 0 }
   const topicId = Buffer.from('orders'.padEnd(16)).toString('hex')
   return new Stream(

@@ -2,11 +2,21 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hasValidCrc } from '../../src/batch/crc.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
+import type { SourcePosition } from '../../src/restore/legs.ts'
 import { nextSequence, Stream } from '../../src/restore/stream.ts'
 import { identity, outgoings, sampleStream } from './samples.ts'
 
 const sequenceOf = (bytes: Buffer | undefined) => bytes?.readInt32BE(53)
 const isConflict = (error: unknown) => error instanceof KafkaBackupError && error.code === 'RESTORE_CONFLICT'
+
+const nothing = {
+  targetOffset: 0n,
+  sourcePartition: 0,
+  sourceOffset: 0n,
+  sequence: 0,
+  isFilled: false,
+  isDone: false,
+}
 
 describe('a stream', () => {
   test('stamps each batch with the producer and the sequence behind the last one', async () => {
@@ -41,12 +51,12 @@ describe('a stream', () => {
       { sourceOffset: 10n, count: 3 },
     ]
     const opened: bigint[] = []
-    const open = async function* (start: bigint) {
-      opened.push(start)
+    const open = async function* ({ sourceOffset }: SourcePosition) {
+      opened.push(sourceOffset)
       yield { ...first, runs }
     }
     const place = { topic: 't', partition: 0 }
-    const progress = { ...place, targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+    const progress = { ...place, ...nothing }
     const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
     await stream.skip(3, 3n)
     await stream.peek()
@@ -72,12 +82,12 @@ describe('a stream', () => {
 
   test('reads on after its archive could not be read for a while', async () => {
     let failures = 1
-    const open = async function* (_: bigint) {
+    const open = async function* (_: SourcePosition) {
       if (failures-- > 0) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'not now')
       yield* outgoings(4)
     }
     const place = { topic: 't', partition: 0 }
-    const progress = { ...place, targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+    const progress = { ...place, ...nothing }
     const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: false }, progress)
     await assert.rejects(stream.peek(), /not now/)
     assert.equal((await stream.peek())?.recordCount, 4, 'it is not taken for its end')

@@ -1,6 +1,7 @@
 import { decodeRecord, encodeRecord, type OracleRecord } from '../oracle/records.ts'
 
 export interface SeedRecord {
+  /** -1 leaves it to the producer. */
   partition: number
   key: Buffer | null
   value: Buffer | null

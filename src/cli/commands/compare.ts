@@ -64,15 +64,15 @@ function formatFound(partitions: readonly PartitionComparison[]): string {
 
 function formatDifferences({ topics }: CompareReport, look: Look): string[] {
   const rows = topics.flatMap(({ target, partitions }) =>
-    partitions.flatMap(({ partition, differences }) =>
-      differences.map(one => ({ place: `${target}/${partition}`, ...one })),
+    partitions.flatMap(({ partition, sourcePartition, differences }) =>
+      differences.map(one => ({ place: `${target}/${partition}`, isMixed: sourcePartition === null, ...one })),
     ),
   )
   if (rows.length === 0) return []
   const table = formatTable<(typeof rows)[number]>(
     [
       { title: 'PARTITION', cell: row => row.place, shrinks: true },
-      { title: 'SOURCE OFFSET', align: 'right', cell: row => String(row.sourceOffset ?? '-') },
+      { title: 'SOURCE OFFSET', align: 'right', cell: formatOrigin },
       { title: 'TARGET OFFSET', align: 'right', cell: row => String(row.targetOffset ?? '-') },
       { title: 'DIFFERENCE', cell: describe, paint: text => look.bad(text) },
       { title: 'BACKUP', cell: row => row.expected ?? '-', shrinks: true },
@@ -82,6 +82,12 @@ function formatDifferences({ topics }: CompareReport, look: Look): string[] {
     look,
   )
   return ['', ...table]
+}
+
+/** With the partition before the offset where a partition of the target has records of several. */
+function formatOrigin({ isMixed, sourcePartition, sourceOffset }: Difference & { isMixed: boolean }): string {
+  if (sourceOffset === undefined) return '-'
+  return isMixed ? `${sourcePartition}/${sourceOffset}` : String(sourceOffset)
 }
 
 function describe({ kind, fields }: Difference): string {
@@ -111,13 +117,14 @@ function partitionDocument({ sourcePartition, partition, records, removed, diffe
     records,
     removed,
     complete: !isCut,
-    differences: differences.map(({ kind, sourceOffset, targetOffset, fields, expected, actual }) => ({
-      kind,
-      fields,
-      source_offset: sourceOffset ?? null,
-      target_offset: targetOffset ?? null,
-      expected: expected ?? null,
-      actual: actual ?? null,
+    differences: differences.map(one => ({
+      kind: one.kind,
+      fields: one.fields,
+      source_partition: one.sourcePartition ?? null,
+      source_offset: one.sourceOffset ?? null,
+      target_offset: one.targetOffset ?? null,
+      expected: one.expected ?? null,
+      actual: one.actual ?? null,
     })),
   }
 }

@@ -46,7 +46,8 @@ final class RecordCodec {
             String name = new String(readBytes(in), StandardCharsets.UTF_8);
             headers.add(name, readBytes(in));
         }
-        return new ProducerRecord<>(topic, partition, timestamp == -1 ? null : timestamp, key, value, headers);
+        Integer place = partition == -1 ? null : Integer.valueOf(partition);
+        return new ProducerRecord<>(topic, place, timestamp == -1 ? null : timestamp, key, value, headers);
     }
 
     private static void writeBytes(byte[] bytes, DataOutputStream out) throws IOException {

@@ -1,0 +1,44 @@
+import { partitionForKey } from '../batch/murmur2.ts'
+import type { PlannedLeg, PlannedStream } from './plan.ts'
+
+/** Where a stream stands in its source: its legs come in the order of their partitions. */
+export interface SourcePosition {
+  sourcePartition: number
+  sourceOffset: bigint
+}
+
+/** Pure: before the first record. */
+export function startOf({ legs }: PlannedStream): SourcePosition {
+  const [first] = legs
+  return { sourcePartition: first?.source.partition ?? 0, sourceOffset: first?.start ?? 0n }
+}
+
+/** Pure: what of the legs is left from there on. */
+export function legsFrom(
+  { legs }: PlannedStream,
+  { sourcePartition, sourceOffset }: SourcePosition,
+): readonly PlannedLeg[] {
+  return legs
+    .filter(({ source }) => source.partition >= sourcePartition)
+    .map(leg =>
+      leg.source.partition === sourcePartition && sourceOffset > leg.start ? { ...leg, start: sourceOffset } : leg,
+    )
+}
+
+/**
+ * Pure. Whether a record with this key, from this leg, belongs into the stream; undefined where all do. A key goes where
+ * a producer of Kafka puts it, and a record without one as far as it can to where it was.
+ */
+export function keyFilter(
+  { partition, keyedAmong }: PlannedStream,
+  { source }: Pick<PlannedLeg, 'source'>,
+): ((key: Buffer | null) => boolean) | undefined {
+  if (keyedAmong === undefined) return undefined
+  const takesUnkeyed = source.partition % keyedAmong === partition
+  return key => (key === null ? takesUnkeyed : partitionForKey(key, keyedAmong) === partition)
+}
+
+/** Pure. Of so many records in its legs about so many are the stream's own; over all streams of a topic the sum is exact. */
+export function ownShare({ partition, keyedAmong = 1 }: PlannedStream, total: number): number {
+  return Math.floor(total / keyedAmong) + (partition < total % keyedAmong ? 1 : 0)
+}
