@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { codecNames, codecOf } from '../../src/batch/header.ts'
-import { type RebuildOptions, rebuildBatches } from '../../src/batch/rebuild.ts'
+import { Rebuilder, type RebuildOptions, rebuildBatches } from '../../src/batch/rebuild.ts'
 import type { RebuiltBatch } from '../../src/batch/seal.ts'
 import { encodeBatch, encodeMarker, encodeRun } from '../fakes/batches.ts'
 import { checkedRecords, sourcesOf, visibleRecords } from './checked-records.ts'
@@ -122,6 +122,45 @@ describe('times', () => {
       maxTimestamp: 2n ** 63n - 1n,
     })
     assert.deepEqual(timesOf(rebuildBatches(sourcesOf([source]), options)), [-1n, 2n ** 63n - 1n])
+  })
+})
+
+describe('what comes little by little', () => {
+  test('makes the same batches, and needs no source any more', () => {
+    const any = new RandomBatches(77)
+    for (let round = 0; round < ROUNDS; round++) {
+      const batches = any.batches(1 + any.pick(8), 'lz4')
+      const fixed = { ...options, targetBytes: any.oneOf([100, 500, 5000], 100) }
+      const expected = rebuildBatches(sourcesOf(batches), fixed)
+      const rebuilder = new Rebuilder(fixed, 0)
+      const found = batches.flatMap(batch =>
+        sourcesOf([batch]).flatMap(source => {
+          const full = rebuilder.add(source)
+          source.bytes.fill(0xee)
+          return full
+        }),
+      )
+      assert.deepEqual([...found, ...rebuilder.flush()], expected, `round ${round}`)
+    }
+  })
+
+  test('fills batches up, whatever the codecs and the bounds of the sources are', () => {
+    const codecs = ['none', 'zstd', 'gzip'] as const
+    const sources = Array.from({ length: 90 }, (_, i) =>
+      encodeRun(BigInt(i * 10), 10, { valueBytes: 100, codec: codecs[i % 3] ?? 'none' }),
+    )
+    const rebuilder = new Rebuilder({ ...options, targetBytes: 4000, codec: 'none' }, 0)
+    const [full, rest] = [
+      sourcesOf(sources).flatMap((source, i) => rebuilder.add(source, BigInt(i * 10 + 8))),
+      rebuilder.flush(),
+    ]
+    assert.ok(full.every(({ bytes }) => bytes.length > 3800 && bytes.length <= 4000))
+    const offsets = checkedRecords([...full, ...rest]).map(({ offset }) => Number(offset))
+    assert.deepEqual(
+      offsets,
+      Array.from({ length: 180 }, (_, i) => 10 * (i >> 1) + 8 + (i & 1)),
+    )
+    assert.deepEqual(rebuilder.flush(), [])
   })
 })
 
