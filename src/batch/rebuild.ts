@@ -2,9 +2,9 @@ import { BatchBuilder } from './batch-builder.ts'
 import { knownCodec } from './body.ts'
 import { type BatchHeader, type Codec, HEADER_BYTES, isControl } from './header.ts'
 import type { TimeWindow } from './needs.ts'
-import { RecordCursor } from './record-cursor.ts'
+import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 import { type EditRecord, RecordEditor } from './record-editor.ts'
-import { RecordFilter } from './record-filter.ts'
+import { type OffsetRange, RecordFilter } from './record-filter.ts'
 import { type RebuiltBatch, sealBatch } from './seal.ts'
 
 export interface SourceBatch {
@@ -23,7 +23,9 @@ export interface RebuildOptions {
   fromOffset?: bigint
   /** Records outside are left out. */
   timeWindow?: TimeWindow
-  /** Asked for every record that is left. */
+  /** Asked for every record that is left; those that it does not take are left out, too. */
+  takes?: (record: EncodedRecord) => boolean
+  /** Asked for every record that is left then. */
   edit?: EditRecord
 }
 
@@ -35,7 +37,8 @@ export interface RebuildOptions {
 export function rebuildBatches(sources: readonly SourceBatch[], options: RebuildOptions): RebuiltBatch[] {
   const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
   const rebuilder = new Rebuilder(options, storedBytes)
-  const rebuilt = sources.flatMap(source => rebuilder.add(source, options.fromOffset))
+  const range = options.fromOffset === undefined ? {} : { start: options.fromOffset }
+  const rebuilt = sources.flatMap(source => rebuilder.add(source, range))
   return [...rebuilt, ...rebuilder.flush()]
 }
 
@@ -55,16 +58,16 @@ export class Rebuilder {
     this.#editor = options.edit && new RecordEditor(this.#cursor, options.edit)
   }
 
-  /** The batches that are full with this one. Nothing of the source is needed any more. */
-  add({ bytes, header }: SourceBatch, fromOffset?: bigint): RebuiltBatch[] {
+  /** The batches that are full with the records of this one that lie in the range. The source is not needed any more. */
+  add({ bytes, header }: SourceBatch, range: OffsetRange = {}): RebuiltBatch[] {
     if (header.recordCount === 0 || isControl(header.attributes)) return []
     const rebuilt: RebuiltBatch[] = []
     const builder = this.#builder
     const plainBytes = this.#cursor.open(bytes, header)
-    this.#filter.open(header, fromOffset)
+    this.#filter.open(header, range)
     let weight = this.#weigh(header, plainBytes)
     while (this.#cursor.next()) {
-      if (!this.#filter.keeps(this.#cursor)) continue
+      if (!this.#filter.keeps(this.#cursor) || !this.#takes()) continue
       const record = this.#editor ? this.#editor.apply() : this.#cursor
       if (record === undefined || builder.append(record, weight)) continue
       rebuilt.push(...this.flush())
@@ -78,6 +81,14 @@ export class Rebuilder {
   flush(): RebuiltBatch[] {
     if (this.#builder.count === 0) return []
     return sealBatch(this.#builder.take(), this.#codec, this.#options.maxBytes)
+  }
+
+  #takes(): boolean {
+    try {
+      return this.#options.takes?.(this.#cursor) ?? true
+    } catch (cause) {
+      throw this.#cursor.refusal(cause)
+    }
   }
 
   /** How many bytes a plain byte of this source is likely to take in the batch, which may begin with it. */

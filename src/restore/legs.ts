@@ -1,4 +1,5 @@
-import { partitionForKey } from '../batch/murmur2.ts'
+import { keyPlacer } from '../batch/key-placer.ts'
+import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { PlannedLeg, PlannedStream } from './plan.ts'
 
 /** Where a stream stands in its source: its legs come in the order of their partitions. */
@@ -26,16 +27,17 @@ export function legsFrom(
 }
 
 /**
- * Pure. Whether a record with this key, from this leg, belongs into the stream; undefined where all do. A key goes where
- * a producer of Kafka puts it, and a record without one as far as it can to where it was.
+ * Pure. Whether a record of this leg belongs into the stream; undefined where all do. A key goes where a producer of Kafka
+ * puts it, and a record without one to the partition that it had, modulo their number.
  */
 export function keyFilter(
   { partition, keyedAmong }: PlannedStream,
   { source }: Pick<PlannedLeg, 'source'>,
-): ((key: Buffer | null) => boolean) | undefined {
+): ((record: EncodedRecord) => boolean) | undefined {
   if (keyedAmong === undefined) return undefined
-  const takesUnkeyed = source.partition % keyedAmong === partition
-  return key => (key === null ? takesUnkeyed : partitionForKey(key, keyedAmong) === partition)
+  const placeOf = keyPlacer(keyedAmong)
+  const placeWithout = source.partition % keyedAmong
+  return record => (placeOf(record) ?? placeWithout) === partition
 }
 
 /** Pure. Of so many records in its legs about so many are the stream's own; over all streams of a topic the sum is exact. */

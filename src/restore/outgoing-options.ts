@@ -40,7 +40,7 @@ export function outgoingOptions(
 ): OutgoingOptions {
   const { partition } = source
   const origin = { topic: topic.source.name, partition, cluster: plan.sourceCluster }
-  const takesKey = keyFilter(stream, { source })
+  const takes = keyFilter(stream, { source })
   return {
     name: `${topic.source.name}/${partition}`,
     sourcePartition: partition,
@@ -50,7 +50,7 @@ export function outgoingOptions(
     end,
     timeWindow: options.timeWindow,
     ...limits,
-    ...(takesKey && { takesKey }),
+    ...(takes && { takes }),
     ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
   }
 }

@@ -6,6 +6,7 @@ import { leastTime } from '../batch/least-time.ts'
 import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
 import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
 import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild.ts'
+import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import type { RebuiltBatch } from '../batch/seal.ts'
 import { walkBatches } from '../batch/walk.ts'
@@ -44,8 +45,8 @@ export interface OutgoingOptions {
   batchBytes: number
   /** Of batches that are opened; their own where it is not given. */
   codec?: Codec
-  /** Only records with such keys. Every batch is opened then, and what is left of one is merged with what follows. */
-  takesKey?: (key: Buffer | null) => boolean
+  /** Only such records. Every batch is opened then, and what is left of one is merged with what follows. */
+  takes?: (record: EncodedRecord) => boolean
   edit?: EditRecord
 }
 
@@ -63,7 +64,7 @@ export async function* readOutgoing(
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
-  const gathering = options.takesKey && gatherKeys(options, options.takesKey)
+  const gathering = options.takes && openGathering(options, options.takes)
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
@@ -115,11 +116,11 @@ function staysAsStored(bytes: Buffer, header: BatchHeader, limits: BatchLimits):
   return earliest !== null && staysWith(earliest)
 }
 
-/** Takes the records with the keys that are wanted out of batch after batch, and makes full ones of them. */
-function gatherKeys(options: OutgoingOptions, takesKey: (key: Buffer | null) => boolean): Rebuilder {
-  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit, end } = options
-  const take: EditRecord = record => (record.offset < end && takesKey(record.key) ? edit?.(record) : 'drop')
-  return new Rebuilder({ maxBytes, targetBytes: batchBytes, codec, timeWindow, edit: take }, batchBytes)
+/** Takes the records that are wanted out of batch after batch, and makes full ones of them. */
+function openGathering(options: OutgoingOptions, takes: (record: EncodedRecord) => boolean): Rebuilder {
+  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit } = options
+  const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, timeWindow, takes }
+  return new Rebuilder({ ...fixed, ...(edit && { edit }) }, batchBytes)
 }
 
 function* gather(
@@ -129,7 +130,7 @@ function* gather(
   options: OutgoingOptions,
 ): Generator<Outgoing> {
   for (const header of leaveOut(headers, options)) {
-    const full = gathering.add({ bytes, header }, options.start)
+    const full = gathering.add({ bytes, header }, options)
     for (const batch of full) yield asRebuilt(batch, options)
   }
 }

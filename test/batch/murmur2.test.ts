@@ -42,6 +42,12 @@ test('keys go to the partition that the Java client chooses', () => {
 test('where the key lies in memory does not matter', () => {
   const around = Buffer.from('xxxfoobarxxx')
   assert.equal(murmur2(around.subarray(3, 9)), -790332482)
+  assert.equal(murmur2(around, 3, 9), -790332482)
+  for (const [length, hash, partition] of patterns) {
+    const inside = Buffer.concat([Buffer.alloc(5, 1), pattern(length), Buffer.alloc(3, 2)])
+    assert.equal(murmur2(inside, 5, 5 + length), hash)
+    assert.equal(partitionForKey(inside, 12, 5, 5 + length), partition)
+  }
 })
 
 function pattern(length: number): Buffer {

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { readHeader } from '../../src/batch/header.ts'
+import { RecordCursor } from '../../src/batch/record-cursor.ts'
 import { keyFilter, legsFrom, ownShare, startOf } from '../../src/restore/legs.ts'
 import type { PlannedStream } from '../../src/restore/plan.ts'
+import { encodeBatch } from '../fakes/batches.ts'
 import { samplePartition } from './samples.ts'
 
 const legs = [0, 2, 5].map(partition => ({ source: samplePartition(partition), start: 100n, end: 200n }))
@@ -32,8 +35,13 @@ describe('the legs of a stream', () => {
 })
 
 describe('a stream by key', () => {
-  const takers = (key: Buffer | null, from = legs[1] ?? assert.fail()) =>
-    [0, 1, 2].filter(partition => keyFilter({ ...stream, partition }, from)?.(key))
+  const takers = (key: Buffer | null, from = legs[1] ?? assert.fail()) => {
+    const cursor = new RecordCursor()
+    const batch = encodeBatch({ records: [{ key, value: Buffer.from('key 1') }] })
+    cursor.open(batch, readHeader(batch, 0))
+    cursor.next()
+    return [0, 1, 2].filter(partition => keyFilter({ ...stream, partition }, from)?.(cursor))
+  }
 
   test('shares the keys with the others, each to one', () => {
     const keys = Array.from({ length: 300 }, (_, i) => Buffer.from(`key ${i}`))

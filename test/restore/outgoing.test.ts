@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AbortedTransaction } from '../../src/archive/manifest.ts'
+import { keyPlacer } from '../../src/batch/key-placer.ts'
+import { partitionForKey } from '../../src/batch/murmur2.ts'
+import type { EncodedRecord } from '../../src/batch/record-cursor.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { offsetHeaders } from '../../src/restore/offset-headers.ts'
@@ -171,7 +174,8 @@ describe('what goes out', () => {
 })
 
 describe('what goes out by key', () => {
-  const takesKey = (key: Buffer | null) => key !== null && (key[0] ?? 0) % 4 === 1
+  const placeOf = keyPlacer(4)
+  const takes = (record: EncodedRecord) => placeOf(record) === 1
   /** Keys 0, 1, 2, … by the offset, and none at every fifth. */
   const keyed = (baseOffset: number, count: number, spec: BatchSpec = {}): Buffer => {
     const keyOf = (offset: number) => (offset % 5 === 0 ? null : Buffer.from([offset]))
@@ -184,13 +188,13 @@ describe('what goes out by key', () => {
   }
   const wanted = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, i) => from + i)
-      .filter(offset => offset % 5 !== 0 && offset % 4 === 1)
+      .filter(offset => offset % 5 !== 0 && partitionForKey(Buffer.from([offset]), 4) === 1)
       .map(BigInt)
   const batches = Array.from({ length: 20 }, (_, i) => keyed(i * 10, 10, { codec: i % 3 === 0 ? 'zstd' : 'none' }))
 
   test('is every record with such a key, and no other, in full batches over the bounds of pieces and segments', async () => {
     const found = await read([batches.slice(0, 7), batches.slice(7, 14), batches.slice(14)], {
-      takesKey,
+      takes,
       batchBytes: 1000,
       codec: 'none',
     })
@@ -201,14 +205,15 @@ describe('what goes out by key', () => {
     )
     assert.ok(found.every(({ isRebuilt, sourcePartition }) => isRebuilt && sourcePartition === 4))
     const [first] = found.flatMap(recordsOf)
-    assert.deepEqual([first?.key, first?.timestamp], [Buffer.from([1]), T + 1n])
+    const [at = 0n] = wanted(0, 200)
+    assert.deepEqual([first?.key, first?.timestamp], [Buffer.from([Number(at)]), T + at])
   })
 
   test('can be gone on with behind any of its records', async () => {
     const all = wanted(0, 200)
     for (const [i, offset] of all.entries()) {
       const found = await read([batches.slice(0, 9), batches.slice(9)], {
-        takesKey,
+        takes,
         start: offset + 1n,
         batchBytes: 700,
       })
@@ -219,7 +224,7 @@ describe('what goes out by key', () => {
   test('lies within the offsets and the times asked for, and tells its origin where that is wanted', async () => {
     const edit = offsetHeaders({ topic: 't', partition: 4, cluster: null })
     const timeWindow = { start: T + 50n, end: T + 120n }
-    const found = await read([batches], { takesKey, start: 33n, end: 98n, timeWindow, edit, batchBytes: 700 })
+    const found = await read([batches], { takes, start: 33n, end: 98n, timeWindow, edit, batchBytes: 700 })
     assert.deepEqual(offsetsOf(found), wanted(50, 98))
     const told = found.flatMap(recordsOf).map(({ headers }) => headers.map(([, value]) => `${value}`).slice(1, 3))
     assert.deepEqual(
@@ -229,17 +234,17 @@ describe('what goes out by key', () => {
   })
 
   test('is nothing where no key is wanted', async () => {
-    assert.deepEqual(await read([batches], { takesKey: () => false }), [])
+    assert.deepEqual(await read([batches], { takes: () => false }), [])
   })
 
   test('is refused by name where a single record is too large, and only where it is wanted', async () => {
-    const records = [1, 2].map(key => ({ key: Buffer.from([key]), value: Buffer.alloc(key * 3000) }))
-    const large = [[encodeBatch({ baseOffset: 7n, records })]]
-    await assert.rejects(read(large, { takesKey, maxBytes: 2000, batchBytes: 2000 }), {
+    const key = Array.from({ length: 9 }, (_, i) => Buffer.from([i])).find(one => partitionForKey(one, 4) === 1)
+    const large = [[encodeBatch({ baseOffset: 7n, records: [{ key: key ?? null, value: Buffer.alloc(3000) }] })]]
+    await assert.rejects(read(large, { takes, maxBytes: 2000, batchBytes: 2000 }), {
       code: 'RESTORE_REFUSED',
       message: /t\/0: the record at offset 7 makes a batch/,
     })
-    const none = (key: Buffer | null) => key?.[0] === 3
-    assert.deepEqual(await read(large, { takesKey: none, maxBytes: 2000, batchBytes: 2000 }), [])
+    const none = (record: EncodedRecord) => placeOf(record) === 2
+    assert.deepEqual(await read(large, { takes: none, maxBytes: 2000, batchBytes: 2000 }), [])
   })
 })
