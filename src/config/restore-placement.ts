@@ -44,7 +44,7 @@ export const placementFields = {
   repartition: choice(['keep', 'by_key'], {
     description:
       'Which partition a record goes to: `keep` keeps its partition, `by_key` takes the one where a producer of Kafka ' +
-      'puts its key among the partitions of the target.',
+      'puts its key among the partitions of the target. Without a key it goes to its partition modulo their number.',
   }).prefault('keep'),
   partition_count: mapOf(topicName, integerIn({ min: 1, max: 100_000 }), {
     description:
