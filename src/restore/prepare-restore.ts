@@ -7,7 +7,7 @@ import { fitSettings } from './fit-settings.ts'
 import type { RestoreOptions } from './options.ts'
 import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { examineTarget, type Preflight } from './preflight.ts'
-import { type RestoreProgress, readProgress, type StreamProgress, streamKey } from './progress.ts'
+import { type RestoreProgress, readProgress, streamKey } from './progress.ts'
 import { RestoreRefusal } from './refusal.ts'
 
 export interface Prepared {
@@ -87,27 +87,11 @@ function otherPlan(restoreId: string, generation: number): KafkaBackupError {
   })
 }
 
-export function isComplete(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
-  return isEach(plan, progress, ({ isDone }) => isDone)
-}
-
-/** All records are there, and at most settings are missing. */
-export function isFilled(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
-  return isEach(plan, progress, ({ isFilled }) => isFilled)
-}
-
-function isEach(
-  { topics }: RestorePlan,
-  progress: RestoreProgress | undefined,
-  test: (noted: StreamProgress) => boolean,
-): boolean {
+export function isComplete({ topics }: RestorePlan, progress: RestoreProgress | undefined): boolean {
   return (
     progress !== undefined &&
     topics.every(({ name, streams }) =>
-      streams.every(({ partition }) => {
-        const noted = progress.streams.get(streamKey({ topic: name, partition }))
-        return noted !== undefined && test(noted)
-      }),
+      streams.every(({ partition }) => progress.streams.get(streamKey({ topic: name, partition }))?.isDone),
     )
   )
 }

@@ -11,7 +11,7 @@ export interface StreamProgress {
   /** The next offset of the source that is to be sent. */
   sourceOffset: bigint
   sequence: number
-  /** Every partition of the restore has all its records; what is left to do is to set the topics up. */
+  /** It has all its records, and so had every partition of the restore then; what is left is to set the topics up. */
   isFilled: boolean
   isDone: boolean
 }

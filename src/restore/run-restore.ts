@@ -3,7 +3,7 @@ import { type FillParts, fill, note } from './fill.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { isComplete, isFilled, prepareRestore } from './prepare-restore.ts'
+import { isComplete, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import { describeFinding } from './refusal.ts'
 import type { Stream } from './stream.ts'
@@ -50,8 +50,10 @@ export async function runRestore(
   })
   if (wasComplete) return report([])
   const { streams, mark } = await openStreams(options, { plan, progress, preflight }, parts, signal)
-  if (!isFilled(plan, progress)) {
-    await fill(options, { restoreId, mark }, streams, parts, signal)
+  // What an earlier run has filled may have its settings and its writers by now, though the rest was deleted since.
+  const unfilled = streams.filter(stream => !stream.progress.isFilled)
+  if (unfilled.length > 0) {
+    await fill(options, { restoreId, mark }, unfilled, parts, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
   // From here on the topics may have settings, and writers, that a replay could not go on with.
