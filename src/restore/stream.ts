@@ -92,20 +92,29 @@ export class Stream {
     )
   }
 
-  /** So many of the records that come next are on the target already, which ends behind them. */
+  /**
+   * So many of the records that come next are on the target already, which ends behind them. Nothing is noted of it
+   * before all of them were found: in a shared partition only the end is known.
+   */
   async skip(count: number, targetOffset: bigint): Promise<void> {
     let left = count
-    while (left > 0) {
-      const batch = await this.peek()
-      if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
-      this.#next = undefined
-      const taken = Math.min(left, batch.recordCount)
-      this.#advance(taken, this.#progress.targetOffset + BigInt(taken), offsetAfter(batch, taken))
-      left -= taken
-      // The rest of the batch is made anew, from the record on that is not there.
-      if (taken < batch.recordCount) this.#restart()
+    let sourceOffset: bigint | undefined
+    try {
+      while (left > 0) {
+        const batch = await this.peek()
+        if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
+        this.#next = undefined
+        const taken = Math.min(left, batch.recordCount)
+        sourceOffset = offsetAfter(batch, taken)
+        left -= taken
+        // The rest of the batch is made anew, from the record on that is not there.
+        if (taken < batch.recordCount) this.#restart()
+      }
+    } catch (error) {
+      this.#restart()
+      throw error
     }
-    this.#progress = { ...this.#progress, targetOffset }
+    this.#advance(count, targetOffset, sourceOffset)
   }
 
   #restart(): void {
