@@ -34,12 +34,13 @@ export async function prepareTopics(
 }
 
 /**
- * The settings that were held back, for the topics that still have what a restore gives them: one that was there before,
- * or has its settings already, keeps what it has. What the target refuses is told, and does not undo what was restored.
+ * The settings that were held back, for the topics that the restore has made, by its notes or by what they still have. One
+ * that was there before keeps what it has. What the target refuses is told, and does not undo what was restored.
  */
 export async function applySettings(
   cluster: Cluster,
   topics: readonly PlannedTopic[],
+  made: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const own = await cluster.topicConfigs(
@@ -48,7 +49,7 @@ export async function applySettings(
   )
   const changes = topics.flatMap(({ name, afterwards }) => {
     const current = own.get(name) ?? {}
-    return isHeldBack(current) ? [{ topic: name, configs: releaseSettings(current, afterwards) }] : []
+    return made.has(name) || isHeldBack(current) ? [{ topic: name, configs: releaseSettings(current, afterwards) }] : []
   })
   const refused = await alterTopicConfigs(cluster, changes, {}, signal)
   // One setting that is refused keeps the others of its topic from being set.

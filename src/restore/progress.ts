@@ -14,6 +14,8 @@ export interface StreamProgress {
   /** It has all its records, and so had every partition of the restore then; what is left is to set the topics up. */
   isFilled: boolean
   isDone: boolean
+  /** The restore has made the topic, and so sets it up in the end, whatever it looks like by then. */
+  isMade?: boolean
 }
 
 /** What all notes of a restore have in common. */
@@ -58,6 +60,7 @@ export async function readProgress(
       sequence: note.q,
       isFilled: note.d >= 1,
       isDone: note.d === 2,
+      ...(note.m === 1 && { isMade: true }),
     })
   }
   return mark && { ...mark, streams }
@@ -89,11 +92,13 @@ interface Note {
   g: number
   h: string
   d: 0 | 1 | 2
+  /** Made by the restore. */
+  m?: 1
 }
 
 function encodeNote(
   { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
-  { sourceOffset, sequence, isFilled, isDone }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
+  { sourceOffset, sequence, isFilled, isDone, isMade }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
     v: 1,
@@ -104,6 +109,7 @@ function encodeNote(
     g: generation,
     h: fingerprint,
     d: isDone ? 2 : isFilled ? 1 : 0,
+    ...(isMade && { m: 1 }),
   }
   return JSON.stringify(note)
 }

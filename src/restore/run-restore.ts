@@ -57,7 +57,8 @@ export async function runRestore(
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
   // From here on the topics may have settings, and writers, that a replay could not go on with.
-  warnings.push(...(await applySettings(parts.cluster, plan.topics, signal)))
+  const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
+  warnings.push(...(await applySettings(parts.cluster, plan.topics, made, signal)))
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return report(streams)
 }

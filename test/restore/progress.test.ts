@@ -97,7 +97,7 @@ describe('the notes of a restore', () => {
   test('come back as they were written', () =>
     withGroup(async fake => {
       const cluster = await fake.open()
-      const streams = [noted(0, false, false), noted(1, true, false), noted(2, true, true)]
+      const streams = [noted(0, false, false), noted(1, true, false), { ...noted(2, true, true), isMade: true }]
       await writeProgress(cluster, 'r1', { ...mark, streams }, never)
       const found = await readProgress(cluster, 'r1', never)
       assert.deepEqual(found, { ...mark, streams: new Map(streams.map(one => [`a/${one.partition}`, one])) })

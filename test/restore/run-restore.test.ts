@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
 import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { withFakeTarget } from './fake-target.ts'
 
@@ -36,4 +38,29 @@ describe('a restore as a whole', () => {
       assert.equal(target.log('orders').length, 2)
       assert.deepEqual(stages(target.notes), { 'audit/0': 2, 'orders/0': 2 })
     }))
+
+  test('gives a topic its settings also where the target has refused to hold one of them back', () => {
+    const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.refused.add('compression.type')
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      await target.restore()
+      assert.deepEqual(target.topic('orders')?.configs, configs)
+    })
+  })
+
+  test('does not undo what somebody has set on a topic while it was filled', () => {
+    const configs = { 'cleanup.policy': 'compact', 'retention.ms': '1000' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.before = ({ key }) => {
+        const own = target.topic('orders')?.configs
+        if (key === API.produce && own) own['retention.ms'] = '5000'
+        return undefined
+      }
+      await target.restore()
+      assert.deepEqual(target.topic('orders')?.configs, { 'cleanup.policy': 'compact', 'retention.ms': '5000' })
+    })
+  })
 })
