@@ -11,6 +11,8 @@ export interface RestorePlan {
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
+  /** The one of the warnings that is told also where nothing is left to do. */
+  notice?: string
   /** What was asked for, in one form: the same wish has the same text. */
   wish: string
 }

@@ -36,8 +36,9 @@ export async function runRestore(
   const startedAt = parts.clock.monotonic()
   const { plan, restoreId, progress, preflight } = await prepareRestore(options, parts, signal)
   const wasComplete = isComplete(plan, progress)
-  // Of a restore that is done nothing is judged: its topics are in use by now.
-  const warnings = wasComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  // Of a restore that is done nothing is judged: its topics are in use by now. That the backup has gone on is told.
+  const done = plan.notice === undefined ? [] : [plan.notice]
+  const warnings = wasComplete ? done : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const report = (streams: readonly Stream[]): RestoreReport => ({
     restoreId,

@@ -4,7 +4,8 @@ import { hasCode } from '../../src/errors.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
-import { withFakeTarget } from './fake-target.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { backUpTopics, withFakeTarget } from './fake-target.ts'
 
 const two = () => [fakeTopic('audit', [[encodeRun(0n, 4)]]), fakeTopic('orders', [[encodeRun(0n, 7)]])]
 const stages = (notes: ReadonlyMap<string, { metadata: string }>) =>
@@ -62,5 +63,21 @@ describe('a restore as a whole', () => {
       await target.restore()
       assert.deepEqual(target.topic('orders')?.configs, { 'cleanup.policy': 'compact', 'retention.ms': '5000' })
     })
+  })
+
+  test('that is complete says that the backup has newer generations by now', async () => {
+    const storage = openMemoryStorage()
+    await withFakeTarget(
+      two(),
+      async target => {
+        await target.restore()
+        assert.deepEqual((await target.restore()).warnings, [])
+        await backUpTopics(storage, [fakeTopic('orders', [[encodeRun(0n, 7), encodeRun(7n, 2)]])])
+        const { wasComplete, generation, warnings } = await target.restore()
+        assert.deepEqual([wasComplete, generation, warnings.length], [true, 1, 1])
+        assert.match(warnings[0] ?? '', /generation 1, .*there are newer ones/)
+      },
+      storage,
+    )
   })
 })
