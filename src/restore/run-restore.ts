@@ -59,7 +59,9 @@ export async function runRestore(
   }
   // From here on the topics may have settings, and writers, that a replay could not go on with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
-  warnings.push(...(await applySettings(parts.cluster, plan.topics, made, signal)))
+  const refused = await applySettings(parts.cluster, plan.topics, made, signal)
+  for (const message of refused) parts.onProgress({ type: 'warning', message })
+  warnings.push(...refused)
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return report(streams)
 }

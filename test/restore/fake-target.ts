@@ -1,6 +1,7 @@
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
+import type { OnProgress } from '../../src/observe/progress.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { type RestoreReport, runRestore } from '../../src/restore/run-restore.ts'
 import type { Storage } from '../../src/storage/storage.ts'
@@ -17,6 +18,8 @@ export interface FakeTarget {
   fake: FakeCluster
   /** The metadata of the notes, by `topic/partition`. */
   notes: Map<string, { offset: bigint; metadata: string }>
+  /** What runs have warned of while they ran. */
+  warned: string[]
   /** Settings that it does not take. */
   refused: Set<string>
   /** Called before each request is answered; what it returns is the answer. */
@@ -41,6 +44,7 @@ export async function withFakeTarget(
   const target: FakeTarget = {
     fake,
     notes: new Map(),
+    warned: [],
     refused: new Set(),
     before: () => undefined,
     topic: name => fake.state.topics.find(topic => topic.name === name),
@@ -51,7 +55,10 @@ export async function withFakeTarget(
     append: (name, batch, partition = 0) => void store(target, name, partition, batch),
     restore: async (changes = {}) => {
       const cluster = await fake.open()
-      const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress: () => undefined }
+      const onProgress: OnProgress = event => {
+        if (event.type === 'warning') target.warned.push(event.message)
+      }
+      const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
       const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
       return runRestore(options, parts, never).finally(() => cluster.close())
     },

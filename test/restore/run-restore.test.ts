@@ -80,4 +80,21 @@ describe('a restore as a whole', () => {
       storage,
     )
   })
+
+  test('tells which settings the target did not take in the end, also while it runs', () => {
+    const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.before = ({ key }) => {
+        if (key === API.produce) target.refused.add('cleanup.policy')
+        return undefined
+      }
+      const { warnings } = await target.restore()
+      assert.match(warnings.join(), /^orders: a setting was refused: .*cleanup.policy: compact/)
+      assert.deepEqual(target.warned, warnings)
+      assert.deepEqual(target.topic('orders')?.configs, {
+        'cleanup.policy': 'delete',
+        'message.timestamp.type': 'LogAppendTime',
+      })
+    })
+  })
 })
