@@ -140,11 +140,18 @@ function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
   return !last || (last.last_offset !== null && header.lastOffset > last.last_offset)
 }
 
-/** By producer, in the order of their first offsets: there may be as many as batches. */
+/**
+ * By producer, in the order of their first offsets: there may be as many as batches. Of one that is told twice, where a
+ * gap of the backup cut it, the longer one comes last.
+ */
 type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>
 
 function indexAborted(aborted: readonly AbortedTransaction[]): AbortedIndex {
-  const sorted = aborted.toSorted((a, b) => (a.first_offset < b.first_offset ? -1 : 1))
+  const isBefore = (a: AbortedTransaction, b: AbortedTransaction) =>
+    a.first_offset === b.first_offset
+      ? a.last_offset !== null && (b.last_offset === null || a.last_offset < b.last_offset)
+      : a.first_offset < b.first_offset
+  const sorted = aborted.toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
   return Map.groupBy(sorted, ({ producer_id }) => producer_id)
 }
 

@@ -133,6 +133,17 @@ describe('what goes out', () => {
     assert.deepEqual(offsetsOf(await read([batches], { aborted, openAborted })), [0n, 1n, 5n, 6n, 8n, 9n])
   })
 
+  test('leaves out what was rolled back on both sides of a gap', async () => {
+    const tx = { transactional: true, producerId: 5n }
+    const batches = [encodeRun(0n, 2, tx), encodeRun(8n, 2, tx), encodeMarker(10n, 5n, 'abort'), encodeRun(11n, 1, tx)]
+    const whole = { producer_id: 5n, first_offset: 0n, last_offset: 10n }
+    const cut = { ...whole, last_offset: 7n }
+    assert.deepEqual(offsetsOf(await read([batches], { aborted: [whole], openAborted: [cut] })), [11n])
+    const [first, , , last] = batches
+    assert.ok(first && last)
+    assert.deepEqual(offsetsOf(await read([[first, last]], { openAborted: [cut] })), [11n])
+  })
+
   test('is nothing from a batch whose checksum is wrong', async () => {
     const broken = encodeRun(3n, 4)
     broken[broken.length - 1] = (broken.at(-1) ?? 0) ^ 1
