@@ -22,8 +22,8 @@ export interface FakeTarget {
   warned: string[]
   /** Settings that it does not take. */
   refused: Set<string>
-  /** Called before each request is answered; what it returns is the answer. */
-  before: (request: BrokerRequest) => BrokerAnswer | undefined
+  /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
+  before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
   restore(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
   topic(name: string): FakeTopic | undefined
   /** Base sequence and count of records of each batch of a log. */
@@ -63,7 +63,9 @@ export async function withFakeTarget(
       return runRestore(options, parts, never).finally(() => cluster.close())
     },
   }
-  fake.state.intercept = request => target.before(request) ?? answer(target, request)
+  const answered = async (request: BrokerRequest): Promise<BrokerAnswer | undefined> =>
+    (await target.before(request)) ?? answer(target, request)
+  fake.state.intercept = request => answered(request) as Promise<BrokerAnswer>
   try {
     await work(target)
   } finally {

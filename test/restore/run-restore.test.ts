@@ -97,4 +97,20 @@ describe('a restore as a whole', () => {
       })
     })
   })
+
+  test('goes on while its progress cannot be noted for a while', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
+      let refusals = 25
+      const hold = Promise.withResolvers<undefined>()
+      target.before = ({ key, nth }) => {
+        if (key === API.produce) return hold.promise
+        if (key !== API.offsetCommit || nth === 0) return undefined
+        if (refusals-- > 0) return 'hang-up'
+        hold.resolve(undefined)
+        return undefined
+      }
+      await target.restore()
+      assert.deepEqual(target.log('orders'), [[0, 7]])
+      assert.deepEqual(stages(target.notes), { 'orders/0': 2 })
+    }))
 })
