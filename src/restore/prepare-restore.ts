@@ -1,5 +1,6 @@
 import { openBackup, readManifest } from '../archive/catalog.ts'
-import { KafkaBackupError } from '../errors.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -61,8 +62,7 @@ export async function findPlan(
   signal: AbortSignal,
 ): Promise<Omit<Prepared, 'preflight'>> {
   const newest = await openBackup(storage, options.backupId, signal)
-  const read = (generation: number) =>
-    generation === newest.generation ? newest : readManifest(storage, options.backupId, generation, signal)
+  const read = (generation: number) => readGeneration(storage, newest, generation, signal)
   const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
   const wished = planRestore(await read(options.generation ?? newest.generation), options)
   const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
@@ -79,6 +79,23 @@ export async function findPlan(
     plan.warnings.push(plan.notice)
   }
   return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
+}
+
+async function readGeneration(
+  storage: Storage,
+  newest: Manifest,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  if (generation === newest.generation) return newest
+  try {
+    return await readManifest(storage, newest.backup_id, generation, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
+    const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
+    const help = '`kafka-backup describe` shows what is there; correct restore.generation.'
+    throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
+  }
 }
 
 function otherPlan(restoreId: string, generation: number): KafkaBackupError {

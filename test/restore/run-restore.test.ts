@@ -113,4 +113,12 @@ describe('a restore as a whole', () => {
       assert.deepEqual(target.log('orders'), [[0, 7]])
       assert.deepEqual(stages(target.notes), { 'orders/0': 2 })
     }))
+
+  test('is refused where the backup has no such generation', () =>
+    withFakeTarget(two(), target =>
+      assert.rejects(target.restore({ generation: 9 }), {
+        code: 'RESTORE_REFUSED',
+        message: 'the backup b1 has no generation 9; its newest is 1',
+      }),
+    ))
 })
