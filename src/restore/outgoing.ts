@@ -59,14 +59,33 @@ export async function* readOutgoing(
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
+    let next = 0n
     for await (const bytes of readAhead(readSegment(storage, segment, signal))) {
-      const headers = walkBatches(bytes, 0, bytes.length).filter(header => {
-        if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header)
-        return header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted)
-      })
+      const all = walkSegment(bytes, segment, next)
+      next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
+      const headers = all.filter(
+        header => header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted),
+      )
       yield* convert(bytes, headers, { ...options, start })
     }
   }
+}
+
+/**
+ * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
+ * have its batch left out, and a wrong place noted, from which a later run goes on when the segment is mended.
+ */
+function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
+  const headers = walkBatches(bytes, 0, bytes.length)
+  let next = from
+  for (const header of headers) {
+    if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
+    const { baseOffset, lastOffset } = header
+    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
+    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
+    next = lastOffset + 1n
+  }
+  return headers
 }
 
 function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: OutgoingOptions): Generator<Outgoing> {
@@ -164,11 +183,8 @@ function hasBound({ start, end }: TimeWindow): boolean {
   return start !== undefined || end !== undefined
 }
 
-function damaged(segment: Segment, header: BatchHeader): KafkaBackupError {
-  return new KafkaBackupError(
-    'ARCHIVE_DAMAGED',
-    `${segment.key}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`,
-  )
+function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: the batch at offset ${baseOffset} ${why}`)
 }
 
 function oversize({ name, maxBytes }: OutgoingOptions, offset: bigint | undefined, bytes: number): KafkaBackupError {

@@ -153,6 +153,20 @@ describe('what goes out', () => {
     })
   })
 
+  test('is nothing from batches one of which claims another place, which no checksum covers', async () => {
+    for (const wrong of [0n, 2n, 4n, 1n << 40n]) {
+      const storage = openMemoryStorage()
+      const batches = [encodeRun(0n, 3), encodeRun(3n, 4), encodeRun(7n, 2)]
+      const segment = await storeSegment(storage, 'k/0', batches, false)
+      batches[1]?.writeBigInt64BE(wrong, 0)
+      await storage.remove('k/0', never)
+      await storeSegment(storage, 'k/0', batches, false)
+      const fixed = { name: 't/0', openAborted: [], start: 0n, end: 10_000n, timeWindow: {}, maxBytes: 1 << 20 }
+      const found = readOutgoing(storage, { ...fixed, segments: [segment], batchBytes: 1 }, never)
+      await assert.rejects(found.next(), { code: 'ARCHIVE_DAMAGED', message: /^k\/0: the batch at .* cannot be there/ })
+    }
+  })
+
   test('is split where the target takes less, and refused by name where a single record is too large', async () => {
     const found = await read([[encodeRun(0n, 100, { valueBytes: 100 })]], { maxBytes: 2000, batchBytes: 2000 })
     assert.ok(found.length > 5 && found.every(({ bytes }) => bytes.length <= 2000))
