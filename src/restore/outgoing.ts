@@ -8,7 +8,7 @@ import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
 import { rebuildBatches } from '../batch/rebuild.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import { walkBatches } from '../batch/walk.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -55,6 +55,15 @@ export async function* readOutgoing(
   options: OutgoingOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
+  try {
+    yield* readAll(storage, options, signal)
+  } catch (cause) {
+    if (!(cause instanceof KafkaBackupError) || !hasCode(cause, 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw cause
+    throw new KafkaBackupError(cause.code, `${options.name}: ${cause.message}`, { cause })
+  }
+}
+
+async function* readAll(storage: Storage, options: OutgoingOptions, signal: AbortSignal): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue

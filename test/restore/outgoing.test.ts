@@ -167,6 +167,14 @@ describe('what goes out', () => {
     }
   })
 
+  test('names the partition of a batch that cannot be opened', async () => {
+    const broken = encodeBatch({ records: [{}, {}], codec: 'gzip', body: Buffer.from('not gzip') })
+    await assert.rejects(read([[broken]], { start: 1n }), {
+      code: 'BATCH_INVALID',
+      message: /^t\/0: the batch at offset 0 \(gzip\) cannot be decoded/,
+    })
+  })
+
   test('is split where the target takes less, and refused by name where a single record is too large', async () => {
     const found = await read([[encodeRun(0n, 100, { valueBytes: 100 })]], { maxBytes: 2000, batchBytes: 2000 })
     assert.ok(found.length > 5 && found.every(({ bytes }) => bytes.length <= 2000))
