@@ -22,6 +22,8 @@ export interface FakeTarget {
   warned: string[]
   /** Settings that it does not take. */
   refused: Set<string>
+  /** Whether it lets nobody change a topic. */
+  isGuarded: boolean
   /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
   before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
   restore(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
@@ -46,6 +48,7 @@ export async function withFakeTarget(
     notes: new Map(),
     warned: [],
     refused: new Set(),
+    isGuarded: false,
     before: () => undefined,
     topic: name => fake.state.topics.find(topic => topic.name === name),
     log: (name, partition = 0) =>
@@ -203,12 +206,12 @@ function alter(target: FakeTarget, body: Reader): Writer {
   const one = ({ name, changes }: (typeof asked)[number]) => {
     const isRefused = changes.some(([key]) => target.refused.has(key))
     const configs = target.topic(name)?.configs ?? {}
-    for (const [key, value] of isRefused || isTrial ? [] : changes) {
+    for (const [key, value] of isRefused || isTrial || target.isGuarded ? [] : changes) {
       if (value === null) delete configs[key]
       else configs[key] = value
     }
     writer
-      .int16(isRefused ? 40 : 0)
+      .int16(target.isGuarded ? 29 : isRefused ? 40 : 0)
       .string(null)
       .int8(2)
       .string(name)

@@ -98,6 +98,22 @@ describe('a restore as a whole', () => {
     })
   })
 
+  test('is not done before it was allowed to set its topics up', () => {
+    const configs = { 'cleanup.policy': 'compact', 'retention.ms': '1000' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.isGuarded = true
+      await assert.rejects(target.restore(), {
+        code: 'KAFKA_DENIED',
+        message: /^the records are there, without their settings: configuring topic orders: .*TOPIC_AUTHORIZATION/,
+      })
+      assert.deepEqual(stages(target.notes), { 'orders/0': 1 })
+      target.isGuarded = false
+      const { topics } = await target.restore()
+      assert.equal(topics[0]?.records, 0)
+      assert.deepEqual(target.topic('orders')?.configs, configs)
+    })
+  })
+
   test('goes on while its progress cannot be noted for a while', () =>
     withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
       let refusals = 25
