@@ -44,7 +44,7 @@ export function withSegment(
     last_timestamp: later(partition.last_timestamp, segment.last_timestamp),
     // What could not be read once, and is read now, is lost no longer.
     gaps: partition.gaps.filter(({ from, to }) => to !== null || from !== segment.start_offset),
-    open_aborted: openAborted,
+    open_aborted: [...partition.open_aborted.filter(({ last_offset }) => last_offset !== null), ...openAborted],
   }
 }
 
@@ -55,7 +55,15 @@ export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartiti
   )
   // Where a gap ended nobody could know may be known now.
   const others = partition.gaps.filter(({ from, to }) => gap.to === null || to !== null || from !== gap.from)
-  return { ...partition, end_offset: gap.to ?? partition.end_offset, gaps: isKnown ? partition.gaps : [...others, gap] }
+  return {
+    ...partition,
+    end_offset: gap.to ?? partition.end_offset,
+    gaps: isKnown ? partition.gaps : [...others, gap],
+    // The markers of these are lost, too; the source does not speak of them again.
+    open_aborted: partition.open_aborted.map(one =>
+      gap.to === null || one.last_offset !== null ? one : { ...one, last_offset: gap.to - 1n },
+    ),
+  }
 }
 
 export interface Totals {

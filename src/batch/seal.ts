@@ -52,21 +52,29 @@ function encodeBatch(batch: PlainBatch, codec: Codec): Buffer {
   return bytes
 }
 
-/** The records once more, in two batches of about the same number. */
+/** The records once more, in two batches of about the same number, or more where their times lie too far apart. */
 function halve(batch: PlainBatch): PlainBatch[] {
   const whole = encodeBatch(batch, 'none')
   const cursor = new RecordCursor()
   cursor.open(whole, readHeader(whole, 0))
   const half = batch.recordCount >> 1
   const begin = () => new BatchBuilder(Number.POSITIVE_INFINITY, batch.plain.length >> 1)
-  const builders = [begin(), begin()] as const
+  const halves: PlainBatch[] = []
+  let builder = begin()
+  const next = () => {
+    halves.push(builder.take())
+    builder = begin()
+  }
   let index = 0
   for (const run of batch.runs) {
     // Within the run the source's offset is as far from this base as the record is from the batch's beginning.
     cursor.offsetBase = run.sourceOffset - BigInt(index)
     for (const end = index + run.count; index < end && cursor.next(); index++) {
-      builders[index < half ? 0 : 1].append(cursor, 1)
+      if (index === half) next()
+      if (builder.append(cursor, 1)) continue
+      next()
+      builder.append(cursor, 1)
     }
   }
-  return builders.map(builder => builder.take())
+  return [...halves, builder.take()]
 }

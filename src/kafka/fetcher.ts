@@ -6,6 +6,7 @@ import {
   type FetchResponse,
   fetchApi,
 } from './api/fetch.ts'
+import type { Isolation } from './api/list-offsets.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { BufferPool } from './buffer-pool.ts'
@@ -20,6 +21,8 @@ export interface FetcherOptions {
   /** Of one answer; a single batch may exceed it. At most what a buffer holds. */
   maxBytes: number
   limiter?: RateLimiter
+  /** `read_committed` where it is not given: nothing from the first open transaction on. */
+  isolation?: Isolation
 }
 
 export interface FetchTarget extends FetchPosition {
@@ -83,9 +86,9 @@ export class Fetcher {
   }
 
   #request(targets: readonly FetchTarget[]): FetchRequest {
-    const { buffers, maxWaitMs, rack } = this.#options
+    const { buffers, maxWaitMs, rack, isolation = 'read_committed' } = this.#options
     const maxBytes = Math.min(this.#options.maxBytes, buffers.bufferBytes - ENVELOPE_BYTES)
-    return { maxWaitMs, maxBytes, partitionMaxBytes: maxBytes, rack, topics: groupAdjacent(targets) }
+    return { maxWaitMs, maxBytes, partitionMaxBytes: maxBytes, rack, isolation, topics: groupAdjacent(targets) }
   }
 
   async #waitOutThrottle(signal: AbortSignal): Promise<void> {

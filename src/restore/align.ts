@@ -12,10 +12,12 @@ import type { Lookahead } from './lookahead.ts'
 export interface AlignOptions {
   maxDifferences: number
   /**
-   * Where the target is compacted: the end of its log. A restore writes from offset 0 on without holes, so that an offset
-   * below the end without a record was written, and compaction has removed it since.
+   * Where the target is compacted: the end of its log. A restore writes from its first offset on without holes, so that
+   * an offset below the end without a record was written, and compaction has removed it since.
    */
   compactedEnd?: bigint
+  /** Where the first record of the restore went; 0 where it is not given. */
+  firstOffset?: bigint
 }
 
 export interface Alignment {
@@ -38,9 +40,11 @@ const WINDOW = 64
 export async function alignRecords(
   expected: Lookahead<ExpectedRecord>,
   actual: Lookahead<KafkaRecord>,
-  { maxDifferences, compactedEnd }: AlignOptions,
+  { maxDifferences, compactedEnd, firstOffset = 0n }: AlignOptions,
   signal: AbortSignal,
 ): Promise<Alignment> {
+  const wasRemoved = (theirs: KafkaRecord | undefined) =>
+    compactedEnd !== undefined && firstOffset + BigInt(expected.dropped) < (theirs?.offset ?? compactedEnd)
   const found: Alignment = { records: 0, removed: 0, differences: [], isCut: false }
   for (;;) {
     if (expected.length === 0 || actual.length === 0) {
@@ -53,7 +57,7 @@ export async function alignRecords(
       expected.drop(1)
       actual.drop(1)
       found.records++
-    } else if (ours && compactedEnd !== undefined && wasRemoved(expected.dropped, theirs, compactedEnd)) {
+    } else if (ours && wasRemoved(theirs)) {
       expected.drop(1)
       found.removed++
     } else {
@@ -63,10 +67,6 @@ export async function alignRecords(
       if (found.isCut) return found
     }
   }
-}
-
-function wasRemoved(position: number, theirs: KafkaRecord | undefined, compactedEnd: bigint): boolean {
-  return BigInt(position) < (theirs?.offset ?? compactedEnd)
 }
 
 /** Takes what differs off both, up to where they go on alike. */

@@ -13,7 +13,7 @@ import { Lookahead } from './lookahead.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 import { examineRestored, type RestoredTarget } from './restored-target.ts'
-import { readTargetRecords } from './target-log.ts'
+import { findFirstOffset, readTargetRecords } from './target-log.ts'
 
 export interface CompareParts {
   cluster: Cluster
@@ -110,7 +110,9 @@ async function compareStream(
   const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
   const actual = new Lookahead(found, sizeOfRecord)
   const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
-  const holes = isHoley ? { compactedEnd: bounds.lastStable } : {}
+  const holes = isHoley
+    ? { compactedEnd: bounds.lastStable, firstOffset: await findFirstOffset(cluster, place, bounds, signal) }
+    : {}
   try {
     return await alignRecords(expected, actual, { maxDifferences, ...holes }, signal)
   } finally {

@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
@@ -69,6 +70,7 @@ function announce(streams: readonly Stream[], onProgress: OnProgress): void {
   onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records' })
 }
 
+/** A note that is late costs the next run a look at what came after the last one, so that a passing fault ends nothing. */
 async function notePeriodically(
   commitIntervalMs: number,
   { restoreId, mark }: { restoreId: string; mark: RestoreMark },
@@ -81,7 +83,12 @@ async function notePeriodically(
       () => true,
       () => false,
     )
-    if (slept) await note(parts, restoreId, mark, streams, signal)
+    if (!slept) return
+    await note(parts, restoreId, mark, streams, signal).catch(error => {
+      signal.throwIfAborted()
+      if (!(error instanceof KafkaBackupError) || !error.retryable) throw error
+      parts.onProgress({ type: 'retry', what: error.message, delayMs: commitIntervalMs })
+    })
   }
 }
 

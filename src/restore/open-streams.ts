@@ -49,6 +49,7 @@ export async function openStreams(
       sequence: 0,
       isFilled: false,
       isDone: false,
+      ...(!preflight.existing.has(topic.name) && { isMade: true }),
     }
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
     return new Stream(parts, { ...known, isDone: false })

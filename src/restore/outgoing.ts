@@ -10,7 +10,7 @@ import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import type { RebuiltBatch } from '../batch/seal.ts'
 import { walkBatches } from '../batch/walk.ts'
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -63,21 +63,49 @@ export async function* readOutgoing(
   options: OutgoingOptions,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
+  try {
+    yield* readAll(storage, options, signal)
+  } catch (cause) {
+    if (!(cause instanceof KafkaBackupError) || !hasCode(cause, 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw cause
+    throw new KafkaBackupError(cause.code, `${options.name}: ${cause.message}`, { cause })
+  }
+}
+
+async function* readAll(storage: Storage, options: OutgoingOptions, signal: AbortSignal): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   const gathering = options.takes && openGathering(options, options.takes)
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
+    let next = 0n
     for await (const bytes of readAhead(readSegment(storage, segment, signal))) {
-      const headers = walkBatches(bytes, 0, bytes.length).filter(header => {
-        if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header)
-        return header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted)
-      })
+      const all = walkSegment(bytes, segment, next)
+      next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
+      const headers = all.filter(
+        header => header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted),
+      )
       if (gathering) yield* gather(gathering, bytes, headers, { ...options, start })
       else yield* convert(bytes, headers, { ...options, start })
     }
   }
   if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options))
+}
+
+/**
+ * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
+ * have its batch left out, and a wrong place noted, from which a later run goes on when the segment is mended.
+ */
+function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
+  const headers = walkBatches(bytes, 0, bytes.length)
+  let next = from
+  for (const header of headers) {
+    if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
+    const { baseOffset, lastOffset } = header
+    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
+    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
+    next = lastOffset + 1n
+  }
+  return headers
 }
 
 function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: OutgoingOptions): Generator<Outgoing> {
@@ -183,11 +211,18 @@ function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
   return !last || (last.last_offset !== null && header.lastOffset > last.last_offset)
 }
 
-/** By producer, in the order of their first offsets: there may be as many as batches. */
+/**
+ * By producer, in the order of their first offsets: there may be as many as batches. Of one that is told twice, where a
+ * gap of the backup cut it, the longer one comes last.
+ */
 type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>
 
 function indexAborted(aborted: readonly AbortedTransaction[]): AbortedIndex {
-  const sorted = aborted.toSorted((a, b) => (a.first_offset < b.first_offset ? -1 : 1))
+  const isBefore = (a: AbortedTransaction, b: AbortedTransaction) =>
+    a.first_offset === b.first_offset
+      ? a.last_offset !== null && (b.last_offset === null || a.last_offset < b.last_offset)
+      : a.first_offset < b.first_offset
+  const sorted = aborted.toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
   return Map.groupBy(sorted, ({ producer_id }) => producer_id)
 }
 
@@ -200,11 +235,8 @@ function hasBound({ start, end }: TimeWindow): boolean {
   return start !== undefined || end !== undefined
 }
 
-function damaged(segment: Segment, header: BatchHeader): KafkaBackupError {
-  return new KafkaBackupError(
-    'ARCHIVE_DAMAGED',
-    `${segment.key}: the batch at offset ${header.baseOffset} has a wrong CRC-32C`,
-  )
+function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: the batch at offset ${baseOffset} ${why}`)
 }
 
 function oversize({ name, maxBytes }: OutgoingOptions, offset: bigint | undefined, bytes: number): KafkaBackupError {

@@ -12,6 +12,8 @@ export interface RestorePlan {
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
+  /** The one of the warnings that is told also where nothing is left to do. */
+  notice?: string
   /** What was asked for, in one form: the same wish has the same text. */
   wish: string
 }
@@ -53,7 +55,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
-  warnings.push(...gapWarnings(topics))
+  warnings.push(...gapWarnings(topics), ...rangeWarnings(topics, options))
   return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options) }
 }
 
@@ -159,6 +161,17 @@ function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, probl
   for (const key of options.offsetRanges.keys()) {
     if (!partitions.has(key)) problems.push(`restore.offset_ranges: the backup holds no partition ${key}`)
   }
+}
+
+function rangeWarnings(topics: readonly PlannedTopic[], { offsetRanges }: RestoreOptions): string[] {
+  return topics.flatMap(({ source: { name }, legs }) =>
+    legs
+      .filter(({ source, start, end }) => start === end && offsetRanges.has(`${name}/${source.partition}`))
+      .map(({ source: { partition, start_offset: start, end_offset: end } }) => {
+        const held = start === end ? 'no records' : `the offsets ${start} to ${end - 1n}`
+        return `${name}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
+      }),
+  )
 }
 
 function gapWarnings(topics: readonly PlannedTopic[]): string[] {

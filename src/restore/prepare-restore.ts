@@ -1,5 +1,6 @@
 import { openBackup, readManifest } from '../archive/catalog.ts'
-import { KafkaBackupError } from '../errors.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -7,7 +8,7 @@ import { fitSettings } from './fit-settings.ts'
 import type { RestoreOptions } from './options.ts'
 import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { examineTarget, type Preflight } from './preflight.ts'
-import { type RestoreProgress, readProgress, type StreamProgress, streamKey } from './progress.ts'
+import { type RestoreProgress, readProgress, streamKey } from './progress.ts'
 import { RestoreRefusal } from './refusal.ts'
 
 export interface Prepared {
@@ -61,8 +62,7 @@ export async function findPlan(
   signal: AbortSignal,
 ): Promise<Omit<Prepared, 'preflight'>> {
   const newest = await openBackup(storage, options.backupId, signal)
-  const read = (generation: number) =>
-    generation === newest.generation ? newest : readManifest(storage, options.backupId, generation, signal)
+  const read = (generation: number) => readGeneration(storage, newest, generation, signal)
   const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
   const wished = planRestore(await read(options.generation ?? newest.generation), options)
   const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
@@ -75,9 +75,27 @@ export async function findPlan(
   const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
   if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
   if (newest.generation > generation && options.generation === undefined) {
-    plan.warnings.push(`it goes on with generation ${generation}, with which it has begun; there are newer ones`)
+    plan.notice = `it goes on with generation ${generation}, with which it has begun; there are newer ones`
+    plan.warnings.push(plan.notice)
   }
   return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
+}
+
+async function readGeneration(
+  storage: Storage,
+  newest: Manifest,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  if (generation === newest.generation) return newest
+  try {
+    return await readManifest(storage, newest.backup_id, generation, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
+    const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
+    const help = '`kafka-backup describe` shows what is there; correct restore.generation.'
+    throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
+  }
 }
 
 function otherPlan(restoreId: string, generation: number): KafkaBackupError {
@@ -87,27 +105,11 @@ function otherPlan(restoreId: string, generation: number): KafkaBackupError {
   })
 }
 
-export function isComplete(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
-  return isEach(plan, progress, ({ isDone }) => isDone)
-}
-
-/** All records are there, and at most settings are missing. */
-export function isFilled(plan: RestorePlan, progress: RestoreProgress | undefined): boolean {
-  return isEach(plan, progress, ({ isFilled }) => isFilled)
-}
-
-function isEach(
-  { topics }: RestorePlan,
-  progress: RestoreProgress | undefined,
-  test: (noted: StreamProgress) => boolean,
-): boolean {
+export function isComplete({ topics }: RestorePlan, progress: RestoreProgress | undefined): boolean {
   return (
     progress !== undefined &&
     topics.every(({ name, streams }) =>
-      streams.every(({ partition }) => {
-        const noted = progress.streams.get(streamKey({ topic: name, partition }))
-        return noted !== undefined && test(noted)
-      }),
+      streams.every(({ partition }) => progress.streams.get(streamKey({ topic: name, partition }))?.isDone),
     )
   )
 }

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import { alterTopicConfigs } from '../kafka/alter-topics.ts'
+import { alterTopicConfigs, type RefusedChange } from '../kafka/alter-topics.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { createTopics } from '../kafka/create-topics.ts'
@@ -34,12 +34,13 @@ export async function prepareTopics(
 }
 
 /**
- * The settings that were held back, for the topics that still have what a restore gives them: one that was there before,
- * or has its settings already, keeps what it has. What the target refuses is told, and does not undo what was restored.
+ * The settings that were held back, for the topics that the restore has made, by its notes or by what they still have. One
+ * that was there before keeps what it has. What the target does not take is told, and does not undo what was restored.
  */
 export async function applySettings(
   cluster: Cluster,
   topics: readonly PlannedTopic[],
+  made: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const own = await cluster.topicConfigs(
@@ -48,7 +49,7 @@ export async function applySettings(
   )
   const changes = topics.flatMap(({ name, afterwards }) => {
     const current = own.get(name) ?? {}
-    return isHeldBack(current) ? [{ topic: name, configs: releaseSettings(current, afterwards) }] : []
+    return made.has(name) || isHeldBack(current) ? [{ topic: name, configs: releaseSettings(current, afterwards) }] : []
   })
   const refused = await alterTopicConfigs(cluster, changes, {}, signal)
   // One setting that is refused keeps the others of its topic from being set.
@@ -58,5 +59,20 @@ export async function applySettings(
     return settings.length > 0 ? [{ topic, configs: Object.fromEntries(taken) }] : []
   })
   const again = await alterTopicConfigs(cluster, rest, {}, signal)
+  refuseDenied([...refused, ...again])
   return [...refused, ...again].map(({ topic, error }) => `${topic}: a setting was refused: ${error.message}`)
+}
+
+/** Who may not set anything yet may do so later: the restore is not done, and the same command sets the topics up. */
+function refuseDenied(refused: readonly RefusedChange[]): void {
+  const [first, ...others] = refused.filter(({ error }) => error.code === 'KAFKA_DENIED')
+  if (!first) return
+  const more = others.length === 0 ? '' : `, and so it is with ${others.length} more`
+  throw new KafkaBackupError(
+    'KAFKA_DENIED',
+    `the records are there, without their settings: ${first.error.message}${more}`,
+    {
+      help: 'Grant AlterConfigs on the topics of the restore, and run the same command again.',
+    },
+  )
 }

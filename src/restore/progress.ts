@@ -10,9 +10,11 @@ export interface StreamProgress extends SourcePosition {
   /** Where the next record of the target goes. */
   targetOffset: bigint
   sequence: number
-  /** Every partition of the restore has all its records; what is left to do is to set the topics up. */
+  /** It has all its records, and so had every partition of the restore then; what is left is to set the topics up. */
   isFilled: boolean
   isDone: boolean
+  /** The restore has made the topic, and so sets it up in the end, whatever it looks like by then. */
+  isMade?: boolean
 }
 
 /** What all notes of a restore have in common. */
@@ -58,6 +60,7 @@ export async function readProgress(
       sequence: note.q,
       isFilled: note.d >= 1,
       isDone: note.d === 2,
+      ...(note.m === 1 && { isMade: true }),
     })
   }
   return mark && { ...mark, streams }
@@ -90,6 +93,8 @@ interface Note {
   g: number
   h: string
   d: 0 | 1 | 2
+  /** Made by the restore. */
+  m?: 1
 }
 
 function encodeNote(
@@ -100,6 +105,7 @@ function encodeNote(
     sequence,
     isFilled,
     isDone,
+    isMade,
   }: Omit<StreamProgress, 'topic' | 'partition' | 'targetOffset'>,
 ): string {
   const note: Note = {
@@ -112,6 +118,7 @@ function encodeNote(
     g: generation,
     h: fingerprint,
     d: isDone ? 2 : isFilled ? 1 : 0,
+    ...(isMade && { m: 1 }),
   }
   return JSON.stringify(note)
 }

@@ -1,6 +1,7 @@
 import { isControl } from '../batch/header.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { brokerErrorName } from '../kafka/broker-errors.ts'
 import { BufferPool } from '../kafka/buffer-pool.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { Fetcher } from '../kafka/fetcher.ts'
@@ -59,7 +60,15 @@ export async function reconcileAll(
   signal: AbortSignal,
 ): Promise<void> {
   const bounds = await fetchBounds(parts.cluster, streams, signal)
-  await runPool(streams, CONCURRENCY, stream => reconcile(stream, parts, signal, bounds.get(partitionKey(stream))))
+  await runPool(streams, CONCURRENCY, stream => {
+    let known = bounds.get(partitionKey(stream))
+    return parts.cluster.settling(async () => {
+      const found = known
+      // A leader that has moved meanwhile is asked anew.
+      known = undefined
+      await reconcile(stream, parts, signal, found)
+    }, signal)
+  })
 }
 
 interface FoundBatch {
@@ -79,7 +88,9 @@ async function* readBatches(
   if (from >= to) return
   const leader = await leaderOf(cluster, stream, signal)
   const buffers = new BufferPool(1, BUFFER_BYTES)
-  const options = { brokerId: leader, buffers, maxWaitMs: 500, rack: '', maxBytes: BUFFER_BYTES }
+  // Also what lies behind the transactions of others that are open: our own batches are in none.
+  const isolation = 'read_uncommitted' as const
+  const options = { brokerId: leader, buffers, maxWaitMs: 500, rack: '', maxBytes: BUFFER_BYTES, isolation }
   const fetcher = await Fetcher.open(cluster, options, signal)
   try {
     for (let offset = from; offset < to; ) {
@@ -92,7 +103,7 @@ async function* readBatches(
         .map(header => ({ ...header, sequence: fetched.bytes.readInt32BE(header.position + 53) }))
       const next = (headers.at(-1)?.lastOffset ?? offset - 1n) + 1n
       fetched.release()
-      if (next <= offset) throw new KafkaBackupError('KAFKA_NOT_READY', `${stream.name} cannot be read at ${offset}`)
+      if (next <= offset) throw unreadable(stream, offset, part?.errorCode)
       yield* found
       offset = next
     }
@@ -106,6 +117,11 @@ async function leaderOf(cluster: Cluster, { topic, partition, name }: Stream, si
   const leader = topics[0]?.partitions.find(one => one.partition === partition)?.leader ?? -1
   if (leader < 0) throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${name} has no leader at the moment`)
   return leader
+}
+
+function unreadable({ name }: Stream, offset: bigint, errorCode = 0): KafkaBackupError {
+  const why = errorCode === 0 ? '' : `: the broker answered ${brokerErrorName(errorCode)}`
+  return new KafkaBackupError('KAFKA_NOT_READY', `${name} cannot be read at ${offset}${why}`)
 }
 
 function conflict({ name }: Stream, offset: bigint, what: string): KafkaBackupError {

@@ -3,7 +3,7 @@ import { type FillParts, fill, note } from './fill.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { isComplete, isFilled, prepareRestore } from './prepare-restore.ts'
+import { isComplete, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import { describeFinding } from './refusal.ts'
 import type { Stream } from './stream.ts'
@@ -36,8 +36,9 @@ export async function runRestore(
   const startedAt = parts.clock.monotonic()
   const { plan, restoreId, progress, preflight } = await prepareRestore(options, parts, signal)
   const wasComplete = isComplete(plan, progress)
-  // Of a restore that is done nothing is judged: its topics are in use by now.
-  const warnings = wasComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]
+  // Of a restore that is done nothing is judged: its topics are in use by now. That the backup has gone on is told.
+  const done = plan.notice === undefined ? [] : [plan.notice]
+  const warnings = wasComplete ? done : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const report = (streams: readonly Stream[]): RestoreReport => ({
     restoreId,
@@ -50,12 +51,17 @@ export async function runRestore(
   })
   if (wasComplete) return report([])
   const { streams, mark } = await openStreams(options, { plan, progress, preflight }, parts, signal)
-  if (!isFilled(plan, progress)) {
-    await fill(options, { restoreId, mark }, streams, parts, signal)
+  // What an earlier run has filled may have its settings and its writers by now, though the rest was deleted since.
+  const unfilled = streams.filter(stream => !stream.progress.isFilled)
+  if (unfilled.length > 0) {
+    await fill(options, { restoreId, mark }, unfilled, parts, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
   // From here on the topics may have settings, and writers, that a replay could not go on with.
-  warnings.push(...(await applySettings(parts.cluster, plan.topics, signal)))
+  const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
+  const refused = await applySettings(parts.cluster, plan.topics, made, signal)
+  for (const message of refused) parts.onProgress({ type: 'warning', message })
+  warnings.push(...refused)
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
   return report(streams)
 }

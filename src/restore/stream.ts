@@ -85,39 +85,42 @@ export class Stream {
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
     if (batch.isRebuilt) this.records.rebuilt++
-    this.#advance(batch, batch.recordCount, baseOffset + BigInt(batch.recordCount))
+    const end = positionAfter(batch, batch.recordCount)
+    this.#advance(batch.recordCount, baseOffset + BigInt(batch.recordCount), end)
   }
 
-  /** So many of the records that come next are on the target already, which ends behind them. */
+  /**
+   * So many of the records that come next are on the target already, which ends behind them. Nothing is noted of it
+   * before all of them were found: in a shared partition only the end is known.
+   */
   async skip(count: number, targetOffset: bigint): Promise<void> {
     let left = count
-    while (left > 0) {
-      const batch = await this.peek()
-      if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
-      this.#next = undefined
-      const taken = Math.min(left, batch.recordCount)
-      this.#advance(batch, taken, this.#progress.targetOffset + BigInt(taken))
-      left -= taken
-      // The rest of the batch is made anew, from the record on that is not there.
-      if (taken < batch.recordCount) this.#restart()
+    let end: SourcePosition = this.#progress
+    try {
+      while (left > 0) {
+        const batch = await this.peek()
+        if (!batch) throw conflict(this.name, this.#progress.targetOffset, `${left} records more than the backup has`)
+        this.#next = undefined
+        const taken = Math.min(left, batch.recordCount)
+        end = positionAfter(batch, taken)
+        left -= taken
+        // The rest of the batch is made anew, from the record on that is not there.
+        if (taken < batch.recordCount) this.#restart()
+      }
+    } catch (error) {
+      this.#restart()
+      throw error
     }
-    this.#progress = { ...this.#progress, targetOffset }
+    this.#advance(count, targetOffset, end)
   }
 
   #restart(): void {
     this.#batches = undefined
   }
 
-  /** Behind the first `count` records of the batch, with which the target ends now. */
-  #advance(batch: Outgoing, count: number, targetOffset: bigint): void {
-    const { sequence, sourceOffset } = this.#progress
-    this.#progress = {
-      ...this.#progress,
-      targetOffset,
-      sourcePartition: batch.sourcePartition,
-      sourceOffset: offsetAfter(batch, count) ?? sourceOffset,
-      sequence: nextSequence(sequence, count),
-    }
+  #advance(count: number, targetOffset: bigint, { sourcePartition, sourceOffset }: SourcePosition): void {
+    const sequence = nextSequence(this.#progress.sequence, count)
+    this.#progress = { ...this.#progress, targetOffset, sourcePartition, sourceOffset, sequence }
   }
 }
 
@@ -126,14 +129,14 @@ export function nextSequence(sequence: number, count: number): number {
   return Number((BigInt(sequence) + BigInt(count)) % 2_147_483_648n)
 }
 
-/** The source offset behind the first `count` records of the batch. */
-function offsetAfter({ runs }: Outgoing, count: number): bigint | undefined {
+/** Behind the first `count` records of the batch. */
+function positionAfter({ runs, sourcePartition }: Outgoing, count: number): SourcePosition {
   let left = count
   for (const run of runs) {
-    if (left <= run.count) return run.sourceOffset + BigInt(left)
+    if (left <= run.count) return { sourcePartition, sourceOffset: run.sourceOffset + BigInt(left) }
     left -= run.count
   }
-  return undefined
+  throw new KafkaBackupError('INTERNAL', `a batch has fewer than ${count} records`)
 }
 
 function conflict(name: string, expected: bigint, what: string): KafkaBackupError {

@@ -67,6 +67,22 @@ export async function* readTargetRecords(
   }
 }
 
+/**
+ * Where a restore that has the log for itself put its first record: its batches count their records from there on, also
+ * where compaction or retention have removed the first ones. Records that no restore wrote are taken to begin at 0.
+ */
+export async function findFirstOffset(
+  cluster: Cluster,
+  target: TargetPartition,
+  { logStart, lastStable }: PartitionBounds,
+  signal: AbortSignal,
+): Promise<bigint> {
+  for await (const [first] of readTargetLog(cluster, target, { from: logStart, to: lastStable }, signal)) {
+    if (first) return first.sequence < 0 ? 0n : BigInt.asUintN(31, first.header.baseOffset - BigInt(first.sequence))
+  }
+  return logStart
+}
+
 class LogReader {
   readonly #cluster: Cluster
   readonly #target: TargetPartition

@@ -70,11 +70,13 @@ export function isHeldBack(own: Readonly<Record<string, string>>): boolean {
   return always.every(name => own[name] === heldBack[name])
 }
 
-/** What takes a topic with these settings of its own out of the restore's hands. */
+/** What takes a topic with these settings of its own out of the restore's hands; what somebody has changed since stays. */
 export function releaseSettings(
   own: Readonly<Record<string, string>>,
   afterwards: TopicSettings['afterwards'],
 ): TopicSettings['afterwards'] {
-  const opened = timeLimits.filter(name => own[name] === heldBack[name])
-  return { ...Object.fromEntries(opened.map(name => [name, null])), ...afterwards }
+  const opened = Object.fromEntries(timeLimits.map(name => [name, null]))
+  return Object.fromEntries(
+    Object.entries({ ...opened, ...afterwards }).filter(([name]) => own[name] === heldBack[name]),
+  )
 }

@@ -209,12 +209,14 @@ function encodeConfigs(state: FakeState, { body }: BrokerRequest): Writer {
 interface AskedPartition {
   partition: number
   offset: bigint
+  isCommitted: boolean
 }
 
 function encodeFetch(state: FakeState, { body }: BrokerRequest, brokerId: number): Writer {
   body.position += 12
   let room = body.int32()
-  body.position += 9
+  const isCommitted = body.int8() === 1
+  body.position += 8
   const asked = body.array(() => {
     const id = body.uuid()
     const partitions = body.array(() => {
@@ -235,7 +237,7 @@ function encodeFetch(state: FakeState, { body }: BrokerRequest, brokerId: number
   writer.array(asked, ({ id, partitions }) => {
     const topic = state.topics.find(each => each.id === id)
     writer.uuid(id).array(partitions, one => {
-      const answer = readLog(state, topic, one, brokerId, hasRack)
+      const answer = readLog(state, topic, { ...one, isCommitted }, brokerId, hasRack)
       const bytes = takeBytes(answer.batches, room, isEmpty)
       isEmpty &&= bytes.length === 0
       room = Math.max(0, room - bytes.length)
@@ -256,7 +258,7 @@ function encodeFetch(state: FakeState, { body }: BrokerRequest, brokerId: number
 function readLog(
   state: FakeState,
   topic: FakeTopic | undefined,
-  { partition, offset }: AskedPartition,
+  { partition, offset, isCommitted }: AskedPartition,
   brokerId: number,
   hasRack: boolean,
 ) {
@@ -267,13 +269,16 @@ function readLog(
   const own = !isReplica ? 6 : offset < log.logStart || offset > log.highWatermark ? 1 : 0
   const errorCode = scripted || own
   const pointsTo = hasRack && errorCode === 0 && log.leader === brokerId ? (log.nearest ?? -1) : -1
-  const batches = errorCode || pointsTo >= 0 ? [] : log.batches.filter(batch => isVisible(batch, offset, log))
+  const batches =
+    errorCode || pointsTo >= 0
+      ? []
+      : log.batches.filter(batch => isVisible(batch, offset, isCommitted ? log.lastStable : log.highWatermark))
   return { errorCode, log, batches, pointsTo }
 }
 
-function isVisible(batch: Buffer, offset: bigint, log: FakePartition): boolean {
+function isVisible(batch: Buffer, offset: bigint, end: bigint): boolean {
   const base = batch.readBigInt64BE(0)
-  return base + BigInt(batch.readInt32BE(23)) >= offset && base < log.lastStable
+  return base + BigInt(batch.readInt32BE(23)) >= offset && base < end
 }
 
 /** The first that has anything gets one whole batch at least; the last one may be cut off. */

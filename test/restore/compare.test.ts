@@ -133,6 +133,16 @@ describe('a target is compared with the backup', () => {
     const report = await compare([{ ...compacted, configs: { 'cleanup.policy': 'compact' } }])
     assert.deepEqual([report.ok, report.totals.records, report.totals.removed], [true, 2, 3])
   })
+
+  test('and what was never written to a compacted topic that had been used before is missing, not removed', async () => {
+    const configs = { 'cleanup.policy': 'compact' }
+    const batch = encodeBatch({ baseOffset: 100n, records: texts('a', 'b', 'c'), producerId: OURS })
+    const part = await compare([fakeTopic('orders', [[batch]], { configs })])
+    assert.deepEqual([part.totals.records, part.totals.removed, shortly(part)], [3, 0, ['missing "d"', 'missing "e"']])
+    const emptied = fakePartition([], { logStart: 100n, highWatermark: 100n, lastStable: 100n })
+    const none = await compare([{ ...fakeTopic('orders', [[]], { configs }), partitions: [emptied] }])
+    assert.deepEqual([none.totals.removed, shortly(none).length], [0, 5])
+  })
 })
 
 describe('a topic that was appended to', () => {

@@ -136,12 +136,46 @@ describe('what goes out', () => {
     assert.deepEqual(offsetsOf(await read([batches], { aborted, openAborted })), [0n, 1n, 5n, 6n, 8n, 9n])
   })
 
+  test('leaves out what was rolled back on both sides of a gap', async () => {
+    const tx = { transactional: true, producerId: 5n }
+    const batches = [encodeRun(0n, 2, tx), encodeRun(8n, 2, tx), encodeMarker(10n, 5n, 'abort'), encodeRun(11n, 1, tx)]
+    const whole = { producer_id: 5n, first_offset: 0n, last_offset: 10n }
+    const cut = { ...whole, last_offset: 7n }
+    assert.deepEqual(offsetsOf(await read([batches], { aborted: [whole], openAborted: [cut] })), [11n])
+    const [first, , , last] = batches
+    assert.ok(first && last)
+    assert.deepEqual(offsetsOf(await read([[first, last]], { openAborted: [cut] })), [11n])
+  })
+
   test('is nothing from a batch whose checksum is wrong', async () => {
     const broken = encodeRun(3n, 4)
     broken[broken.length - 1] = (broken.at(-1) ?? 0) ^ 1
     await assert.rejects(read([[encodeRun(0n, 3), broken]]), {
       code: 'ARCHIVE_DAMAGED',
       message: /k\/0: .* offset 3 .*CRC/,
+    })
+  })
+
+  test('is nothing from batches one of which claims another place, which no checksum covers', async () => {
+    for (const wrong of [0n, 2n, 4n, 1n << 40n]) {
+      const storage = openMemoryStorage()
+      const batches = [encodeRun(0n, 3), encodeRun(3n, 4), encodeRun(7n, 2)]
+      const segment = await storeSegment(storage, 'k/0', batches, false)
+      batches[1]?.writeBigInt64BE(wrong, 0)
+      await storage.remove('k/0', never)
+      await storeSegment(storage, 'k/0', batches, false)
+      const range = { sourcePartition: 0, start: 0n, end: 10_000n, timeWindow: {} }
+      const fixed = { name: 't/0', openAborted: [], ...range, maxBytes: 1 << 20, batchBytes: 1 }
+      const found = readOutgoing(storage, { ...fixed, segments: [segment] }, never)
+      await assert.rejects(found.next(), { code: 'ARCHIVE_DAMAGED', message: /^k\/0: the batch at .* cannot be there/ })
+    }
+  })
+
+  test('names the partition of a batch that cannot be opened', async () => {
+    const broken = encodeBatch({ records: [{}, {}], codec: 'gzip', body: Buffer.from('not gzip') })
+    await assert.rejects(read([[broken]], { start: 1n }), {
+      code: 'BATCH_INVALID',
+      message: /^t\/0: the batch at offset 0 \(gzip\) cannot be decoded/,
     })
   })
 

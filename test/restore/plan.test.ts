@@ -39,6 +39,21 @@ describe('the plan of a restore', () => {
     )
   })
 
+  test('says of a range that nothing of the backup lies in it', () => {
+    const offsetRanges = new Map([
+      ['a/0', { start: 150n }],
+      ['a/1', { start: 200n }],
+      ['a/2', { end: 100n }],
+    ])
+    assert.deepEqual(
+      planRestore(manifest, plainOptions({ offsetRanges })).warnings,
+      ['a/1', 'a/2'].map(
+        name =>
+          `${name}: nothing is in its range (restore.offset_ranges); the backup holds the offsets 100 to 199 of it`,
+      ),
+    )
+  })
+
   test('leaves out topics that another of the same name has replaced', () => {
     const both = manifestOf([sampleTopic('a', 1, { state: 'replaced', id: 'old' }), sampleTopic('a', 2)])
     assert.deepEqual(

@@ -98,7 +98,7 @@ describe('the notes of a restore', () => {
   test('come back as they were written', () =>
     withGroup(async (fake, committed) => {
       const cluster = await fake.open()
-      const streams = [noted(0, false, false), noted(1, true, false), noted(2, true, true)]
+      const streams = [noted(0, false, false), noted(1, true, false), { ...noted(2, true, true), isMade: true }]
       await writeProgress(cluster, 'r1', { ...mark, streams }, never)
       for (const { metadata } of committed) assert.ok(metadata.length < 1024, 'a broker takes 4096')
       const found = await readProgress(cluster, 'r1', never)

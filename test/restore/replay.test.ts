@@ -199,6 +199,31 @@ describe('looking for what is on the target', () => {
       },
     ))
 
+  test('sees its batches behind an open transaction of somebody else', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        target.append(encodeRun(0n, 3, { producerId: 5n, transactional: true }))
+        target.append(ours(4, 0))
+        const [partition] = target.fake.state.topics[0]?.partitions ?? []
+        if (partition) partition.lastStable = 0n
+        assert.equal(await look(target, sampleStream(25, 10, {}, true), true), 4n)
+      },
+    ))
+
+  test('asks again when a leader has just moved', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        target.append(ours(4, 0))
+        let refusals = 2
+        target.fake.state.fetchError = () => (refusals-- > 0 ? 6 : 0)
+        assert.equal(await look(target, sampleStream(25, 10)), 4n)
+        refusals = 99
+        await assert.rejects(look(target, sampleStream(25, 10)), /orders\/0 cannot be read at 0: .*NOT_LEADER/)
+      },
+    ))
+
   test('refuses sequences that do not follow, a log that was cut, and one that begins behind the note', () =>
     withTarget(
       () => undefined,

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { hasValidCrc } from '../../src/batch/crc.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { SourcePosition } from '../../src/restore/legs.ts'
+import type { Outgoing } from '../../src/restore/outgoing.ts'
 import { nextSequence, Stream } from '../../src/restore/stream.ts'
 import { identity, outgoings, sampleStream } from './samples.ts'
 
@@ -61,6 +62,26 @@ describe('a stream', () => {
     await stream.skip(3, 3n)
     await stream.peek()
     assert.deepEqual(opened, [0n, 11n])
+  })
+
+  test('has skipped all or nothing when its archive cannot be read in between', async () => {
+    let failures = 1
+    const open = async function* ({ sourceOffset }: SourcePosition) {
+      for (let at = Number(sourceOffset); at < 30; at += 15) {
+        if (at > 0 && failures-- > 0) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'not now')
+        yield { ...(outgoings(15)[0] as Outgoing), runs: [{ sourceOffset: BigInt(at), count: 15 }] }
+      }
+    }
+    const place = { topic: 't', partition: 0 }
+    const source = { sourcePartition: 0, sourceOffset: 0n }
+    const progress = { ...place, ...source, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }
+    const stream = new Stream({ ...place, topicId: '', identity, open, countFrom: () => 0, isShared: true }, progress)
+    // 20 records of this stream, and 10 of others between them.
+    await assert.rejects(stream.skip(20, 30n), /not now/)
+    assert.deepEqual(stream.progress, progress, 'where the first 15 end nobody knows')
+    await stream.skip(20, 30n)
+    assert.deepEqual(stream.progress, { ...progress, targetOffset: 30n, sourceOffset: 20n, sequence: 20 })
+    assert.equal(sequenceOf((await stream.peek())?.bytes), 20)
   })
 
   test('cannot have more on the target than the backup holds', async () => {

@@ -1,11 +1,13 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
+import type { Isolation } from './list-offsets.ts'
 
 export interface FetchRequest {
   maxWaitMs: number
   maxBytes: number
   partitionMaxBytes: number
   rack: string
+  isolation: Isolation
   topics: { id: string; partitions: FetchPosition[] }[]
 }
 
@@ -39,8 +41,6 @@ export interface FetchedPartition {
   divergesAt: bigint | undefined
 }
 
-const READ_COMMITTED = 1
-
 /**
  * Fetch v13, topics by id, no fetch session
  *   request   => replica_id max_wait_ms min_bytes max_bytes isolation_level session_id session_epoch
@@ -60,7 +60,7 @@ export const fetchApi: Api<FetchRequest, FetchResponse> = {
       .int32(request.maxWaitMs)
       .int32(1)
       .int32(request.maxBytes)
-      .int8(READ_COMMITTED)
+      .int8(request.isolation === 'read_committed' ? 1 : 0)
       .int32(0)
       .int32(-1)
       .array(request.topics, topic =>

@@ -158,6 +158,7 @@ describeCodec('Fetch v13', {
     maxBytes: 1024,
     partitionMaxBytes: 256,
     rack: 'r',
+    isolation: 'read_committed',
     topics: [{ id, partitions: [{ partition: 3, leaderEpoch: -1, offset: 42n, lastFetchedEpoch: 5 }] }],
   },
   encoded: [

@@ -1,0 +1,261 @@
+import { runBackup } from '../../src/backup/run-backup.ts'
+import type { Reader } from '../../src/kafka/wire/reader.ts'
+import { Writer } from '../../src/kafka/wire/writer.ts'
+import type { OnProgress } from '../../src/observe/progress.ts'
+import type { RestoreOptions } from '../../src/restore/options.ts'
+import { type RestoreReport, runRestore } from '../../src/restore/run-restore.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
+import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { plainOptions } from './plain-options.ts'
+
+const never = new AbortController().signal
+
+/** A broker that takes a whole restore: it makes topics, stores batches and keeps notes and settings. */
+export interface FakeTarget {
+  fake: FakeCluster
+  /** The metadata of the notes, by `topic/partition`. */
+  notes: Map<string, { offset: bigint; metadata: string }>
+  /** What runs have warned of while they ran. */
+  warned: string[]
+  /** Settings that it does not take. */
+  refused: Set<string>
+  /** Whether it lets nobody change a topic. */
+  isGuarded: boolean
+  /** Called before each request is answered; what it returns is the answer. It may hold the request up. */
+  before: (request: BrokerRequest) => BrokerAnswer | Promise<undefined> | undefined
+  restore(changes?: Partial<RestoreOptions>): Promise<RestoreReport>
+  topic(name: string): FakeTopic | undefined
+  /** Base sequence and count of records of each batch of a log. */
+  log(topic: string, partition?: number): [number, number][]
+  /** Appends a batch of somebody else. */
+  append(topic: string, batch: Buffer, partition?: number): void
+}
+
+/** A backup `b1` of these topics, made through the engine, and an empty target. */
+export async function withFakeTarget(
+  topics: FakeTopic[],
+  work: (target: FakeTarget) => Promise<void>,
+  storage: Storage = openMemoryStorage(),
+): Promise<void> {
+  await backUpTopics(storage, topics)
+  const fake = await startFakeCluster([])
+  fake.state.clusterId = 'cluster-b'
+  const target: FakeTarget = {
+    fake,
+    notes: new Map(),
+    warned: [],
+    refused: new Set(),
+    isGuarded: false,
+    before: () => undefined,
+    topic: name => fake.state.topics.find(topic => topic.name === name),
+    log: (name, partition = 0) =>
+      (target.topic(name)?.partitions[partition]?.batches ?? []).map(
+        batch => [batch.readInt32BE(53), batch.readInt32BE(57)] satisfies [number, number],
+      ),
+    append: (name, batch, partition = 0) => void store(target, name, partition, batch),
+    restore: async (changes = {}) => {
+      const cluster = await fake.open()
+      const onProgress: OnProgress = event => {
+        if (event.type === 'warning') target.warned.push(event.message)
+      }
+      const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
+      const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
+      return runRestore(options, parts, never).finally(() => cluster.close())
+    },
+  }
+  const answered = async (request: BrokerRequest): Promise<BrokerAnswer | undefined> =>
+    (await target.before(request)) ?? answer(target, request)
+  fake.state.intercept = request => answered(request) as Promise<BrokerAnswer>
+  try {
+    await work(target)
+  } finally {
+    await fake.close()
+    await storage.close()
+  }
+}
+
+/** One more generation of the backup `b1`. */
+export async function backUpTopics(storage: Storage, topics: FakeTopic[]): Promise<void> {
+  const source = await startFakeCluster(topics)
+  const options = {
+    backupId: 'b1',
+    topics: { include: ['*'], exclude: [] },
+    compression: 'none' as const,
+    segmentBytes: 1 << 20,
+    continuous: false,
+    commitIntervalMs: 3_600_000,
+    memoryBudgetBytes: 32 << 20,
+    connectionsPerBroker: 1,
+    missingTopics: 'fail' as const,
+    onGap: 'warn' as const,
+  }
+  let runs = 0
+  const newRun = () => `r${process.hrtime.bigint()}${runs++}`
+  const parts = { cluster: await source.open(), storage, clock: new JumpingClock(), newRun, toolVersion: '0' }
+  await runBackup(options, { ...parts, onProgress: () => undefined }, never)
+  await source.close()
+}
+
+function answer(target: FakeTarget, { key, body }: BrokerRequest): Writer | undefined {
+  const handlers: Record<number, (target: FakeTarget, body: Reader) => Writer> = {
+    [API.findCoordinator]: encodeCoordinator,
+    [API.offsetCommit]: commit,
+    [API.offsetFetch]: encodeNotes,
+    [API.initProducerId]: () => new Writer().int32(0).int16(0).int64(4711n).int16(0).noTags(),
+    [API.createTopics]: create,
+    [API.incrementalAlterConfigs]: alter,
+    [API.produce]: produce,
+  }
+  return handlers[key]?.(target, body)
+}
+
+function encodeCoordinator(): Writer {
+  const writer = new Writer().int32(0)
+  const one = () => writer.string('g').int32(0).string('h').int32(1).int16(0).string(null).noTags()
+  return writer.array([0], one).noTags()
+}
+
+function commit({ notes }: FakeTarget, body: Reader): Writer {
+  body.string()
+  body.int32()
+  body.string()
+  body.nullableString()
+  const topics = body.array(() => {
+    const topic = body.string()
+    const partitions = body.array(() => {
+      const partition = body.int32()
+      const offset = body.int64()
+      body.int32()
+      notes.set(`${topic}/${partition}`, { offset, metadata: body.string() })
+      body.tags()
+      return partition
+    })
+    body.tags()
+    return { topic, partitions }
+  })
+  const writer = new Writer().int32(0)
+  const one = (partition: number) => writer.int32(partition).int16(0).noTags()
+  return writer.array(topics, each => writer.string(each.topic).array(each.partitions, one).noTags()).noTags()
+}
+
+function encodeNotes({ notes }: FakeTarget, body: Reader): Writer {
+  body.uvarint()
+  const group = body.string()
+  const writer = new Writer().int32(0)
+  const one = ([key, { offset, metadata }]: [string, { offset: bigint; metadata: string }]) => {
+    const [topic = '', partition = ''] = key.split('/')
+    const note = () => writer.int32(Number(partition)).int64(offset).int32(-1).string(metadata).int16(0).noTags()
+    writer.string(topic).array([0], note).noTags()
+  }
+  return writer
+    .array([0], () =>
+      writer
+        .string(group)
+        .array([...notes], one)
+        .int16(0)
+        .noTags(),
+    )
+    .noTags()
+}
+
+function readSettings(body: Reader, hasOperation: boolean): [string, string | null][] {
+  return body.array(() => {
+    const name = body.string()
+    if (hasOperation) body.int8()
+    const value = body.nullableString()
+    body.tags()
+    return [name, value] satisfies [string, string | null]
+  })
+}
+
+function create(target: FakeTarget, body: Reader): Writer {
+  const asked = body.array(() => {
+    const name = body.string()
+    const partitions = body.int32()
+    body.int16()
+    body.array(() => undefined)
+    const configs = Object.fromEntries(readSettings(body, false).map(([key, value]) => [key, value ?? '']))
+    body.tags()
+    return { name, partitions, configs }
+  })
+  body.int32()
+  const isTrial = body.boolean()
+  const writer = new Writer().int32(0)
+  const one = ({ name, partitions, configs }: (typeof asked)[number]) => {
+    const errorCode = Object.keys(configs).some(key => target.refused.has(key)) ? 40 : target.topic(name) ? 36 : 0
+    const logs = Array.from({ length: partitions }, () => [])
+    if (errorCode === 0 && !isTrial) target.fake.state.topics.push(fakeTopic(name, logs, { configs }))
+    writer.string(name).uuid('0'.repeat(32)).int16(errorCode).string(null).int32(-1).int16(-1)
+    writer.array([], () => undefined).noTags()
+  }
+  return writer.array(asked, one).noTags()
+}
+
+function alter(target: FakeTarget, body: Reader): Writer {
+  const asked = body.array(() => {
+    body.int8()
+    const topic = { name: body.string(), changes: readSettings(body, true) }
+    body.tags()
+    return topic
+  })
+  const isTrial = body.boolean()
+  const writer = new Writer().int32(0)
+  const one = ({ name, changes }: (typeof asked)[number]) => {
+    const isRefused = changes.some(([key]) => target.refused.has(key))
+    const configs = target.topic(name)?.configs ?? {}
+    for (const [key, value] of isRefused || isTrial || target.isGuarded ? [] : changes) {
+      if (value === null) delete configs[key]
+      else configs[key] = value
+    }
+    writer
+      .int16(target.isGuarded ? 29 : isRefused ? 40 : 0)
+      .string(null)
+      .int8(2)
+      .string(name)
+      .noTags()
+  }
+  return writer.array(asked, one).noTags()
+}
+
+function produce(target: FakeTarget, body: Reader): Writer {
+  body.nullableString()
+  body.int16()
+  body.int32()
+  const asked = body.array(() => {
+    const name = body.string()
+    const partitions = body.array(() => {
+      const partition = body.int32()
+      const { start, end } = body.bytesRange()
+      body.tags()
+      return { partition, base: store(target, name, partition, body.buffer.subarray(start, end)) }
+    })
+    body.tags()
+    return { name, partitions }
+  })
+  const writer = new Writer()
+  const one = ({ partition, base }: { partition: number; base: bigint }) => {
+    writer.int32(partition).int16(0).int64(base).int64(-1n).int64(0n)
+    writer
+      .array([], () => undefined)
+      .string(null)
+      .noTags()
+  }
+  return writer
+    .array(asked, each => writer.string(each.name).array(each.partitions, one).noTags())
+    .int32(0)
+    .noTags()
+}
+
+/** Where the batch begins. */
+function store(target: FakeTarget, name: string, partition: number, batch: Buffer): bigint {
+  const partitions = target.topic(name)?.partitions ?? []
+  const log = partitions[partition]
+  const base = log?.highWatermark ?? 0n
+  const copy = Buffer.from(batch)
+  copy.writeBigInt64BE(base, 0)
+  partitions[partition] = fakePartition([...(log?.batches ?? []), copy])
+  return base
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { backUpTopics, withFakeTarget } from './fake-target.ts'
+
+const two = () => [fakeTopic('audit', [[encodeRun(0n, 4)]]), fakeTopic('orders', [[encodeRun(0n, 7)]])]
+const stages = (notes: ReadonlyMap<string, { metadata: string }>) =>
+  Object.fromEntries([...notes].map(([key, { metadata }]) => [key, JSON.parse(metadata).d]))
+
+describe('a restore as a whole', () => {
+  test('fills what it makes, and is complete then', () =>
+    withFakeTarget(two(), async target => {
+      assert.equal((await target.restore()).wasComplete, false)
+      assert.deepEqual([target.log('audit'), target.log('orders')], [[[0, 4]], [[0, 7]]])
+      assert.deepEqual(stages(target.notes), { 'audit/0': 2, 'orders/0': 2 })
+      assert.equal((await target.restore()).wasComplete, true)
+    }))
+
+  test('of which one topic was deleted since fills that one again, and leaves those in use alone', () =>
+    withFakeTarget(two(), async target => {
+      await target.restore()
+      target.append('orders', encodeRun(0n, 3, { producerId: 9n }))
+      const { state } = target.fake
+      state.topics = state.topics.filter(({ name }) => name !== 'audit')
+      target.notes.delete('audit/0')
+      const { topics } = await target.restore()
+      assert.deepEqual(
+        topics.map(({ target: name, records }) => [name, records]),
+        [
+          ['audit', 4],
+          ['orders', 0],
+        ],
+      )
+      assert.deepEqual(target.log('audit'), [[0, 4]])
+      assert.equal(target.log('orders').length, 2)
+      assert.deepEqual(stages(target.notes), { 'audit/0': 2, 'orders/0': 2 })
+    }))
+
+  test('gives a topic its settings also where the target has refused to hold one of them back', () => {
+    const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.refused.add('compression.type')
+      target.before = ({ key }) => (key === API.incrementalAlterConfigs ? 'hang-up' : undefined)
+      await assert.rejects(target.restore(), error => hasCode(error, 'KAFKA_DISCONNECTED'))
+      target.before = () => undefined
+      await target.restore()
+      assert.deepEqual(target.topic('orders')?.configs, configs)
+    })
+  })
+
+  test('does not undo what somebody has set on a topic while it was filled', () => {
+    const configs = { 'cleanup.policy': 'compact', 'retention.ms': '1000' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.before = ({ key }) => {
+        const own = target.topic('orders')?.configs
+        if (key === API.produce && own) own['retention.ms'] = '5000'
+        return undefined
+      }
+      await target.restore()
+      assert.deepEqual(target.topic('orders')?.configs, { 'cleanup.policy': 'compact', 'retention.ms': '5000' })
+    })
+  })
+
+  test('that is complete says that the backup has newer generations by now', async () => {
+    const storage = openMemoryStorage()
+    await withFakeTarget(
+      two(),
+      async target => {
+        await target.restore()
+        assert.deepEqual((await target.restore()).warnings, [])
+        await backUpTopics(storage, [fakeTopic('orders', [[encodeRun(0n, 7), encodeRun(7n, 2)]])])
+        const { wasComplete, generation, warnings } = await target.restore()
+        assert.deepEqual([wasComplete, generation, warnings.length], [true, 1, 1])
+        assert.match(warnings[0] ?? '', /generation 1, .*there are newer ones/)
+      },
+      storage,
+    )
+  })
+
+  test('tells which settings the target did not take in the end, also while it runs', () => {
+    const configs = { 'cleanup.policy': 'compact', 'message.timestamp.type': 'LogAppendTime' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.before = ({ key }) => {
+        if (key === API.produce) target.refused.add('cleanup.policy')
+        return undefined
+      }
+      const { warnings } = await target.restore()
+      assert.match(warnings.join(), /^orders: a setting was refused: .*cleanup.policy: compact/)
+      assert.deepEqual(target.warned, warnings)
+      assert.deepEqual(target.topic('orders')?.configs, {
+        'cleanup.policy': 'delete',
+        'message.timestamp.type': 'LogAppendTime',
+      })
+    })
+  })
+
+  test('is not done before it was allowed to set its topics up', () => {
+    const configs = { 'cleanup.policy': 'compact', 'retention.ms': '1000' }
+    return withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]], { configs })], async target => {
+      target.isGuarded = true
+      await assert.rejects(target.restore(), {
+        code: 'KAFKA_DENIED',
+        message: /^the records are there, without their settings: configuring topic orders: .*TOPIC_AUTHORIZATION/,
+      })
+      assert.deepEqual(stages(target.notes), { 'orders/0': 1 })
+      target.isGuarded = false
+      const { topics } = await target.restore()
+      assert.equal(topics[0]?.records, 0)
+      assert.deepEqual(target.topic('orders')?.configs, configs)
+    })
+  })
+
+  test('goes on while its progress cannot be noted for a while', () =>
+    withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 7)]])], async target => {
+      let refusals = 25
+      const hold = Promise.withResolvers<undefined>()
+      target.before = ({ key, nth }) => {
+        if (key === API.produce) return hold.promise
+        if (key !== API.offsetCommit || nth === 0) return undefined
+        if (refusals-- > 0) return 'hang-up'
+        hold.resolve(undefined)
+        return undefined
+      }
+      await target.restore()
+      assert.deepEqual(target.log('orders'), [[0, 7]])
+      assert.deepEqual(stages(target.notes), { 'orders/0': 2 })
+    }))
+
+  test('is refused where the backup has no such generation', () =>
+    withFakeTarget(two(), target =>
+      assert.rejects(target.restore({ generation: 9 }), {
+        code: 'RESTORE_REFUSED',
+        message: 'the backup b1 has no generation 9; its newest is 1',
+      }),
+    ))
+})
