@@ -32,7 +32,7 @@ export async function list({ signal, ...place }: Place & Options): Promise<Liste
 export async function describe({ signal, ...place }: BackupPlace & Options): Promise<BackupDescription> {
   return withStorage(place, { signal }, async (storage, { backupId, scoped }) => {
     const { describeBackup } = await import('../archive/describe.ts')
-    return described(await describeBackup(storage, backupId, scoped))
+    return described(await describeBackup(storage, named(backupId), scoped))
   })
 }
 
@@ -48,12 +48,12 @@ export async function verify({
 }: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
     const { verifyBackup } = await import('../archive/verify.ts')
-    return verified(await verifyBackup(storage, backupId, { deep, onProgress: tell }, scoped))
+    return verified(await verifyBackup(storage, named(backupId), { deep, onProgress: tell }, scoped))
   })
 }
 
 interface Opened {
-  backupId: string
+  backupId: string | undefined
   scoped: AbortSignal
   tell: NonNullable<RunOptions['onProgress']>
 }
@@ -82,7 +82,12 @@ async function find({ location, job, backupId }: Place & { backupId?: string | u
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')
   const { parseLocation } = await import('../storage/location.ts')
-  return { at: parseLocation(location), backupId: backupId ?? '' }
+  return { at: parseLocation(location), backupId }
+}
+
+function named(backupId: string | undefined): string {
+  if (backupId !== undefined) return backupId
+  throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
 }
 
 function listed(row: BackupSummary) {
