@@ -25,7 +25,7 @@ export {
 } from './library/job.ts'
 export { compare, findOffset, offsetMap, restore } from './library/restore.ts'
 export type { RunOptions } from './library/run.ts'
-export type { OnProgress, ProgressEvent } from './observe/progress.ts'
+export type { GapReason, OnProgress, PartitionBound, ProgressEvent } from './observe/progress.ts'
 export type { CompareReport } from './restore/compare.ts'
 export type { Difference } from './restore/difference.ts'
 export type { RestoreDryRun } from './restore/dry-run.ts'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { copyFile } from 'node:fs/promises'
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { BackupJobDocument, OnProgress, RestoreJobDocument } from '../../src/index.ts'
@@ -44,11 +44,23 @@ describe('programs use the library', () => {
   const digest = async (topic: string) =>
     (await kafka.driver.digest(topic, { isolation: 'read_committed' })).map(({ count, sha256 }) => ({ count, sha256 }))
 
-  test('the example is right in its types and does what it says, with the package that npm would publish', () =>
+  test('the programs in the documentation are right in their types, also for strict users', async () => {
+    const pages = await Promise.all(['README.md', 'docs/library.md'].map(page => readFile(join(root, page), 'utf8')))
+    const programs = pages.flatMap(page => [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text ?? ''))
+    assert.equal(programs.length, 3)
+    for (const [at, text] of programs.entries()) await writeFile(join(project.path, `program-${at}.ts`), text)
+    const checked = await checkTypes(project)
+    assert.equal(checked.code, 0, checked.stdout)
+    await writeFile(
+      join(project.path, 'wrong.ts'),
+      "import { backup } from 'kafka-backup'\nawait backup({ mode: 'backup' })\n",
+    )
+    assert.match((await checkTypes(project)).stdout, /wrong\.ts.*\n[\s\S]*backup_id/)
+  })
+
+  test('the example does what it says, with the package that npm would publish', () =>
     withFolder(async path => {
       await copyFile(join(root, 'examples/backup-and-restore.ts'), join(project.path, 'backup-and-restore.ts'))
-      const checked = await checkTypes(project)
-      assert.equal(checked.code, 0, checked.stdout)
       const node = join(root, 'node_modules/.bin/node')
       const args = ['backup-and-restore.ts', kafka.server.bootstrapServers.join(), 'orders', path]
       const ran = await run(node, args, { cwd: project.path })
