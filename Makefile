@@ -13,7 +13,7 @@ $(INSTALLED): package.json package-lock.json
 	npm install --include=dev --no-save --no-fund --no-audit --loglevel=error
 	@touch $@
 
-demo: $(INSTALLED) ## Back up a real Kafka on this machine and show what happened
+demo: $(INSTALLED) ## Back up a real Kafka on this machine, lose it, restore it, prove it
 	@$(NODE) demo/main.ts
 
 test: lint types unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end

@@ -1,7 +1,10 @@
 import { readFile } from 'node:fs/promises'
 
 /** A backup through the compiled library as one process, which counts its requests and its time with the store. */
-const { parseJob, runBackupJob } = (await import('../dist/index.js' as string)) as typeof import('../src/index.ts')
+const { parseJob } = (await import(
+  '../dist/config/load-job.js' as string
+)) as typeof import('../src/config/load-job.ts')
+const { runBackupJob } = (await import('../dist/wiring.js' as string)) as typeof import('../src/wiring.ts')
 const config = process.argv[2] ?? ''
 const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'backup' })
 const calls: [start: number, end: number][] = []

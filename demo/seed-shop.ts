@@ -1,5 +1,7 @@
 import type { KafkaDriver, SeedRecord } from '../test/servers/driver.ts'
 
+export const shopTopics = ['clicks', 'customers', 'orders', 'payments', 'refunds'] as const
+
 /** Topics such as a small shop has: compressed and plain, compacted, transactional, with an empty one. */
 export async function seedShop(driver: KafkaDriver): Promise<void> {
   const startTimestamp = recently()
@@ -29,12 +31,18 @@ export async function seedShop(driver: KafkaDriver): Promise<void> {
   await driver.createTopic('payments', { partitions: 1 })
   await driver.transaction('payments', payments(200), { transactionalId: 'till-1', outcome: 'commit' })
   await driver.transaction('payments', payments(50), { transactionalId: 'till-2', outcome: 'abort' })
+  await driver.transaction('payments', payments(100), { transactionalId: 'till-1', outcome: 'commit' })
 
   await driver.createTopic('refunds', { partitions: 3 })
 }
 
+export async function takeMoreOrders(driver: KafkaDriver): Promise<void> {
+  const bulk = { count: 5_000, partitions: 4, valueBytes: 300, compression: 'zstd', seed: 99 } as const
+  await driver.seedBulk('orders', { ...bulk, startTimestamp: recently() })
+}
+
 /** Old enough to be history, young enough that no retention takes it away. */
-export function recently(): number {
+function recently(): number {
   return Date.now() - 3_600_000
 }
 

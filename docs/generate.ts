@@ -5,13 +5,20 @@ import { faults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { jobMetricsTable } from './metrics-table.ts'
+import { progressTable } from './progress-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
 await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
+await fill('library.md', 'progress', progressTable())
+await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 await fill('reliability.md', 'faults', formatFaults(faults))
+
+function readExample(): Promise<string> {
+  return readFile(join(import.meta.dirname, '../examples/backup-and-restore.ts'), 'utf8')
+}
 
 async function fill(page: string, name: string, text: string): Promise<void> {
   const path = join(import.meta.dirname, page)

@@ -1,33 +1,37 @@
-/** The library: what programs may rely on. Everything else is inside. */
-export { listBackupIds, listGenerations, openBackup, readIndex } from './archive/catalog.ts'
-export { type BackupSummary, type Description, describeBackup, listBackups } from './archive/describe.ts'
-export type { Gap, Manifest, ManifestPartition, ManifestTopic, PartitionIndex, Segment } from './archive/manifest.ts'
-export { readSegment } from './archive/segment-reader.ts'
-export { type VerifyReport, verifyBackup } from './archive/verify.ts'
-export type { BackupReport } from './backup/run-backup.ts'
+/** The library: what programs may rely on. Everything else is inside. docs/library.md explains it. */
+export type { CheckReport } from './backup/check.ts'
+export type { DryRun as BackupDryRun } from './backup/dry-run.ts'
 export type { ShardReport } from './backup/run-shard.ts'
-export { decodeRecords, type KafkaRecord } from './batch/records.ts'
-export { walkBatches } from './batch/walk.ts'
-export { type BackupJob, type Job, loadJob, parseJob, type RestoreJob } from './config/load-job.ts'
+export type { ShardNumber } from './backup/shards.ts'
+export type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
-export type { OnProgress, ProgressEvent } from './observe/progress.ts'
+export {
+  type BackupDescription,
+  type BackupPlace,
+  describe,
+  type ListedBackup,
+  list,
+  type Place,
+  type VerifiedBackup,
+  verify,
+} from './library/archive.ts'
+export { type BackupReport, backup, backupShard, check, commitShards } from './library/backup.ts'
+export {
+  type BackupJobDocument,
+  type JobInput,
+  type LoadJobOptions,
+  loadJob,
+  type RestoreJobDocument,
+} from './library/job.ts'
+export { compare, findOffset, offsetMap, restore } from './library/restore.ts'
+export type { RunOptions } from './library/run.ts'
+export type { GapReason, OnProgress, PartitionBound, ProgressEvent } from './observe/progress.ts'
 export type { CompareReport } from './restore/compare.ts'
+export type { Difference } from './restore/difference.ts'
 export type { RestoreDryRun } from './restore/dry-run.ts'
 export type { OffsetPlace } from './restore/find-offset.ts'
 export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
+export type { Finding } from './restore/preflight.ts'
+export { RestoreRefusal } from './restore/refusal.ts'
 export type { RestoreReport } from './restore/run-restore.ts'
-export type { Storage } from './storage/storage.ts'
-export {
-  checkJob,
-  commitShardsJob,
-  compareJob,
-  dryRunJob,
-  dryRunRestoreJob,
-  findOffsetJob,
-  offsetMapJob,
-  openJobStorage,
-  openLocation,
-  runBackupJob,
-  runRestoreJob,
-  runShardJob,
-} from './wiring.ts'
+export type { OffsetAt } from './wiring.ts'

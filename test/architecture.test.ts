@@ -33,7 +33,8 @@ const allowed: Record<string, string[]> = {
     'restore',
     'config',
   ],
-  index: ['errors', 'batch', 'archive', 'backup', 'restore', 'config', 'observe', 'storage', 'wiring'],
+  library: ['errors', 'archive', 'backup', 'restore', 'config', 'observe', 'storage', 'wiring'],
+  index: ['errors', 'backup', 'restore', 'config', 'observe', 'wiring', 'library'],
   cli: ['lib', 'errors', 'version', 'storage', 'observe', 'archive', 'backup', 'restore', 'config', 'wiring'],
 }
 

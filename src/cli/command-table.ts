@@ -42,6 +42,13 @@ const jobInPlaceOfAll: OptionSpec = {
   description: 'the job file (YAML) of the restore, in place of `--path`, `--backup-id` and `--target`',
 }
 
+const restoreJob: OptionSpec = { ...config, description: 'the job file (YAML) of the restore', isRequired: true }
+
+const restoreSet: OptionSpec = {
+  ...set,
+  description: 'overrides a field of the job file, such as `--set restore.topics.include=orders`; may be repeated',
+}
+
 const restoreDryRun: OptionSpec = {
   ...dryRun,
   description: 'shows what would be written and what stands in the way, and writes nothing',
@@ -94,7 +101,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'put a backup back on a cluster',
     description:
       'Writes the records of a backup to the target of a job, each one exactly once. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
-    options: [{ ...config, isRequired: true }, set, restoreDryRun],
+    options: [restoreJob, restoreSet, restoreDryRun],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',
@@ -155,7 +162,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'prove that a restored cluster holds what the backup says',
     description:
       'Reads the target of a restore back and compares every record in order: key, value, headers and timestamp. Shows at most ten differences a partition, with a few bytes of each. Changes nothing.',
-    options: [jobInPlaceOfAll, path, backupId, target, set],
+    options: [jobInPlaceOfAll, path, backupId, target, restoreSet],
     examples: [
       {
         command: 'kafka-backup compare --config restore.yaml',
@@ -174,7 +181,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'show where the records of the source are on the target',
     description:
       'Reads from the backup and from the batches of the target which offset became which, exactly and for every record. Shows stretches without holes.',
-    options: [{ ...config, isRequired: true }, set, topic, partition, offset],
+    options: [restoreJob, restoreSet, topic, partition, offset],
     examples: [
       { command: 'kafka-backup offset-map --config restore.yaml --topic orders', meaning: 'all of a topic' },
       {

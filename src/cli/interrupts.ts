@@ -40,13 +40,3 @@ export function watchInterrupts(io: Io, { say, leave, onInterrupt, stopsAtOnce }
   })
   return { signal: controller.signal, [Symbol.dispose]: stop }
 }
-
-/**
- * What a run ended with. After an interruption most failures are its consequence and it is the reason to give; a final
- * failure that somebody classified, such as a conflict with another writer, says more.
- */
-export function reasonOf(error: unknown, signal: AbortSignal): unknown {
-  if (!signal.aborted) return error
-  const isFinal = error instanceof KafkaBackupError && !error.retryable && error.code !== 'INTERNAL'
-  return isFinal ? error : signal.reason
-}

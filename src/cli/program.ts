@@ -38,17 +38,26 @@ type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument
 function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
   const look = lookOf(io.stdout, io.env)
   const program = new Command('kafka-backup')
-    .description('Backs up Kafka topics byte for byte, and proves it.')
+    .description('Backs up Kafka topics byte for byte, puts them back exactly, and proves both.')
     .version(version, formatFlags(versionOption), versionOption.description)
     .helpCommand('help [command]', 'shows the help of a command')
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage found,\n4 partly done, 5 another writer holds it, 130/143 interrupted.',
-    )
+    .addHelpText('after', ['', look.bold('Examples:'), ...firstSteps, '', ...exitCodes].join('\n'))
   for (const spec of commandTable) program.addCommand(buildCommand(spec, look, onChosen))
   for (const command of [program, ...program.commands]) setUp(command, io, look)
   return program
 }
+
+const firstSteps = [
+  ['backup --config job.yaml', 'copies what is new'],
+  ['verify --config job.yaml --deep', 'reads every byte of it'],
+  ['restore --config restore.yaml', 'puts it back'],
+  ['compare --config restore.yaml', 'proves that all is there again'],
+].map(([args = '', meaning]) => `  kafka-backup ${args.padEnd(33)} # ${meaning}`)
+
+const exitCodes = [
+  'Exit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage or a difference found,',
+  '4 partly done, 5 another writer holds it, 130/143 interrupted.',
+]
 
 function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {
   const command = new Command(spec.name).summary(spec.summary).description(withoutMarks(spec.description))

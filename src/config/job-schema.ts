@@ -30,6 +30,12 @@ const restoreJobSchema = fields({
 
 export const jobSchemas = { backup: backupJobSchema, restore: restoreJobSchema } satisfies Record<Mode, z.ZodType>
 
+/** A job as a program may write it: the keys and values of a job file. */
+export interface JobDocuments {
+  backup: z.input<typeof backupJobSchema>
+  restore: z.input<typeof restoreJobSchema>
+}
+
 /** A job with every default in place: sizes in bytes, durations in milliseconds, `${VAR}`s replaced. */
 export type Job = BackupJob | RestoreJob
 

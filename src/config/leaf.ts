@@ -25,10 +25,13 @@ export interface LeafOptions<T> {
   read(value: unknown, complain: Complain): T | undefined
 }
 
-/** A field without fields of its own. Text is re-typed by the field, because a `${VAR}` only ever yields text. */
-export function leaf<T>(options: LeafOptions<T>) {
+/**
+ * A field without fields of its own. Text is re-typed by the field, because a `${VAR}` only ever yields text. `Written` is
+ * what a program may write there; anything else is refused when it is read.
+ */
+export function leaf<T, Written>(options: LeafOptions<T>): z.ZodType<T, Written> {
   const { description, type, allowed, json, secret } = options
-  return z
+  const schema = z
     .unknown()
     .transform((value, context): T => {
       const problems: Problem[] = []
@@ -40,6 +43,7 @@ export function leaf<T>(options: LeafOptions<T>) {
       return z.NEVER
     })
     .meta({ description, 'x-type': type, 'x-allowed': allowed, ...(secret ? { writeOnly: true } : {}), ...json })
+  return schema as z.ZodType<T, unknown> as z.ZodType<T, Written>
 }
 
 function readGiven<T>(options: LeafOptions<T>, value: unknown, report: (problem: Problem) => void): T | undefined {
@@ -74,6 +78,9 @@ export function kinds<const T extends readonly [z.core.$ZodTypeDiscriminable, ..
   const error = (issue: { code?: string }) => (issue.code === 'invalid_union' ? wrong : `${key}, ...`)
   return z.discriminatedUnion(key, options, { error })
 }
+
+/** A text that gets its value, or a part of it, from the environment. */
+export type Reference = `${string}\${${string}}${string}`
 
 /** JSON Schema of a text that gets its value from the environment. */
 export const reference = { $ref: '#/$defs/reference' }

@@ -3,7 +3,9 @@ import { isMap } from './problem.ts'
 import type { TextRule } from './text-rules.ts'
 
 /** What the values of a map, or the items of a list, are; the parts of a leaf that has no name of its own. */
-export interface Item<T> {
+export interface Item<T, Written> {
+  /** For the type alone: what a program may write there. */
+  readonly written?: Written
   allowed: string
   json: Record<string, unknown>
   read(value: unknown, complain: Complain): T | undefined
@@ -16,13 +18,17 @@ export interface MapOptions {
 }
 
 /** A map whose keys are names of the user's own. A `Map`, so that a topic may be called `constructor`. */
-export function mapOf<T>(key: TextRule, item: Item<T>, options: MapOptions) {
+export function mapOf<T, Written>(key: TextRule, item: Item<T, Written>, options: MapOptions) {
   const { json, read } = mapItem(key, item, options.allowed)
-  return leaf<ReadonlyMap<string, T>>({ ...options, json, read })
+  return leaf<ReadonlyMap<string, T>, Readonly<Record<string, Written>>>({ ...options, json, read })
 }
 
 /** The same as a value inside another map. */
-export function mapItem<T>(key: TextRule, item: Item<T>, allowed: string): Item<ReadonlyMap<string, T>> {
+export function mapItem<T, Written>(
+  key: TextRule,
+  item: Item<T, Written>,
+  allowed: string,
+): Item<ReadonlyMap<string, T>, Readonly<Record<string, Written>>> {
   return {
     allowed,
     json: { type: 'object', propertyNames: { pattern: key.pattern }, additionalProperties: item.json },
@@ -34,7 +40,7 @@ export function mapItem<T>(key: TextRule, item: Item<T>, allowed: string): Item<
   }
 }
 
-function readEntries<T>(key: TextRule, item: Item<T>, value: Record<string, unknown>, complain: Complain) {
+function readEntries<T>(key: TextRule, item: Item<T, unknown>, value: Record<string, unknown>, complain: Complain) {
   const entries = new Map<string, T>()
   for (const [name, given] of Object.entries(value)) {
     const wrong = key.wrong(name)
@@ -47,14 +53,14 @@ function readEntries<T>(key: TextRule, item: Item<T>, value: Record<string, unkn
   return entries
 }
 
-function readItem<T>(item: Item<T>, value: unknown, complain: Complain): T | undefined {
+function readItem<T>(item: Item<T, unknown>, value: unknown, complain: Complain): T | undefined {
   if (value !== null) return item.read(value, complaint => complain({ allowed: item.allowed, ...complaint }))
   complain({ about: 'field', wrong: 'has no value', allowed: item.allowed })
   return undefined
 }
 
 /** A list of at least one, none of them twice. */
-export function distinctList<T>(item: Item<T>, allowed: string): Item<T[]> {
+export function distinctList<T, Written>(item: Item<T, Written>, allowed: string): Item<T[], readonly Written[]> {
   return {
     allowed,
     json: { type: 'array', items: item.json, minItems: 1 },

@@ -8,7 +8,7 @@ export type Mode = (typeof modes)[number]
 
 /** The field `mode` of a job of that mode; `modeOf` says which one a job is checked as. */
 export function modeField<const M extends Mode>(mode: M) {
-  return leaf<M>({
+  return leaf<M, M>({
     description: 'What the job does, and with it which sections it has.',
     type: 'text',
     allowed: modes.join(', '),

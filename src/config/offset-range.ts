@@ -13,7 +13,15 @@ const LAST = 2n ** 63n - 1n
 const allowed = 'an offset from 0, as a whole number'
 const json = { anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+$' }, reference] }
 
-export const offsetRange: Item<OffsetRange> = {
+/** As a program may write it: a large offset is a bigint or a text. */
+export interface WrittenRange {
+  readonly start?: Offset
+  readonly end?: Offset
+}
+
+type Offset = number | bigint | string
+
+export const offsetRange: Item<OffsetRange, WrittenRange> = {
   allowed: '{start: offset, end: offset}, the end itself left out; one of the two may be missing',
   json: { type: 'object', properties: { start: json, end: json }, additionalProperties: false, minProperties: 1 },
   read: (value, complain) => {

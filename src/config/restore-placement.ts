@@ -1,11 +1,11 @@
 import { configName, partitionNumber, topicName } from './kafka-text-rules.ts'
-import { reference } from './leaf.ts'
+import { type Reference, reference } from './leaf.ts'
 import { type Item, mapItem, mapOf } from './map-leaves.ts'
 import { choice, flag, integer, integerIn } from './scalar-leaves.ts'
 import { jsonOfText, readText } from './text-leaves.ts'
 import { anyText } from './text-rules.ts'
 
-const targetTopic: Item<string> = {
+const targetTopic: Item<string, string> = {
   allowed: topicName.allowed,
   json: jsonOfText(topicName),
   read: (value, complain) => readText(topicName, value, complain),
@@ -13,8 +13,9 @@ const targetTopic: Item<string> = {
 
 const pairs = mapItem(partitionNumber, integerIn({ min: 0, max: 99_999 }), 'a map of partitions, such as {0: 1, 1: 0}')
 
-const partitionPairs: Item<ReadonlyMap<number, number>> = {
-  ...pairs,
+const partitionPairs: Item<ReadonlyMap<number, number>, Readonly<Record<number, number | Reference>>> = {
+  allowed: pairs.allowed,
+  json: pairs.json,
   read: (value, complain) => {
     const read = pairs.read(value, complain)
     return read && new Map([...read].map(([from, to]) => [Number(from), to]))
@@ -22,7 +23,7 @@ const partitionPairs: Item<ReadonlyMap<number, number>> = {
 }
 
 /** Settings are texts for Kafka; a number or a boolean is taken as the text that it is. */
-const setting: Item<string> = {
+const setting: Item<string, string | number | boolean> = {
   allowed: 'a text, a number, true or false',
   json: { anyOf: [{ type: ['number', 'boolean'] }, jsonOfText(anyText), reference] },
   read: (value, complain) => {

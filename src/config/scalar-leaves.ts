@@ -1,5 +1,6 @@
 import { formatBytes, parseBytes, parseDurationMs } from '../lib/units.ts'
-import { type Complain, leaf, reference } from './leaf.ts'
+import { type Complain, leaf, type Reference, reference } from './leaf.ts'
+import type { Item } from './map-leaves.ts'
 import { nearMatch } from './near-match.ts'
 
 const sizePattern = '^\\s*\\d+(\\.\\d+)?\\s*(([KkMmGgTt][Ii]?)?[Bb])?\\s*$'
@@ -7,7 +8,7 @@ const durationPattern = '^\\s*\\d+(\\.\\d+)?\\s*([Mm][Ss]|[SsMmHhDd])\\s*$'
 
 export function choice<const V extends string>(values: readonly V[], options: { description: string }) {
   const allowed = values.join(', ')
-  return leaf<V>({
+  return leaf<V, V | Reference>({
     description: options.description,
     type: 'text',
     allowed,
@@ -25,7 +26,7 @@ export function choice<const V extends string>(values: readonly V[], options: { 
 export function flag(options: { description: string; refusal?: string }) {
   const { description, refusal } = options
   const given = refusal === undefined ? ['true', 'false'] : ['false']
-  return leaf<boolean>({
+  return leaf<boolean, boolean | Reference>({
     description,
     type: 'boolean',
     allowed: given.join(', '),
@@ -47,11 +48,11 @@ export interface IntegerRange {
 }
 
 export function integer({ description, ...range }: IntegerRange & { description: string }) {
-  return leaf<number>({ description, type: 'integer', ...integerIn(range) })
+  return leaf<number, number | Reference>({ description, type: 'integer', ...integerIn(range) })
 }
 
 /** What `integer` is made of, for the items of lists and maps too. */
-export function integerIn({ min, max }: IntegerRange) {
+export function integerIn({ min, max }: IntegerRange): Item<number, number | Reference> {
   return {
     allowed: max === undefined ? `${min} or more` : `${min} to ${max}`,
     json: {
@@ -77,7 +78,7 @@ export function size(options: { description: string; minBytes: number; maxBytes?
   const { description, minBytes, maxBytes = Number.MAX_SAFE_INTEGER } = options
   const upTo = options.maxBytes === undefined ? ' or more' : ` to ${formatSize(maxBytes)}`
   const bounds = { minimum: minBytes, ...(options.maxBytes === undefined ? {} : { maximum: maxBytes }) }
-  return leaf<number>({
+  return leaf<number, number | string>({
     description,
     type: 'size',
     allowed: `${formatSize(minBytes)}${upTo}, as 64MiB, 64MB or a number of bytes`,
@@ -97,7 +98,7 @@ export function size(options: { description: string; minBytes: number; maxBytes?
 export function duration(options: { description: string; min: string; max: string }) {
   const { description, min, max } = options
   const [minMs, maxMs] = [parseDurationMs(min) ?? 0, parseDurationMs(max) ?? 0]
-  return leaf<number>({
+  return leaf<number, string>({
     description,
     type: 'duration',
     allowed: `${min} to ${max}, as 500ms, 30s, 5m, 2h or 1d`,

@@ -5,7 +5,7 @@ import type { TextRule } from './text-rules.ts'
 /** `hidden` for what may contain a secret, `secret` for what is one. */
 export function text(rule: TextRule, options: { description: string; hidden?: boolean; secret?: boolean }) {
   const { description, secret = false, hidden = secret } = options
-  return leaf<string>({
+  return leaf<string, string>({
     description,
     type: rule.type,
     allowed: rule.allowed,
@@ -16,19 +16,19 @@ export function text(rule: TextRule, options: { description: string; hidden?: bo
   })
 }
 
-export interface TextListOptions {
+export interface TextListOptions<S extends 'one' | 'commas'> {
   description: string
   allowed: string
   min: number
   /** A single text may stand for the list: `one` is a list of that text, `commas` is split at its commas. */
-  shorthand?: 'one' | 'commas'
+  shorthand?: S
 }
 
-export function textList(rule: TextRule, options: TextListOptions) {
+export function textList<S extends 'one' | 'commas' = never>(rule: TextRule, options: TextListOptions<S>) {
   const { description, allowed, min, shorthand } = options
   const list = { type: 'array', items: jsonOfText(rule), ...(min > 0 ? { minItems: min } : {}) }
   const single = shorthand === 'one' ? jsonOfText(rule) : { type: 'string', minLength: 1 }
-  return leaf<string[]>({
+  return leaf<string[], readonly string[] | ([S] extends [never] ? never : string)>({
     description,
     type: shorthand === undefined ? 'list of text' : 'list of text, or text',
     allowed,
@@ -51,7 +51,7 @@ export function textList(rule: TextRule, options: TextListOptions) {
 /** A map whose keys are names of the user's own. */
 export function textMap(rule: TextRule, options: { description: string; allowed: string }) {
   const { description, allowed } = options
-  return leaf<Record<string, string>>({
+  return leaf<Record<string, string>, Readonly<Record<string, string>>>({
     description,
     type: 'map of text to text',
     allowed,

@@ -9,7 +9,7 @@ const written = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?:(:\d{2})(?:\.(\d+))?
 
 /** A point in time, read as milliseconds since 1970. Its zone is always written: nobody has to guess whose noon it is. */
 export function time(options: { description: string }) {
-  return leaf<bigint>({
+  return leaf<bigint, string | number>({
     description: options.description,
     type: 'time',
     allowed: 'an ISO 8601 time with Z or an offset, such as 2026-01-31T08:00:00Z, or milliseconds since 1970',

@@ -4,10 +4,11 @@ export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unr
 export type ProgressEvent =
   /** The generation that a run goes on from. */
   | { type: 'resumed'; generation: number; committedAt: string }
-  /** A restore plans and counts the records that it writes in place of offsets, about as many as there are. */
+  /** What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are. */
   | { type: 'planned'; topics: number; partitions: number; offsets: bigint; unit?: 'records' }
-  /** Progress is counted in offsets, the one measure whose total is known beforehand. */
+  /** Records were copied, or compared. Progress is counted in offsets, whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
+  /** What is durable counts from now on; `complete` where all that was planned is in it. */
   | { type: 'committed'; generation: number; complete: boolean }
   /** One of several processes has written down what it has; `backup --commit` makes it count. */
   | { type: 'shard_written'; key: string; complete: boolean }
@@ -17,9 +18,13 @@ export type ProgressEvent =
   | { type: 'round'; ok: boolean }
   /** A continuous run waits for its next round. */
   | { type: 'idle'; ms: number }
+  /** The source lost records before they could be copied; `to` is null where nobody can know. */
   | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
+  /** Something failed that may pass, and is tried again. */
   | { type: 'retry'; what: string; delayMs: number }
+  /** Something that should be known; the work goes on. */
   | { type: 'warning'; message: string }
+  /** How far a deep verification is. */
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
 
 export interface PartitionBound {

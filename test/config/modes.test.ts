@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type BackupJob, type Job, parseJob, type RestoreJob } from '../../src/index.ts'
+import { type BackupJob, type Job, parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { errorOf, errorsOf, minimalJob, minimalRestore } from './job-texts.ts'
 
 const given = { source: 'job.yaml', env: {} }

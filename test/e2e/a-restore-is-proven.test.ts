@@ -2,20 +2,13 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import {
-  type CompareReport,
-  compareJob,
-  findOffsetJob,
-  type OffsetMapRun,
-  offsetMapJob,
-  openLocation,
-  parseJob,
-  type RestoreJob,
-} from '../../src/index.ts'
+import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { Cluster } from '../../src/kafka/cluster.ts'
 import { systemClock as clock } from '../../src/lib/clock.ts'
+import type { CompareReport } from '../../src/restore/compare.ts'
+import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import { runRestore } from '../../src/restore/run-restore.ts'
-import { restoreOptions } from '../../src/wiring.ts'
+import { compareJob, findOffsetJob, offsetMapJob, openLocation, restoreOptions } from '../../src/wiring.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { BackupReport } from '../../src/index.ts'
+import type { BackupReport } from '../../src/backup/run-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { Hooks } from '../../src/wiring.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'

@@ -1,8 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type BackupJob, type BackupReport, parseJob, runBackupJob } from '../../src/index.ts'
-import type { Hooks } from '../../src/wiring.ts'
+import type { BackupReport } from '../../src/backup/run-backup.ts'
+import { type BackupJob, parseJob } from '../../src/config/load-job.ts'
+import { type Hooks, runBackupJob } from '../../src/wiring.ts'
 
 export interface JobSpec {
   servers: readonly string[]

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openLocation, verifyBackup } from '../../src/index.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { openLocation } from '../../src/wiring.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { openDriver, type SeedRecord } from '../servers/driver.ts'

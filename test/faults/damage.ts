@@ -1,5 +1,5 @@
+import { verifyBackup } from '../../src/archive/verify.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { verifyBackup } from '../../src/index.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'

@@ -1,5 +1,6 @@
+import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
-import { listGenerations, openBackup, verifyBackup } from '../../src/index.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'

@@ -1,5 +1,5 @@
+import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
-import { verifyBackup } from '../../src/index.ts'
 import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'

@@ -1,15 +1,10 @@
-import {
-  decodeRecords,
-  type ManifestPartition,
-  type ManifestTopic,
-  openBackup,
-  openLocation,
-  readIndex,
-  readSegment,
-  type Segment,
-  walkBatches,
-} from '../../src/index.ts'
+import { openBackup, readIndex } from '../../src/archive/catalog.ts'
+import type { ManifestPartition, ManifestTopic, Segment } from '../../src/archive/manifest.ts'
+import { readSegment } from '../../src/archive/segment-reader.ts'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { openLocation } from '../../src/wiring.ts'
 import type { OracleRecord } from './records.ts'
 
 const never = new AbortController().signal

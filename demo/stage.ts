@@ -1,0 +1,47 @@
+import { resolve } from 'node:path'
+import { styleText } from 'node:util'
+import { runCommand } from './run-command.ts'
+
+const launcher = resolve(import.meta.dirname, '../kafka-backup')
+
+/** Shows a play on standard output: colours on a terminal only, and not where NO_COLOR asks for none. */
+export class Stage {
+  readonly #folder: string
+  #acts = 0
+
+  /** The folder is where commands run. */
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  act(title: string): void {
+    this.#acts++
+    this.write(`\n${styleText(['bold', 'cyan'], `${this.#acts}. ${title}`)}`)
+  }
+
+  say(text: string): void {
+    this.write(styleText('italic', text))
+  }
+
+  write(text: string): void {
+    process.stdout.write(`${text}\n`)
+  }
+
+  showFile(name: string, text: string): void {
+    this.write(`\n${styleText('dim', `$ cat ${name}`)}\n${text.trimEnd()}`)
+  }
+
+  /** Runs a command of the tool before everybody's eyes; it must end as expected. */
+  async run(args: string, expectedExit = 0): Promise<void> {
+    this.write(`\n${styleText('dim', `$ kafka-backup ${args}`)}`)
+    const exitCode = await runCommand(launcher, args.split(' '), this.#folder)
+    if (expectedExit !== 0) this.say(`exit code ${exitCode}`)
+    if (exitCode !== expectedExit)
+      throw new Error(`kafka-backup ${args} ended with ${exitCode}, not with ${expectedExit}`)
+  }
+
+  sumUp(facts: readonly string[]): void {
+    this.write(`\n${styleText('bold', 'What you have seen')}`)
+    for (const fact of facts) this.write(`  ${styleText('green', '✓')} ${fact}`)
+  }
+}

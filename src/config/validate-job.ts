@@ -1,0 +1,58 @@
+import { type Environment, interpolate } from './interpolate.ts'
+import { checkJobRules } from './job-rules.ts'
+import { type JobOf, jobSchemas } from './job-schema.ts'
+import { type Mode, modeOf, modes } from './mode.ts'
+import { refuseMode } from './mode-rules.ts'
+import { applyOverrides } from './override.ts'
+import { type Problem, valueAt } from './problem.ts'
+import { type Origin, reportProblems, toProblems } from './report.ts'
+import type { YamlSource } from './yaml-source.ts'
+
+export interface JobOptions<M extends Mode = Mode> {
+  /** What `${VAR}` refers to. */
+  env: Environment
+  /** `path=value` texts of `--set`, applied before variables are replaced. */
+  set?: readonly string[] | undefined
+  /** The mode that the caller can run; a job of another one is refused. Without it jobs of all modes are taken. */
+  mode?: M
+}
+
+export interface Sourced {
+  /** What messages call the place that the job came from. */
+  source: string
+}
+
+/** The job in the data of a file or a program. Names all that is wrong at once, in one CONFIG_INVALID error. */
+export function validateJob<M extends Mode>(
+  given: YamlSource & { problems: readonly Problem[] },
+  options: Omit<JobOptions<M>, 'env'> & { env?: Environment } & Sourced,
+): JobOf<M> {
+  const overridden = applyOverrides(given.tree, options.set ?? [])
+  const { tree, problems: unset } = options.env
+    ? interpolate(overridden.tree, options.env)
+    : { tree: overridden.tree, problems: [] }
+  const mode = modeOf(tree)
+  const checked = jobSchemas[mode].safeParse(tree)
+  // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
+  const problems = [
+    ...given.problems,
+    ...overridden.problems,
+    ...unset,
+    ...checkExpected(tree, options.mode),
+    ...checkJobRules(tree, mode),
+    ...toProblems(checked.error?.issues ?? [], tree),
+  ]
+  if (checked.success && problems.length === 0) return checked.data as JobOf<M>
+  const origin: Origin = {
+    source: options.source,
+    written: overridden.tree,
+    lineOf: given.lineOf,
+    overridden: overridden.paths,
+  }
+  throw reportProblems(problems, origin)
+}
+
+function checkExpected(tree: unknown, expected: Mode | undefined): Problem[] {
+  const mode = modes.find(one => one === valueAt(tree, ['mode']))
+  return mode === undefined || expected === undefined || mode === expected ? [] : [refuseMode(mode, expected)]
+}
