@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, test } from 'node:test'
-import {
-  compareJob,
-  dryRunRestoreJob,
-  findOffsetJob,
-  offsetMapJob,
-  parseJob,
-  type RestoreJob,
-  runRestoreJob,
-} from '../../src/index.ts'
+import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
+import { compareJob, dryRunRestoreJob, findOffsetJob, offsetMapJob, runRestoreJob } from '../../src/wiring.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { encodeRecord } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
