@@ -16,7 +16,8 @@ import {
 
 export const restoreKilled: Fault = {
   name: 'a restore is killed at a random moment',
-  inject: 'SIGKILL to the restore at a random moment between its start and its end; then it is run again, and killed again',
+  inject:
+    'SIGKILL to the restore at a random moment between its start and its end; then it is run again, and killed again',
   promise: 'in the end every record is there once, and every topic has its settings',
   rounds: { test: 20, soak: 400 },
   run: killRestores,

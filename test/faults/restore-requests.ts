@@ -16,7 +16,8 @@ import {
 
 export const restoreKilledAtRequests: Fault = {
   name: 'a restore is killed at a request',
-  inject: 'SIGKILL at a request to the broker, a random one of a run, before it left or before its answer came; then again',
+  inject:
+    'SIGKILL at a request to the broker, a random one of a run, before it left or before its answer came; then again',
   promise: 'in the end every record is there once, and every topic has its settings',
   rounds: { test: 6, soak: 200 },
   run: (lab, options) => withRequests(lab, options, killAtRequest),
@@ -32,7 +33,8 @@ export const restoreAnswersLost: Fault = {
 
 export const restoreLateRequests: Fault = {
   name: 'a request of a dead restore arrives late',
-  inject: 'a write is held back on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
+  inject:
+    'a write is held back on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
   promise: 'the broker or the next run knows it: every record is there once',
   rounds: { test: 6, soak: 100 },
   run: (lab, options) => withRequests(lab, options, deliverLate),
@@ -138,7 +140,7 @@ async function deliverLate(
     count.injected++
     count.saw(when)
   }
-  proxy.decide = async request => {
+  proxy.decide = async (request): Promise<'pass'> => {
     if (request.nth === late) await release(`before a ${kindOf(request)} of the next run`)
     return 'pass'
   }

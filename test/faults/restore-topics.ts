@@ -74,7 +74,13 @@ function zoo(count: number, startTimestamp: number): SeedRecord[] {
     partition: i % partitions,
     key: i % 5 === 0 ? null : Buffer.from(`key ${i}`),
     value: i % 7 === 0 ? null : Buffer.from(`value ${i} `.repeat(i % 20)),
-    headers: i % 3 === 0 ? [] : [['h', null], ['h', Buffer.from([0, i % 256])]],
+    headers:
+      i % 3 === 0
+        ? []
+        : [
+            ['h', null],
+            ['h', Buffer.from([0, i % 256])],
+          ],
     timestamp: startTimestamp + i,
   }))
 }
