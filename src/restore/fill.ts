@@ -3,10 +3,11 @@ import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { RestoreOptions } from './options.ts'
-import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
+import { type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { Stream } from './stream.ts'
+import { assertNotTakenOver, type RunMark } from './takeover.ts'
 
 export interface FillParts {
   cluster: Cluster
@@ -22,7 +23,7 @@ const LAST_NOTE_MS = 5000
 /** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
 export async function fill(
   options: RestoreOptions,
-  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  { restoreId, mark }: { restoreId: string; mark: RunMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
@@ -71,7 +72,7 @@ function announce(streams: readonly Stream[], onProgress: OnProgress): void {
 
 async function notePeriodically(
   commitIntervalMs: number,
-  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  { restoreId, mark }: { restoreId: string; mark: RunMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
@@ -89,7 +90,7 @@ async function notePeriodically(
 async function noteAtLast(
   parts: FillParts,
   restoreId: string,
-  mark: RestoreMark,
+  mark: RunMark,
   streams: readonly Stream[],
 ): Promise<void> {
   const stop = new AbortController()
@@ -102,11 +103,12 @@ async function noteAtLast(
 export async function note(
   { cluster }: FillParts,
   restoreId: string,
-  mark: RestoreMark,
+  mark: RunMark,
   streams: readonly Stream[],
   signal: AbortSignal,
   stage: { isFilled: boolean; isDone: boolean } = { isFilled: false, isDone: false },
 ): Promise<void> {
+  await assertNotTakenOver(cluster, restoreId, mark, streams, signal)
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
 }
