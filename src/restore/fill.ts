@@ -56,6 +56,8 @@ export async function fill(
   noting.catch(() => undefined)
   try {
     await replay.run(streams, scoped)
+    // Whoever has written behind the last record of a partition was in the way of no answer.
+    if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
   } finally {
     stop.abort(stop.signal.reason)
     await noting.catch(() => undefined)
