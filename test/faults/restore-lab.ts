@@ -1,6 +1,8 @@
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { parseJob, type RestoreReport, runRestoreJob } from '../../src/index.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
+import type { Hooks } from '../../src/wiring.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { openCluster } from '../e2e/raw-produce.ts'
 import type { PartitionDigest } from '../servers/driver.ts'
@@ -92,6 +94,12 @@ export function startRestore({ config }: Target): Running {
 
 export function runRestore(target: Target): Promise<Ended> {
   return startRestore(target).ended
+}
+
+/** The same without a process, with a store of the caller's. */
+export async function restoreInProcess({ config }: Target, hooks: Partial<Hooks> = {}): Promise<RestoreReport> {
+  const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'restore' })
+  return runRestoreJob(job, { onProgress: () => undefined, ...hooks }, never)
 }
 
 export type TargetDifference = Record<'lost' | 'duplicated' | 'wrong' | 'other settings', number>
