@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
-import { faults } from '../test/faults/catalog.ts'
+import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { jobMetricsTable } from './metrics-table.ts'
@@ -11,7 +11,7 @@ await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
-await fill('reliability.md', 'faults', formatFaults(faults))
+await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 async function fill(page: string, name: string, text: string): Promise<void> {
   const path = join(import.meta.dirname, page)

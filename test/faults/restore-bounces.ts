@@ -9,7 +9,7 @@ export const restoreBrokerKilled: Fault = {
   inject:
     'SIGKILL to a broker while the restore writes to it; of three the leaders are moved before; the broker comes back',
   promise: 'the same run goes on and succeeds; every record is there once',
-  rounds: { test: 1, soak: 6 },
+  rounds: { test: 1, soak: 5 },
   run: bounce,
 }
 

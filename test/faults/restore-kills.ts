@@ -19,7 +19,7 @@ export const restoreKilled: Fault = {
   inject:
     'SIGKILL to the restore at a random moment between its start and its end; then it is run again, and killed again',
   promise: 'in the end every record is there once, and every topic has its settings',
-  rounds: { test: 20, soak: 400 },
+  rounds: { test: 20, soak: 200 },
   run: killRestores,
 }
 
@@ -37,7 +37,7 @@ async function killRestores(lab: Lab, { rounds, seed }: FaultOptions): Promise<O
   return count.outcome
 }
 
-/** Up to three deaths on one target; a machine that has got faster lets some runs finish before. */
+/** Up to five deaths on one target; a machine that has got faster lets some runs finish before. */
 async function killUntilDone(
   lab: Lab,
   subject: RestoreSubject,
@@ -46,7 +46,7 @@ async function killUntilDone(
   random: () => number,
   count: Count,
 ): Promise<void> {
-  for (let deaths = 1 + Math.floor(random() * 3); deaths > 0; deaths--) {
+  for (let deaths = 1 + Math.floor(random() * 5); deaths > 0; deaths--) {
     const startedAt = performance.now()
     // What happens before the first request is the same in each run: few moments there are enough.
     const moment = random() < 0.1 ? random() * 0.3 : 0.3 + random() * 0.75

@@ -22,7 +22,7 @@ export const restoresAtOnce: Fault = {
     'the same restore runs twice at once, or another one writes to the same topics, or one sleeps while the other runs to its end',
   promise:
     'one goes on and is exact, or all that wrote exit with 5 and say so; the same command tells the same afterwards',
-  rounds: { test: 6, soak: 90 },
+  rounds: { test: 3, soak: 45 },
   run: meetOthers,
 }
 
@@ -31,7 +31,7 @@ export const foreignProducer: Fault = {
   inject: 'a record by another producer at a random moment of a restore, to a topic that it fills or has filled',
   promise:
     'the restore exits with 5, also when it is run again; with `existing_topics: append` every record is there once',
-  rounds: { test: 2, soak: 30 },
+  rounds: { test: 1, soak: 12 },
   run: meetProducer,
 }
 

@@ -19,7 +19,7 @@ export const restoreKilledAtRequests: Fault = {
   inject:
     'SIGKILL at a request to the broker, a random one of a run, before it left or before its answer came; then again',
   promise: 'in the end every record is there once, and every topic has its settings',
-  rounds: { test: 6, soak: 200 },
+  rounds: { test: 5, soak: 60 },
   run: (lab, options) => withRequests(lab, options, killAtRequest),
 }
 
@@ -36,7 +36,7 @@ export const restoreLateRequests: Fault = {
   inject:
     'a write is held back on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
   promise: 'the broker or the next run knows it: every record is there once',
-  rounds: { test: 6, soak: 100 },
+  rounds: { test: 4, soak: 60 },
   run: (lab, options) => withRequests(lab, options, deliverLate),
 }
 
@@ -44,7 +44,7 @@ export const restoreLateAfterRestart: Fault = {
   name: 'a request of a dead restore arrives late at a broker that was restarted',
   inject: 'the same, and the broker, which forgets the producers of old records, is killed and started in between',
   promise: 'the broker or the next run knows it: every record is there once',
-  rounds: { test: 1, soak: 10 },
+  rounds: { test: 1, soak: 8 },
   run: (lab, options) => withRequests(lab, options, (trial, count) => deliverLate(trial, count, restartBroker)),
 }
 
