@@ -1,3 +1,4 @@
+import { parseJob, runRestoreJob } from '../../src/index.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { type RestoreReport, runRestore } from '../../src/restore/run-restore.ts'
@@ -27,4 +28,28 @@ export async function restore(spec: RestoreSpec, signal = new AbortController().
     cluster.close()
     await storage.close()
   }
+}
+
+export interface RestoreJobSpec {
+  servers: readonly string[]
+  path: string
+  security?: Record<string, unknown>
+  /** The job's `restore:`. */
+  restore: Record<string, unknown>
+}
+
+/** JSON is YAML, so the job goes the way of every job file. */
+export function restoreJobText({ servers, path, security, restore: options }: RestoreJobSpec): string {
+  return JSON.stringify({
+    mode: 'restore',
+    backup_id: 'b1',
+    target: { bootstrap_servers: servers, ...(security && { security }) },
+    storage: { backend: 'filesystem', path },
+    restore: options,
+  })
+}
+
+export function restoreByJob(spec: RestoreJobSpec): Promise<RestoreReport> {
+  const job = parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
+  return runRestoreJob(job, { onProgress: () => undefined }, new AbortController().signal)
 }

@@ -3,6 +3,7 @@ import { signalAfter } from './command.ts'
 import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
 import type { Lab } from './lab.ts'
 import {
+  changeTarget,
   compareTarget,
   dropTarget,
   makeTarget,
@@ -47,6 +48,8 @@ async function killUntilDone(
   count: Count,
 ): Promise<void> {
   for (let deaths = 1 + Math.floor(random() * 5); deaths > 0; deaths--) {
+    // Batches of another size each time, so that what is there does not end where the next ones begin.
+    await changeTarget(target, { batch_bytes: `${16 + Math.floor(random() * 48)}KiB` })
     const startedAt = performance.now()
     // What happens before the first request is the same in each run: few moments there are enough.
     const moment = random() < 0.1 ? random() * 0.3 : 0.3 + random() * 0.75

@@ -87,6 +87,12 @@ export async function makeTarget(lab: Lab, subject: RestoreSubject, spec: Target
   return { config, names }
 }
 
+/** Other fields of the job's `restore:` for the next run. */
+export async function changeTarget({ config }: Target, changes: Record<string, unknown>): Promise<void> {
+  const job = JSON.parse(await readFile(config, 'utf8'))
+  await writeFile(config, JSON.stringify({ ...job, restore: { ...job.restore, ...changes } }))
+}
+
 /** The published command line as a process of its own. */
 export function startRestore({ config }: Target): Running {
   return startProcess(process.execPath, [cli, 'restore', '--config', config])
