@@ -33,7 +33,7 @@ e2e: $(INSTALLED) build ## Run the tests against real servers
 bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
 	@$(NODE) bench/main.ts
 
-soak: $(INSTALLED) build ## Break it for ten minutes (SOAK_MINUTES=…) and write the figures
+soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and write the figures
 	@$(NODE) test/faults/soak.ts
 
 build: $(INSTALLED) ## Compile to dist/

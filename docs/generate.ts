@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
-import { faults } from '../test/faults/catalog.ts'
+import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { jobMetricsTable } from './metrics-table.ts'
@@ -14,7 +14,7 @@ await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
-await fill('reliability.md', 'faults', formatFaults(faults))
+await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 function readExample(): Promise<string> {
   return readFile(join(import.meta.dirname, '../examples/backup-and-restore.ts'), 'utf8')

@@ -4,10 +4,11 @@ import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { RestoreOptions } from './options.ts'
-import { type RestoreMark, type StreamProgress, writeProgress } from './progress.ts'
+import { type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
 import type { Stream } from './stream.ts'
+import { assertNotTakenOver, type RunMark } from './takeover.ts'
 
 export interface FillParts {
   cluster: Cluster
@@ -23,7 +24,7 @@ const LAST_NOTE_MS = 5000
 /** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
 export async function fill(
   options: RestoreOptions,
-  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  { restoreId, mark }: { restoreId: string; mark: RunMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
@@ -56,6 +57,8 @@ export async function fill(
   noting.catch(() => undefined)
   try {
     await replay.run(streams, scoped)
+    // Whoever has written behind the last record of a partition was in the way of no answer.
+    if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
   } finally {
     stop.abort(stop.signal.reason)
     await noting.catch(() => undefined)
@@ -73,7 +76,7 @@ function announce(streams: readonly Stream[], onProgress: OnProgress): void {
 /** A note that is late costs the next run a look at what came after the last one, so that a passing fault ends nothing. */
 async function notePeriodically(
   commitIntervalMs: number,
-  { restoreId, mark }: { restoreId: string; mark: RestoreMark },
+  { restoreId, mark }: { restoreId: string; mark: RunMark },
   streams: readonly Stream[],
   parts: FillParts,
   signal: AbortSignal,
@@ -96,7 +99,7 @@ async function notePeriodically(
 async function noteAtLast(
   parts: FillParts,
   restoreId: string,
-  mark: RestoreMark,
+  mark: RunMark,
   streams: readonly Stream[],
 ): Promise<void> {
   const stop = new AbortController()
@@ -109,11 +112,12 @@ async function noteAtLast(
 export async function note(
   { cluster }: FillParts,
   restoreId: string,
-  mark: RestoreMark,
+  mark: RunMark,
   streams: readonly Stream[],
   signal: AbortSignal,
   stage: { isFilled: boolean; isDone: boolean } = { isFilled: false, isDone: false },
 ): Promise<void> {
+  await assertNotTakenOver(cluster, restoreId, mark, streams, signal)
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
 }

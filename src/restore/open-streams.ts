@@ -11,8 +11,9 @@ import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { prepareTopics } from './prepare-topics.ts'
-import { type RestoreMark, streamKey } from './progress.ts'
+import { streamKey } from './progress.ts'
 import { Stream } from './stream.ts'
+import type { RunMark } from './takeover.ts'
 
 const CONCURRENCY = 8
 
@@ -22,12 +23,14 @@ export async function openStreams(
   { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
-): Promise<{ streams: Stream[]; mark: RestoreMark }> {
+): Promise<{ streams: Stream[]; mark: RunMark }> {
   // Before anything is created: an index that is damaged or gone must not leave half a restore behind.
   const segmentsOf = await readAllSegments(storage, plan, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
-  const identity = progress?.identity ?? (await acquireProducerId(cluster, signal))
+  // An id that nobody has had before is a good name for a run, too, where there is a producer to go on as.
+  const own = await acquireProducerId(cluster, signal)
+  const identity = progress?.identity ?? own
   const isShared = options.existingTopics === 'append'
   const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ plan, topic, stream })))
   const streams = planned.map(place => {
@@ -54,7 +57,8 @@ export async function openStreams(
     const parts = { topic: topic.name, topicId, partition, identity, open, countFrom, isShared }
     return new Stream(parts, { ...known, isDone: false })
   })
-  return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan) } }
+  const run = { run: `${own.producerId}`, earlier: progress?.runs ?? new Set<string>() }
+  return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan), ...run } }
 }
 
 /** Each index once, though many partitions of the target may need it. */

@@ -1,5 +1,6 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
+import type { TopicPartition } from '../kafka/offsets.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
 import type { SourcePosition } from './legs.ts'
 
@@ -27,6 +28,8 @@ export interface RestoreMark {
 
 export interface RestoreProgress extends RestoreMark {
   streams: Map<string, StreamProgress>
+  /** The runs that noted them. One that dies or meets another may have noted a part. */
+  runs: ReadonlySet<string>
 }
 
 export function restoreGroup(restoreId: string): string {
@@ -45,12 +48,14 @@ export async function readProgress(
 ): Promise<RestoreProgress | undefined> {
   const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), 'all', signal)
   let mark: RestoreMark | undefined
+  const runs = new Set<string>()
   const streams = new Map<string, StreamProgress>()
   for (const { topic, partition, offset, metadata } of found) {
     const note = decodeNote(metadata)
     if (!note) continue
     const identity = { producerId: BigInt(note.p), producerEpoch: note.e }
     mark = { identity, generation: note.g, fingerprint: note.h }
+    runs.add(note.r)
     streams.set(streamKey({ topic, partition }), {
       topic,
       partition,
@@ -63,13 +68,24 @@ export async function readProgress(
       ...(note.m === 1 && { isMade: true }),
     })
   }
-  return mark && { ...mark, streams }
+  return mark && { ...mark, streams, runs }
+}
+
+/** Which runs have noted something of these partitions. */
+export async function readRuns(
+  cluster: Cluster,
+  restoreId: string,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const found = await fetchGroupOffsets(cluster, restoreGroup(restoreId), partitions, signal)
+  return new Set(found.flatMap(({ metadata }) => decodeNote(metadata)?.r ?? []))
 }
 
 export async function writeProgress(
   cluster: Cluster,
   restoreId: string,
-  { streams, ...mark }: RestoreMark & { streams: readonly StreamProgress[] },
+  { streams, run, ...mark }: RestoreMark & { run: string; streams: readonly StreamProgress[] },
   signal: AbortSignal,
 ): Promise<void> {
   const offsets = streams.map(({ topic, partition, targetOffset, ...rest }) => ({
@@ -77,14 +93,14 @@ export async function writeProgress(
     partition,
     offset: targetOffset,
     leaderEpoch: -1,
-    metadata: encodeNote(mark, rest),
+    metadata: encodeNote(mark, run, rest),
   }))
   await commitGroupOffsets(cluster, restoreGroup(restoreId), offsets, signal)
 }
 
 interface Note {
   v: 1
-  /** Source partition and offset, producer id, epoch, sequence, generation, fingerprint; 1 is filled, 2 is done. */
+  /** Source partition and offset, producer id, epoch, sequence, generation, fingerprint, run; 1 is filled, 2 is done. */
   s: number
   o: string
   p: string
@@ -92,6 +108,7 @@ interface Note {
   q: number
   g: number
   h: string
+  r: string
   d: 0 | 1 | 2
   /** Made by the restore. */
   m?: 1
@@ -99,6 +116,7 @@ interface Note {
 
 function encodeNote(
   { identity: { producerId, producerEpoch }, generation, fingerprint }: RestoreMark,
+  run: string,
   {
     sourcePartition,
     sourceOffset,
@@ -117,6 +135,7 @@ function encodeNote(
     q: sequence,
     g: generation,
     h: fingerprint,
+    r: run,
     d: isDone ? 2 : isFilled ? 1 : 0,
     ...(isMade && { m: 1 }),
   }
@@ -128,7 +147,7 @@ function decodeNote(text: string): Note | undefined {
   try {
     const note = JSON.parse(text)
     const hasNumbers = [note.s, note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
-    const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string'
+    const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string' && typeof note.r === 'string'
     return isOurs && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
   } catch {
     return undefined

@@ -25,6 +25,8 @@ export interface ReplayParts {
 
 /** Longer than any election or rolling restart should take. */
 const MAX_STALL_MS = 120_000
+/** What is older than this may be wrong: a run that slept may have been replaced, and brokers may have forgotten it. */
+const MAX_SILENCE_MS = 30_000
 const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelayMs: 3000 }
 
 /** Fills every stream's partition to its end. One batch of a partition is under way at a time. */
@@ -33,6 +35,7 @@ export class Replay {
   readonly #queues = new Map<string, BrokerQueue>()
   #leaders = new Map<string, number>()
   #dealt = 0
+  #startedAt = 0
 
   constructor(parts: ReplayParts) {
     this.#parts = parts
@@ -42,6 +45,7 @@ export class Replay {
     const stop = new AbortController()
     const scoped = AbortSignal.any([signal, stop.signal])
     const lanes = new Map(streams.map(stream => [stream, this.#dealt++ % this.#parts.connectionsPerBroker]))
+    this.#startedAt = this.#parts.cluster.clock.now()
     try {
       await this.#findLeaders(streams, scoped)
       await runPool(streams, this.#parts.maxActive, async stream => {
@@ -63,9 +67,16 @@ export class Replay {
     const { clock } = this.#parts.cluster
     let failedSince: number | undefined
     let failures = 0
+    // Some wait for long until it is their turn, and others may sleep: a look comes before the next batch then.
+    let heardAt = this.#startedAt
+    let hasLooked = false
     for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
       signal.throwIfAborted()
-      let trouble = await this.#trySend(stream, batch, lane, signal)
+      const askedAt = clock.now()
+      hasLooked = !hasLooked && askedAt - heardAt > MAX_SILENCE_MS
+      // The time before the question: its answer may lie there for long, too. The time of day goes on in a sleep.
+      heardAt = askedAt
+      let trouble = await (hasLooked ? this.#lookAgain(stream, signal) : this.#trySend(stream, batch, lane, signal))
       if (!trouble) {
         failedSince = undefined
         failures = 0

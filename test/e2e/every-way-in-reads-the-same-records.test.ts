@@ -8,11 +8,12 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { encryptKey } from '../servers/certificates.ts'
 import { olderKafkaVersion } from '../servers/kafka-dist.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { restoreByJob } from './restore-job.ts'
 import { plainPassword, plainUser, type SecureKafka, scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
 
 type Security = Record<string, unknown>
 
-describe('every way into a cluster reads the same records', () => {
+describe('every way into a cluster reads and writes the same records', () => {
   const kafka = useSecureKafka()
   const tls = () => ({ ca_cert: kafka.identities.ca.cert })
   const scram = (bits: 256 | 512) => ({ mechanism: `SCRAM-SHA-${bits}`, username: scramUser, password: scramPassword })
@@ -49,7 +50,9 @@ describe('every way into a cluster reads the same records', () => {
       () => ({ protocol: 'SASL_SSL', tls: tls(), sasl: scram(512) }),
     ],
   ]
-  for (const [name, server, security] of ways) test(name, () => assertReads(kafka, server(), security()))
+  for (const [i, [name, server, security]] of ways.entries()) {
+    test(name, () => assertReads(kafka, server(), security(), `t-${i}`))
+  }
 
   test('a client key under a password', async () => {
     const client_key = await encryptKey(kafka.identities.client, 'key-password')
@@ -95,10 +98,19 @@ describe(`Kafka ${olderKafkaVersion}`, () => {
     }))
 })
 
-async function assertReads(kafka: SecureKafka, server: string, security: Security): Promise<void> {
+/** And writes, where a topic to restore into is given. */
+async function assertReads(kafka: SecureKafka, server: string, security: Security, back?: string): Promise<void> {
   await withFolder(async path => {
     await backUp({ servers: [server], path, include: ['t'], security })
     const expected = await kafka.driver.consume('t', { isolation: 'read_committed' })
     assertSameRecords(expected, await readArchivedTopic(path, 'b1', 't'))
+    if (back === undefined) return
+    await restoreByJob({
+      servers: [server],
+      path,
+      security,
+      restore: { topic_mapping: { t: back }, retention: 'hold' },
+    })
+    assertSameRecords(expected, await kafka.driver.consume(back, { isolation: 'read_committed' }))
   })
 }

@@ -17,6 +17,7 @@ import { type KafkaServer, startKafka } from '../servers/kafka.ts'
 import { runCommand } from '../servers/run-command.ts'
 import { startTokenServer, type TokenServer } from '../servers/token-server.ts'
 import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
+import { restoreByJob } from './restore-job.ts'
 import { loginProperties, scramPassword, scramUser } from './secure-kafka.ts'
 
 const never = new AbortController().signal
@@ -106,6 +107,19 @@ describe('logins and certificates are renewed while a run goes on', () => {
     assert.equal(names.filter(name => name === 'ApiVersions').length, 2, 'a new connection had to be made')
     cluster.close()
   })
+
+  test('a restore by OAUTHBEARER that lasts longer than several sessions is exact', () =>
+    withFolder(async path => {
+      await backUp({ servers: server.bootstrapServers, path, include: ['t'] })
+      const options = { topic_mapping: { t: 't-back' }, retention: 'hold', rate_limit: '12MiB' }
+      const { durationMs } = await restoreByJob({ servers: [at('OAUTH')], path, security: oauth(), restore: options })
+      assert.ok(durationMs > 2 * sessionMs, `it lasted ${durationMs} ms`)
+      const found = await driver.digest('t-back', { isolation: 'read_committed' })
+      assert.deepEqual(
+        found.map(({ sha256 }) => sha256),
+        expected,
+      )
+    }))
 
   test('OAUTHBEARER: one token serves all connections, with its extensions', () =>
     withFolder(async path => {

@@ -1,7 +1,8 @@
+import { parseJob } from '../../src/config/load-job.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { type RestoreReport, runRestore } from '../../src/restore/run-restore.ts'
-import { openLocation } from '../../src/wiring.ts'
+import { openLocation, runRestoreJob } from '../../src/wiring.ts'
 import { plainOptions } from '../restore/plain-options.ts'
 import { openCluster } from './raw-produce.ts'
 
@@ -27,4 +28,28 @@ export async function restore(spec: RestoreSpec, signal = new AbortController().
     cluster.close()
     await storage.close()
   }
+}
+
+export interface RestoreJobSpec {
+  servers: readonly string[]
+  path: string
+  security?: Record<string, unknown>
+  /** The job's `restore:`. */
+  restore: Record<string, unknown>
+}
+
+/** JSON is YAML, so the job goes the way of every job file. */
+export function restoreJobText({ servers, path, security, restore: options }: RestoreJobSpec): string {
+  return JSON.stringify({
+    mode: 'restore',
+    backup_id: 'b1',
+    target: { bootstrap_servers: servers, ...(security && { security }) },
+    storage: { backend: 'filesystem', path },
+    restore: options,
+  })
+}
+
+export function restoreByJob(spec: RestoreJobSpec): Promise<RestoreReport> {
+  const job = parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
+  return runRestoreJob(job, { onProgress: () => undefined }, new AbortController().signal)
 }

@@ -5,6 +5,16 @@ import type { Fault } from './fault.ts'
 import { killedAtRandom, stoppedAtRandom } from './kills.ts'
 import { powerCut } from './power-cut.ts'
 import { refusingDisk } from './refusing-disk.ts'
+import { restoreBrokerKilled } from './restore-bounces.ts'
+import { restoreKilled } from './restore-kills.ts'
+import { foreignProducer, restoresAtOnce } from './restore-races.ts'
+import {
+  restoreAnswersLost,
+  restoreKilledAtRequests,
+  restoreLateAfterRestart,
+  restoreLateRequests,
+} from './restore-requests.ts'
+import { restoreOfDamage, restoreReadsFail } from './restore-store.ts'
 import { errorsOnATenth, repliesLost } from './store-errors.ts'
 import { twoWriters, wakingWriter } from './two-writers.ts'
 
@@ -23,6 +33,20 @@ export const faults: Fault[] = [
   tornObjects,
   wrongObjects,
   brokerKilled,
+]
+
+/** Everything that is done to a restore with one broker. */
+export const restoreFaults: Fault[] = [
+  restoreKilled,
+  restoreKilledAtRequests,
+  restoreAnswersLost,
+  restoreLateRequests,
+  restoreLateAfterRestart,
+  restoresAtOnce,
+  foreignProducer,
+  restoreReadsFail,
+  restoreOfDamage,
+  restoreBrokerKilled,
 ]
 
 /** What makes sense for a bucket as well, in fewer rounds: every call goes over the network there. */

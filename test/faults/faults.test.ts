@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { bucketFaults, faults } from './catalog.ts'
+import { bucketFaults, faults, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 
 /** A few rounds of everything; `make soak` does many. FAULT_SEED=… repeats a run. */
-const labs: [store: LabOptions['store'], faults: readonly Fault[]][] = [
-  ['filesystem', faults],
-  ['s3', bucketFaults],
+const labs: [what: string, store: LabOptions['store'], faults: readonly Fault[]][] = [
+  ['a backup in a folder, read over TLS, stands', 'filesystem', faults],
+  ['a backup in a bucket, read over TLS, stands', 's3', bucketFaults],
+  ['a restore stands', 'filesystem', restoreFaults],
 ]
 
-for (const [store, list] of labs) {
-  describe(`a backup in ${store === 's3' ? 'a bucket' : 'a folder'}, read over TLS, stands`, () => {
+for (const [what, store, list] of labs) {
+  describe(what, () => {
     let lab: OpenLab
     before(async () => {
       lab = await openLab({ brokers: 1, store })

@@ -28,7 +28,7 @@ export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> 
       'listener.name.secure.ssl.keystore.type': 'PEM',
       'listener.name.secure.ssl.keystore.location': identity.store,
     }
-    const server = stack.use(await startKafka({ brokers, secureListener: 'SASL_SSL', properties }))
+    const server = stack.use(await startKafka({ brokers, secureListener: 'SASL_SSL', behindProxy: true, properties }))
     const driver = stack.use(await openDriver(server))
     await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
     const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }

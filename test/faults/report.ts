@@ -8,22 +8,29 @@ export interface SoakResult {
   results: FaultResult[]
 }
 
+/** The parts of a soak, which may be run alone. */
+export type Figures = Record<'backup' | 'restore', SoakResult>
+
 const page = join(import.meta.dirname, '../../docs/reliability.md')
 
 /** Puts the table into docs/reliability.md and returns it. */
-export async function writeReport(result: SoakResult): Promise<string> {
-  const table = formatFigures(result)
+export async function writeReport(figures: Figures): Promise<string> {
+  const table = formatFigures(figures)
   const text = await readFile(page, 'utf8')
   await writeFile(page, text.replace(/(<!-- soak:start -->\n)[\s\S]*?(<!-- soak:end -->)/, `$1${table}$2`))
   return table
 }
 
-export function formatFigures({ date, command, results }: SoakResult): string {
+export function formatFigures({ backup, restore }: Figures): string {
+  return `${formatPart('Backups', backup)}\n${formatPart('Restores', restore)}`
+}
+
+function formatPart(part: string, { date, command, results }: SoakResult): string {
   const rows = results.map(
     ({ name, injected, broken, seen, durationMs }) =>
       `| ${name} | ${injected.toLocaleString('en')} | ${formatBroken(broken)} | ${formatCounts(seen)} | ${Math.round(durationMs / 1000)} s |`,
   )
-  return `Made on ${date} with \`${command}\`.
+  return `${part}, made on ${date} with \`${command}\`.
 
 | fault | injected | broken promises | what was seen | took |
 |---|---:|---|---|---:|

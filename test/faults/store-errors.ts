@@ -102,7 +102,7 @@ function countStrikes(fault: StoreFault, seed: number, count: Count): StoreFault
 }
 
 /** What stores say when they are busy, restarting or cut off. */
-function passingError(random: () => number = Math.random): KafkaBackupError {
+export function passingError(random: () => number = Math.random): KafkaBackupError {
   const kinds = ['500 Internal Error', '503 Slow Down', '429 Too Many Requests', 'connection reset', 'timed out']
   const kind = kinds[Math.floor(random() * kinds.length)]
   return new KafkaBackupError('STORAGE_UNAVAILABLE', `the store answered: ${kind} (scripted fault)`)

@@ -90,7 +90,7 @@ interface Run {
 async function runOnce(target: ScriptedTarget, run: Run, signal: AbortSignal): Promise<StreamProgress[]> {
   const cluster = await target.fake.open({ requestTimeoutMs: 300 })
   const streams = new Map((run.noted ?? []).map(one => [`${one.topic}/${one.partition}`, one]))
-  const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams }
+  const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
   const preflight = { findings: [], existing: new Set(['orders']), ends: new Map() }
   const parts = { cluster, storage: run.storage }
   const opened = await openStreams(run.options, { plan: run.plan, progress, preflight }, parts, never)

@@ -120,7 +120,18 @@ function encodeValidated(names: readonly string[]): Writer {
 function encodeNotes(group: string, notes: readonly Note[], fingerprint: string): Writer {
   const writer = new Writer().int32(0)
   const text = ({ sourceOffset, isDone }: Note) =>
-    JSON.stringify({ v: 1, s: 0, o: `${sourceOffset}`, p: '7', e: 0, q: 0, g: 1, h: fingerprint, d: isDone ? 2 : 0 })
+    JSON.stringify({
+      v: 1,
+      s: 0,
+      o: `${sourceOffset}`,
+      p: '7',
+      e: 0,
+      q: 0,
+      g: 1,
+      h: fingerprint,
+      r: '1',
+      d: isDone ? 2 : 0,
+    })
   const encode = (note: Note) =>
     writer
       .string(note.topic)

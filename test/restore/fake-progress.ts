@@ -14,7 +14,18 @@ export function knowRestore(
 ): void {
   const group = restoreGroup(restoreId)
   const topic = plan.topics[0]?.name ?? ''
-  const note = { v: 1, s: 0, o: '0', p: `${producerId}`, e: 0, q: 0, g: plan.generation, h: fingerprintOf(plan), d: 2 }
+  const note = {
+    v: 1,
+    s: 0,
+    o: '0',
+    p: `${producerId}`,
+    e: 0,
+    q: 0,
+    g: plan.generation,
+    h: fingerprintOf(plan),
+    r: '1',
+    d: 2,
+  }
   const metadata = JSON.stringify(note)
   fake.state.intercept = request => {
     const writer = new Writer().int32(0)

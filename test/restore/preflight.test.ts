@@ -107,7 +107,7 @@ describe('the look at the target', () => {
     const place = { topic: 'a', partition: 0, targetOffset: 3n, sourcePartition: 0, sourceOffset: 200n, sequence: 3 }
     const noted = (isFilled: boolean): RestoreProgress => {
       const streams = new Map([['a/0', { ...place, isFilled, isDone: false }]])
-      return { identity, generation: 1, fingerprint: '', streams }
+      return { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
     }
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, {}, noted(true)), [])
     assert.equal((await findingsOf([sampleTopic('a', 1)], target, {}, noted(false))).length, 1)

@@ -127,6 +127,22 @@ describe('a replay', () => {
       },
     ))
 
+  test('looks at the log before it writes on after a long silence: another run may have gone on', async () => {
+    let target: ScriptedTarget | undefined
+    const sleep = () => {
+      target?.fake.clock.pass(60_000)
+      const next = encodeRun(0n, 5, { producerId: identity.producerId })
+      next.writeInt32BE(20, 53)
+      queueMicrotask(() => target?.append(next))
+    }
+    await withTarget(nth(1, sleep), async opened => {
+      target = opened
+      assert.deepEqual(await replay(opened, [sampleStream(25, 10)]), [])
+      assert.deepEqual(opened.log(), whole)
+      assert.equal(opened.requests.length, 2)
+    })
+  })
+
   test('takes a slow limit for no standstill', () =>
     withTarget(
       n => {

@@ -36,6 +36,7 @@ export async function withTarget(
     return at
   }
   fake.state.intercept = request => {
+    if (request.key === API.initProducerId) return new Writer().int32(0).int16(0).int64(4711n).int16(0).noTags()
     if (request.key !== API.produce) return undefined
     const batches = decodeProduce(request)
     requests.push(batches.length)

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRandom } from '../fakes/faulty-storage.ts'
+import type { Ended } from './command.ts'
+import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
+import type { Lab } from './lab.ts'
+import {
+  compareTarget,
+  dropTarget,
+  makeTarget,
+  type RestoreSubject,
+  restoreSubject,
+  runRestore,
+  startRestore,
+  type Target,
+} from './restore-lab.ts'
+
+const CONFLICT = 5
+
+export const restoresAtOnce: Fault = {
+  name: 'a restore meets another one',
+  inject:
+    'the same restore runs twice at once, or another one writes to the same topics, or one sleeps while the other runs to its end',
+  promise:
+    'one goes on and is exact, or all that wrote exit with 5 and say so; the same command tells the same afterwards',
+  rounds: { test: 3, soak: 45 },
+  run: meetOthers,
+}
+
+export const foreignProducer: Fault = {
+  name: 'somebody else writes to a topic of a restore',
+  inject: 'a record by another producer at a random moment of a restore, to a topic that it fills or has filled',
+  promise:
+    'the restore exits with 5, also when it is run again; with `existing_topics: append` every record is there once',
+  rounds: { test: 1, soak: 12 },
+  run: meetProducer,
+}
+
+interface Trial {
+  lab: Lab
+  subject: RestoreSubject
+  target: Target
+  random: () => number
+  wholeMs: number
+}
+
+type Race = (trial: Trial) => Promise<Ended[]>
+
+const races: [string, Race][] = [
+  ['the same twice', runTwice],
+  ['another restore', runBesideAnother],
+  ['one slept', wakeUp],
+]
+
+async function meetOthers(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
+  const count = new Count('silent damage', 'damage forgotten', 'other exit codes')
+  const trials = await prepareTrials(lab, seed)
+  for (let round = 0; round < rounds; round++) {
+    const trial = await trials()
+    const [name, hold] = races[round % races.length] ?? ['', runTwice]
+    const ended = await hold(trial)
+    count.injected++
+    const codes = ended.map(({ code }) => code)
+    count.saw(`${name}: exit ${codes.toSorted().join(' and ')}`)
+    count.add({ 'other exit codes': ended.filter(one => !isExpected(one)).length })
+    await judge(trial, codes.includes(CONFLICT), count)
+  }
+  return count.outcome
+}
+
+/** What is wrong was told by somebody, and is told again by the same command. */
+async function judge({ lab, subject, target }: Trial, wasTold: boolean, count: Count): Promise<void> {
+  const { code, stderr } = await runRestore(target)
+  const { lost, duplicated, wrong } = await compareTarget(lab, subject, target)
+  const isExact = lost + duplicated + wrong === 0
+  if (!isExact && !wasTold) process.stderr.write(stderr)
+  count.saw(isExact ? 'exact in the end' : 'not exact, and said so')
+  count.add({
+    'silent damage': isExact || wasTold ? 0 : 1,
+    'damage forgotten': isExact || code === CONFLICT ? 0 : 1,
+  })
+  await dropTarget(lab, target)
+}
+
+/** One that finds the topics of the other in its way before it has written anything is refused. */
+function isExpected({ code, stderr }: Ended): boolean {
+  const isFine = code === 0 || code === CONFLICT || (code === 1 && stderr.includes('RESTORE_REFUSED'))
+  if (!isFine) process.stderr.write(stderr)
+  return isFine
+}
+
+async function runTwice({ target, random, wholeMs }: Trial): Promise<Ended[]> {
+  const first = startRestore(target)
+  // Half of the races start together, the others within a run.
+  await sleep(random() < 0.5 ? 0 : random() * wholeMs)
+  return Promise.all([first.ended, runRestore(target)])
+}
+
+async function runBesideAnother({ lab, subject, target, random, wholeMs }: Trial): Promise<Ended[]> {
+  const other = await makeTarget(lab, subject, {
+    into: target,
+    restore: { restore_id: `other-${target.config.length}` },
+  })
+  const first = startRestore(target)
+  await sleep(random() < 0.5 ? 0 : random() * wholeMs)
+  return Promise.all([first.ended, runRestore(other)])
+}
+
+async function wakeUp({ target, random, wholeMs }: Trial): Promise<Ended[]> {
+  const sleeper = startRestore(target)
+  await Promise.race([sleep((0.3 + 0.7 * random()) * wholeMs), sleeper.ended])
+  sleeper.send('SIGSTOP')
+  const other = await runRestore(target)
+  sleeper.send('SIGCONT')
+  return [await sleeper.ended, other]
+}
+
+async function meetProducer(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
+  const count = new Count('silent damage', 'damage forgotten', 'other exit codes')
+  const trials = await prepareTrials(lab, seed)
+  while (count.injected < rounds) {
+    const trial = await trials()
+    const { target, random, wholeMs } = trial
+    const restore = startRestore(target)
+    const topic = target.names.get('restore-old') ?? ''
+    await waitForTopic(lab, topic)
+    await sleep(random() * 0.3 * wholeMs)
+    const isOver = await Promise.race([restore.ended.then(() => true), sleep(0).then(() => false)])
+    if (!isOver)
+      await lab.driver.produce(topic, [{ partition: 0, key: Buffer.from('k'), value: Buffer.from('foreign') }])
+    const { code } = await restore.ended
+    // Behind the last look of a restore the topic belongs to its users.
+    const isHit = !isOver && code !== 0
+    count.saw(isHit ? `exit ${code}` : 'finished before it')
+    if (isHit) count.injected++
+    if (isHit) await judge(trial, code === CONFLICT, count)
+    else await dropTarget(lab, target)
+  }
+  return count.outcome
+}
+
+async function waitForTopic(lab: Lab, topic: string): Promise<void> {
+  while (!(await lab.driver.endOffsets(topic).catch(() => undefined))) await sleep(20)
+}
+
+/** Slow enough to be met in the middle. */
+async function prepareTrials(lab: Lab, seed: number): Promise<() => Promise<Trial>> {
+  const random = createRandom(seed)
+  const subject = await restoreSubject(lab)
+  const restore = { rate_limit: '2MiB' }
+  const warmUp = await makeTarget(lab, subject, { restore })
+  const startedAt = performance.now()
+  await runRestore(warmUp)
+  const wholeMs = performance.now() - startedAt
+  await dropTarget(lab, warmUp)
+  return async () => ({ lab, subject, random, wholeMs, target: await makeTarget(lab, subject, { restore }) })
+}
