@@ -27,11 +27,15 @@ export async function reconcile(
   if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${stream.name}`)
   const { targetOffset, sequence } = stream.progress
   if (bounds.highWatermark < targetOffset) {
-    throw conflict(stream, targetOffset, `the log ends at ${bounds.highWatermark}: records were deleted`)
+    throw gone(stream, isShared, `it ends at offset ${bounds.highWatermark}, and was filled up to ${targetOffset}`)
   }
   if (bounds.highWatermark === targetOffset) return
   if (bounds.logStart > targetOffset) {
-    throw conflict(stream, targetOffset, `the log starts at ${bounds.logStart}: records were deleted`)
+    throw gone(
+      stream,
+      isShared,
+      `it starts at offset ${bounds.logStart}, and nobody knows what came after ${targetOffset}`,
+    )
   }
   const found = readBatches(cluster, stream, targetOffset, bounds.highWatermark, signal)
   let count = 0
@@ -122,6 +126,15 @@ async function leaderOf(cluster: Cluster, { topic, partition, name }: Stream, si
 function unreadable({ name }: Stream, offset: bigint, errorCode = 0): KafkaBackupError {
   const why = errorCode === 0 ? '' : `: the broker answered ${brokerErrorName(errorCode)}`
   return new KafkaBackupError('KAFKA_NOT_READY', `${name} cannot be read at ${offset}${why}`)
+}
+
+/** By an election that was not clean, a disk that was lost, or somebody who deletes records. */
+function gone({ name }: Stream, isShared: boolean, what: string): KafkaBackupError {
+  const own = 'Delete the topic, and run the same command again: it fills this topic anew and leaves the others alone.'
+  // Of a topic that others write to nobody should be told to delete it.
+  const help = isShared ? 'Restore into topics of another name.' : own
+  const message = `${name}: the target has lost records of this restore: ${what}`
+  return new KafkaBackupError('RESTORE_CONFLICT', message, { help })
 }
 
 function conflict({ name }: Stream, offset: bigint, what: string): KafkaBackupError {

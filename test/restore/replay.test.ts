@@ -247,7 +247,10 @@ describe('looking for what is on the target', () => {
         const isConflict = (error: unknown) => hasCode(error, 'RESTORE_CONFLICT')
         target.append(ours(4, 3))
         await assert.rejects(look(target, sampleStream(25, 10)), isConflict)
-        await assert.rejects(look(target, sampleStream(25, 10, { targetOffset: 5n })), isConflict)
+        await assert.rejects(look(target, sampleStream(25, 10, { targetOffset: 5n })), {
+          code: 'RESTORE_CONFLICT',
+          message: 'orders/0: the target has lost records of this restore: it ends at offset 4, and was filled up to 5',
+        })
         const [partition] = target.fake.state.topics[0]?.partitions ?? []
         if (partition) partition.logStart = 3n
         await assert.rejects(look(target, sampleStream(25, 10, { sequence: 3 })), isConflict)
