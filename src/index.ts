@@ -15,7 +15,7 @@ export type { CompareReport } from './restore/compare.ts'
 export type { RestoreDryRun } from './restore/dry-run.ts'
 export type { OffsetPlace } from './restore/find-offset.ts'
 export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
-export type { RestoreReport } from './restore/run-restore.ts'
+export type { RestoreReport } from './restore/report.ts'
 export type { Storage } from './storage/storage.ts'
 export {
   checkJob,

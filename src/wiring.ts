@@ -16,7 +16,8 @@ import type { RestoreDryRun } from './restore/dry-run.ts'
 import type { OffsetPlace } from './restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
 import type { RestoreOptions } from './restore/options.ts'
-import type { RestoreParts, RestoreReport } from './restore/run-restore.ts'
+import type { RestoreReport } from './restore/report.ts'
+import type { RestoreParts } from './restore/run-restore.ts'
 import { assertFit, checkAccess, locationExists, type Place } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
@@ -185,11 +186,9 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
 
 /** Fails for what a job may say but this version does not do: nothing is left out silently. */
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, repartition, verify, state, ...options } = restore
+  const { timeWindowStartMs, timeWindowEndMs, repartition, state, ...options } = restore
   const missing = [
     repartition === 'by_key' && 'restore.repartition: by_key',
-    // The hook for `compareRestore`: call it in `runRestoreJob` behind `runRestore`, and drop this line.
-    verify && 'restore.verify: true',
     state !== undefined && 'restore.state',
   ].filter(field => field !== false)
   if (missing.length > 0) {

@@ -51,6 +51,7 @@ describe('the options of a restore', () => {
       existingTopics: 'fail',
       retention: 'fail',
       offsetHeaders: false,
+      verify: false,
       commitIntervalMs: 5000,
       batchBytes: 1_048_576,
       memoryBudgetBytes: 100_663_296,
@@ -75,6 +76,7 @@ describe('the options of a restore', () => {
   existing_topics: append
   retention: hold
   offset_headers: true
+  verify: true
   restore_id: again
   commit_interval: 7s
   batch_bytes: 2MiB
@@ -105,6 +107,7 @@ describe('the options of a restore', () => {
       existingTopics: 'append',
       retention: 'hold',
       offsetHeaders: true,
+      verify: true,
       restoreId: 'again',
       commitIntervalMs: 7000,
       batchBytes: 2_097_152,
@@ -121,7 +124,6 @@ describe('the options of a restore', () => {
 
   for (const [written, named] of [
     ['repartition: by_key', 'restore.repartition: by_key'],
-    ['verify: true', 'restore.verify: true'],
     ['state: ./state', 'restore.state'],
   ] as const) {
     test(`refuse ${named}, before anything is connected to`, async () => {

@@ -10,7 +10,7 @@ import type { CompareReport } from '../restore/compare.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreReport } from '../restore/run-restore.ts'
+import type { RestoreReport } from '../restore/report.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks, LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring.ts'
 

@@ -107,7 +107,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 when something stands in the way, also for `--dry-run`; 3 when the backup is damaged; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
+      '1 when something stands in the way, also for `--dry-run`; 3 when the backup is damaged, or when `restore.verify` finds a difference; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
     onInterrupt: 'What was written is noted on the target; run the same command to go on.',
   },
   {

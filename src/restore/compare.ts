@@ -11,6 +11,7 @@ import { sizeOfRecord } from './difference.ts'
 import { type LocatedRestore, locateRestore } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
 import type { RestoreOptions } from './options.ts'
+import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 import { examineRestored, type RestoredTarget } from './restored-target.ts'
 import { readTargetRecords } from './target-log.ts'
@@ -22,6 +23,8 @@ export interface CompareParts {
   onProgress: OnProgress
   /** Of one partition; 10 where it is not given. */
   maxDifferences?: number
+  /** By `topic/partition` of the target: where the restore ended. What came afterwards is not looked at. */
+  ends?: ReadonlyMap<string, bigint>
 }
 
 export interface PartitionComparison extends Alignment {
@@ -56,7 +59,7 @@ export async function compareRestore(
 ): Promise<CompareReport> {
   const startedAt = parts.clock.monotonic()
   const located = await locateRestore(options, parts, signal)
-  const target = await examineRestored(options, located, parts.cluster, signal)
+  const target = await examineRestored(options, located, parts, signal)
   const streams = located.plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
   announce(located, streams, parts.onProgress)
   const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
@@ -96,7 +99,7 @@ async function compareStream(
 ): Promise<Alignment> {
   const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
   const batches = await openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
-  const expected = new Lookahead(watch(decodeOutgoing(batches), topic, stream, onProgress), sizeOfRecord)
+  const expected = new Lookahead(decodeOutgoing(watch(batches, topic, stream, onProgress)), sizeOfRecord)
   const topicId = located.topics.get(topic.name)?.id ?? ''
   const place = { topic: topic.name, topicId, partition: stream.partition }
   const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
@@ -113,21 +116,22 @@ async function compareStream(
 async function* nothing(): AsyncGenerator<KafkaRecord[]> {}
 
 async function* watch(
-  blocks: AsyncIterable<KafkaRecord[]>,
-  topic: PlannedTopic,
+  batches: AsyncIterable<Outgoing>,
+  { source: { name } }: PlannedTopic,
   { source, start, end }: PlannedStream,
   onProgress: OnProgress,
-): AsyncGenerator<KafkaRecord[]> {
-  const tell = (offsets: bigint, records: number) =>
-    onProgress({ type: 'copied', topic: topic.source.name, partition: source.partition, offsets, records, bytes: 0 })
+): AsyncGenerator<Outgoing> {
+  const tell = (offsets: bigint, records: number, bytes: number) =>
+    onProgress({ type: 'compared', topic: name, partition: source.partition, offsets, records, bytes })
   let position = start
-  for await (const block of blocks) {
-    yield block
-    const next = (block.at(-1)?.offset ?? position - 1n) + 1n
-    tell(next - position, block.length)
+  for await (const batch of batches) {
+    yield batch
+    const last = batch.runs.at(-1)
+    const next = last ? last.sourceOffset + BigInt(last.count) : position
+    tell(next - position, batch.recordCount, batch.bytes.length)
     position = next
   }
-  tell(end - position, 0)
+  tell(end - position, 0, 0)
 }
 
 function announce(
@@ -136,7 +140,7 @@ function announce(
   onProgress: OnProgress,
 ): void {
   const offsets = streams.reduce((sum, { stream: { start, end } }) => sum + end - start, 0n)
-  onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets })
+  onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets, phase: 'compare' })
 }
 
 function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {

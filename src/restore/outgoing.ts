@@ -18,9 +18,15 @@ export interface Outgoing {
   recordCount: number
   /** The source offsets of its records, in order. */
   runs: readonly OffsetRun[]
-  /** It was opened and written anew, not sent as it was stored. */
-  isRebuilt: boolean
+  /** Why it was opened and written anew; absent where it is sent as it was stored. */
+  conversion?: Conversion
 }
+
+/**
+ * `cut` is by a range, a window, the start of a log or a restore that goes on inside a batch. Of several reasons the
+ * first of these counts.
+ */
+export type Conversion = 'holes' | 'log_append_time' | 'oversize' | 'cut' | 'headers' | 'merged'
 
 export interface OffsetRun {
   sourceOffset: bigint
@@ -81,12 +87,13 @@ function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: Outgo
       yield asStored(bytes, only)
       continue
     }
+    const conversion = conversionOf(some, limits, options)
     const sources = some.map(header => ({ bytes, header }))
     const shared = { maxBytes, targetBytes: batchBytes, codec: 'keep' as const, fromOffset: start }
     const window = hasBound(timeWindow) ? { timeWindow } : {}
     for (const batch of rebuildBatches(sources, { ...shared, ...window, ...(edit && { edit }) })) {
       if (batch.isOversize) throw oversize(options, batch.runs[0]?.sourceOffset, batch.bytes.length)
-      yield { bytes: batch.bytes, recordCount: batch.recordCount, runs: batch.runs, isRebuilt: true }
+      yield { bytes: batch.bytes, recordCount: batch.recordCount, runs: batch.runs, conversion }
     }
   }
 }
@@ -108,6 +115,19 @@ function staysAsStored(bytes: Buffer, header: BatchHeader, limits: BatchLimits):
   return earliest !== null && staysWith(earliest)
 }
 
+function conversionOf(
+  headers: readonly BatchHeader[],
+  limits: BatchLimits,
+  { edit, end }: OutgoingOptions,
+): Conversion {
+  const needs = new Set(headers.map(header => needsRebuild(header, limits)))
+  if (needs.has('holes')) return 'holes'
+  if (needs.has('log-append-time')) return 'log_append_time'
+  if (needs.has('oversize')) return 'oversize'
+  if (needs.has('cut') || headers.some(({ lastOffset }) => lastOffset >= end)) return 'cut'
+  return edit ? 'headers' : 'merged'
+}
+
 /** Every record must be looked at where something is added, or where the range ends inside a batch. */
 function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions): EditRecord | undefined {
   const isCut = headers.some(header => header.lastOffset >= end)
@@ -120,7 +140,6 @@ function asStored(bytes: Buffer, header: BatchHeader): Outgoing {
     bytes: bytes.subarray(header.position, header.position + header.sizeBytes),
     recordCount: header.recordCount,
     runs: [{ sourceOffset: header.baseOffset, count: header.recordCount }],
-    isRebuilt: false,
   }
 }
 

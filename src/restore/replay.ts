@@ -63,6 +63,7 @@ export class Replay {
     const { clock } = this.#parts.cluster
     let failedSince: number | undefined
     let failures = 0
+    this.#parts.onProgress({ type: 'begun', topic: stream.topic, partition: stream.partition })
     for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
       signal.throwIfAborted()
       let trouble = await this.#trySend(stream, batch, lane, signal)

@@ -2,7 +2,7 @@ import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
 
 export interface StreamParts {
@@ -23,7 +23,9 @@ export class Stream {
   readonly topic: string
   readonly topicId: string
   readonly partition: number
-  readonly records = { sent: 0, bytes: 0, rebuilt: 0 }
+  /** `skipped` were on the target already, beyond what was noted. */
+  readonly records = { sent: 0, bytes: 0, skipped: 0 }
+  readonly conversions = new Map<Conversion, number>()
   readonly #parts: StreamParts
   #batches: AsyncIterator<Outgoing> | undefined
   #next: Outgoing | undefined
@@ -83,7 +85,7 @@ export class Stream {
     this.#next = undefined
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
-    if (batch.isRebuilt) this.records.rebuilt++
+    if (batch.conversion) this.conversions.set(batch.conversion, (this.conversions.get(batch.conversion) ?? 0) + 1)
     const last = batch.runs.at(-1)
     this.#advance(
       batch.recordCount,
@@ -102,6 +104,7 @@ export class Stream {
       const taken = Math.min(left, batch.recordCount)
       this.#advance(taken, this.#progress.targetOffset + BigInt(taken), offsetAfter(batch, taken))
       left -= taken
+      this.records.skipped += taken
       // The rest of the batch is made anew, from the record on that is not there.
       if (taken < batch.recordCount) this.#restart()
     }

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
-import { type RestoreReport, runRestore } from '../../src/restore/run-restore.ts'
+import type { RestoreReport } from '../../src/restore/report.ts'
+import { runRestore } from '../../src/restore/run-restore.ts'
 import { openLocation } from '../../src/wiring.ts'
 import { plainOptions } from '../restore/plain-options.ts'
 import { openCluster } from './raw-produce.ts'

@@ -29,7 +29,7 @@ export function outgoings(...counts: number[]): Outgoing[] {
     const sourceOffset = offset
     offset += BigInt(recordCount)
     const runs = [{ sourceOffset, count: recordCount }]
-    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, runs, isRebuilt: false }
+    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, runs }
   })
 }
 
@@ -44,7 +44,7 @@ export function sampleStream(
     for (let at = Number(start); at < total; at += size) {
       const count = Math.min(size, total - at)
       const runs = [{ sourceOffset: BigInt(at), count }]
-      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, runs, isRebuilt: false }
+      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, runs }
     }
   }
   const known = { targetOffset: 0n, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }
