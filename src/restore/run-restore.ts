@@ -2,12 +2,12 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type CompareReport, compareRestore } from './compare.ts'
 import { type FillParts, fill, note } from './fill.ts'
+import { describeFinding } from './finding.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
 import { isComplete, isFilled, type Prepared, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
-import { describeFinding } from './refusal.ts'
 import { type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
 import { TopicTimes } from './topic-times.ts'
@@ -29,7 +29,6 @@ export async function runRestore(
   const prepared = await prepareRestore(options, parts, signal)
   const { plan, progress, preflight } = prepared
   const wasComplete = isComplete(plan, progress)
-  // Of a restore that is done nothing is judged: its topics are in use by now.
   const warnings = wasComplete ? [] : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const times = new TopicTimes(parts.clock.monotonic)

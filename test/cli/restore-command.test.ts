@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Actions, realActions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import type { Finding } from '../../src/restore/finding.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { compareReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
@@ -219,13 +220,13 @@ describe('a refused restore', () => {
     assert.deepEqual([code, out], [1, ''])
     assert.equal(
       err,
-      `Found on the target
-         TOPIC     PROBLEM                 WHAT TO DO
-error    audit     it already has records  delete it
-error    orders-2  it does not exist       create it
-warning  orders-2  it is odd               look at it
+      `Found before the first write
+         SUBJECT         PROBLEM                 WHAT TO DO
+error    topic audit     it already has records  delete it
+error    topic orders-2  it does not exist       create it
+warning  topic orders-2  it is odd               look at it
 error: the target is not fit for this restore: 2 problems
-help: Nothing was written. Do what is said of each topic, then run the command again. (RESTORE_REFUSED)
+help: Nothing was written. Do what is said of each, then run the command again. (RESTORE_REFUSED)
 `,
     )
   })
@@ -234,7 +235,11 @@ help: Nothing was written. Do what is said of each topic, then run the command a
     const { code, out, err } = await run(['--format', 'json', '--log-format', 'json'], refused)
     const { error } = JSON.parse(out)
     assert.deepEqual([code, error.code, error.exit_code], [1, 'RESTORE_REFUSED', 1])
-    assert.equal(error.message, 'audit: it already has records (delete it); orders-2: it does not exist (create it)')
+    assert.equal(
+      error.message,
+      'topic audit: it already has records (delete it); topic orders-2: it does not exist (create it)',
+    )
+    assert.deepEqual(error.findings, findings)
     assert.equal(JSON.parse(err).msg, error.message)
   })
 
@@ -242,6 +247,26 @@ help: Nothing was written. Do what is said of each topic, then run the command a
     const one = new RestoreRefusal(findings.slice(0, 1))
     const { err } = await run([], { runRestoreJob: () => Promise.reject(one) })
     assert.match(err, /: 1 problem\nhelp: Nothing was written\. To go on: delete it\. \(RESTORE_REFUSED\)\n$/)
+  })
+})
+
+describe('a restore of a damaged backup', () => {
+  const damage: Finding = {
+    severity: 'error',
+    subject: 'object orders/kafka/orders/0/0.log',
+    problem: 'the object is missing',
+    remedy: 'restore another generation',
+    code: 'ARCHIVE_DAMAGED',
+  }
+
+  test('is refused with exit code 3, with all findings, and the same for a dry run', async () => {
+    const all = [...findings, damage]
+    const refused = await run([], { runRestoreJob: () => Promise.reject(new RestoreRefusal(all)) })
+    assert.equal(refused.code, 3)
+    assert.match(refused.err, /^error {4}object orders\/kafka\/orders\/0\/0\.log +the object is missing/m)
+    assert.match(refused.err, /^error: the backup is damaged: 3 problems$/m)
+    const dry = await run(['--dry-run'], { dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: all }) })
+    assert.equal(dry.code, 3)
   })
 })
 
@@ -274,7 +299,7 @@ orders-2  retention.ms    -1             stays so
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings, warnings: ['generation 3 is incomplete'] })
     const { code, out, err } = await run(['--dry-run'], { dryRunRestoreJob })
     assert.deepEqual([code, err], [1, ''])
-    assert.match(out, /^error {4}audit +it already has records +delete it$/m)
+    assert.match(out, /^error {4}topic audit +it already has records +delete it$/m)
     assert.match(out, /^Warnings\n {2}generation 3 is incomplete$/m)
     assert.match(out, /\nThe restore would be refused before its first write\.\n$/)
   })
@@ -283,7 +308,7 @@ orders-2  retention.ms    -1             stays so
     const only = { ...restoreDryRun, findings: findings.slice(2) }
     const { code, out } = await run(['--dry-run'], { dryRunRestoreJob: async () => only })
     assert.equal(code, 0)
-    assert.match(out, /^warning {2}orders-2 /m)
+    assert.match(out, /^warning {2}topic orders-2 /m)
   })
 
   test('in JSON is the plan with all settings and findings', async () => {
@@ -330,9 +355,9 @@ storage: { backend: filesystem, path: /backups }
     const sasl = { mechanism: 'PLAIN' as const, username: 'u', password: secret }
     const security = { protocol: 'SASL_SSL' as const, tls: {}, sasl }
     const job = { ...restoreJob, target: { ...restoreJob.target, security } } as typeof restoreJob
-    const leak = new RestoreRefusal([{ severity: 'error', topic: 't', problem: `has ${secret}`, remedy: 'x' }])
+    const leak = new RestoreRefusal([{ severity: 'error', subject: 'topic t', problem: `has ${secret}`, remedy: 'x' }])
     const { err } = await run([], { loadRestoreJob: async () => job, runRestoreJob: () => Promise.reject(leak) })
-    assert.match(err, /Found on the target/)
+    assert.match(err, /Found before the first write/)
     assert.doesNotMatch(err, /hunter2/)
   })
 })

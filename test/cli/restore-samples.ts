@@ -1,7 +1,7 @@
 import { parseJob } from '../../src/config/load-job.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
-import type { Finding } from '../../src/restore/preflight.ts'
+import type { Finding } from '../../src/restore/finding.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 
 export const restoreJob = parseJob(
@@ -98,9 +98,9 @@ export const restoreDryRun: RestoreDryRun = {
 }
 
 export const findings: Finding[] = [
-  { severity: 'error', topic: 'audit', problem: 'it already has records', remedy: 'delete it' },
-  { severity: 'error', topic: 'orders-2', problem: 'it does not exist', remedy: 'create it' },
-  { severity: 'warning', topic: 'orders-2', problem: 'it is odd', remedy: 'look at it' },
+  { severity: 'error', subject: 'topic audit', problem: 'it already has records', remedy: 'delete it' },
+  { severity: 'error', subject: 'topic orders-2', problem: 'it does not exist', remedy: 'create it' },
+  { severity: 'warning', subject: 'topic orders-2', problem: 'it is odd', remedy: 'look at it' },
 ]
 
 /** What a comparison finds on a target where somebody was at work. */

@@ -27,9 +27,10 @@ export async function run(session: Session): Promise<number> {
 /** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
 function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
   const { findings, code, help } = refusal
-  const isTold = session.tell(look => formatFindings('Found on the target', findings, look).slice(1))
+  const isTold = session.tell(look => formatFindings('Found before the first write', findings, look).slice(1))
   if (!isTold || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')
-  const message = `the target is not fit for this restore: ${plural(errors.length, 'problem')}`
+  const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not fit for this restore'
+  const message = `${what}: ${plural(errors.length, 'problem')}`
   return new KafkaBackupError(code, message, { cause: refusal, help })
 }
