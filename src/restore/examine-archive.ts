@@ -7,6 +7,8 @@ import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 
 export interface ExaminedArchive {
   findings: Finding[]
+  /** Of each stream that has something to read. */
+  segments: ReadonlyMap<PlannedStream, readonly Segment[]>
   /** By topic of the target: no batch of it is larger, since none of its segments is. */
   largestSegments: ReadonlyMap<string, number>
 }
@@ -31,11 +33,13 @@ export async function examineArchive(
       return start === undefined || start >= stream.end ? [] : [{ topic, stream, start }]
     }),
   )
-  if (wanted.length === 0) return { findings: [], largestSegments: new Map() }
+  if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map() }
   const sizes = await listSizes(storage, plan.backupId, signal)
   const largest = new Map<string, number>()
+  const gathered = new Map<PlannedStream, readonly Segment[]>()
   const found = await runPool(wanted, CONCURRENCY, async ({ topic, stream, start }) => {
     const { segments, problems } = await gatherSegments(storage, topic.source, stream.source, signal)
+    gathered.set(stream, segments)
     const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < stream.end)
     largest.set(
       topic.name,
@@ -43,7 +47,7 @@ export async function examineArchive(
     )
     return [...problems, ...findMisfits(read, sizes)]
   })
-  return { findings: describeDamage(found.flat()), largestSegments: largest }
+  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments: largest }
 }
 
 function describeDamage(problems: readonly Problem[]): Finding[] {

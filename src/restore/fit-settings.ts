@@ -28,19 +28,21 @@ export async function fitSettings(
   // Where nobody may look at the brokers' settings it goes without: most records are not from the future.
   const limits = openTimeLimits(defaults.keys())
   const opened = topics.map(topic => ({ ...topic, whileFilling: { ...limits, ...topic.whileFilling } }))
-  const judged = await validate(cluster, opened, signal)
+  const atOnce = await validate(cluster, opened.map(newTopic), signal)
+  const atLast = await validate(cluster, opened.map(finishedTopic), signal)
   const findings: Finding[] = []
   const fitted = opened.map(topic => {
-    const refused = judged.get(topic.name)
-    const optional = refused?.settings.filter(name => !overrides.has(name)) ?? []
-    for (const setting of optional) findings.push(leftOut(topic, setting))
-    return leaveOut(topic, optional)
+    const optional = (refused: Refused | undefined) => refused?.settings.filter(name => !overrides.has(name)) ?? []
+    const unknown = optional(atOnce.get(topic.name))
+    const unfit = optional(atLast.get(topic.name)).filter(name => !unknown.includes(name))
+    for (const setting of [...unknown, ...unfit]) findings.push(leftOut(topic, setting))
+    return leaveDefault(leaveOut(topic, unknown), unfit)
   })
-  const remaining = await validate(
-    cluster,
-    fitted.filter(({ name }) => judged.has(name)),
-    signal,
-  )
+  const doubtful = fitted.filter(({ name }) => atOnce.has(name) || atLast.has(name))
+  const remaining = new Map([
+    ...(await validate(cluster, doubtful.map(finishedTopic), signal)),
+    ...(await validate(cluster, doubtful.map(newTopic), signal)),
+  ])
   for (const [topic, { error }] of remaining) findings.push(refusedTopic(topic, error))
   return { topics: fitted, findings }
 }
@@ -49,16 +51,27 @@ export function newTopic({ name, partitions, replicationFactor, whileFilling }: 
   return { name, partitions, replication: replicationFactor, configs: whileFilling }
 }
 
+/** As it will be in the end: what is wrong with that should not show when all is written. */
+function finishedTopic(topic: PlannedTopic): NewTopic {
+  const settings = Object.entries({ ...topic.whileFilling, ...topic.afterwards })
+  const configs = settings.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
+  return { ...newTopic(topic), configs: Object.fromEntries(configs) }
+}
+
 type Refused = Extract<CreatedTopic, { outcome: 'refused' }>
 
 async function validate(
   cluster: Cluster,
-  topics: readonly PlannedTopic[],
+  topics: readonly NewTopic[],
   signal: AbortSignal,
 ): Promise<Map<string, Refused>> {
-  const options = { validateOnly: true, timeoutMs: TIMEOUT_MS }
-  const answers = await createTopics(cluster, topics.map(newTopic), options, signal)
+  const answers = await createTopics(cluster, topics, { validateOnly: true, timeoutMs: TIMEOUT_MS }, signal)
   return new Map(answers.flatMap(one => (one.outcome === 'refused' ? [[one.name, one]] : [])))
+}
+
+/** What it has while it is filled stays, and the default of the brokers counts in the end. */
+function leaveDefault(topic: PlannedTopic, settings: readonly string[]): PlannedTopic {
+  return { ...topic, afterwards: { ...topic.afterwards, ...Object.fromEntries(settings.map(name => [name, null])) } }
 }
 
 function leaveOut(topic: PlannedTopic, settings: readonly string[]): PlannedTopic {

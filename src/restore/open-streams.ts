@@ -18,13 +18,17 @@ const CONCURRENCY = 8
 /** Makes the topics where they are missing, and a stream for each partition that is to be filled. */
 export async function openStreams(
   options: RestoreOptions,
-  { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
+  { plan, progress, preflight, segments: gathered }: Prepared,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<{ streams: Stream[]; mark: RestoreMark }> {
   const planned = plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
-  // Before anything is created: an index that is damaged or gone must not leave half a restore behind.
-  const indexes = await runPool(planned, CONCURRENCY, ({ stream }) => readSegments(storage, stream, signal))
+  // The look at the backup has read the indexes of all streams that are not filled.
+  const indexes = await runPool(
+    planned,
+    CONCURRENCY,
+    async ({ stream }) => gathered.get(stream) ?? (await readSegments(storage, stream, signal)),
+  )
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   const identity = progress?.identity ?? (await acquireProducerId(cluster, signal))

@@ -1,9 +1,10 @@
-import { openBackup, readManifest } from '../archive/catalog.ts'
+import { listGenerations, openBackup, readManifest } from '../archive/catalog.ts'
+import type { Manifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
-import { examineArchive, type StartOf } from './examine-archive.ts'
+import { type ExaminedArchive, examineArchive, type StartOf } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import type { Finding } from './finding.ts'
 import { fitSettings } from './fit-settings.ts'
@@ -23,6 +24,7 @@ export interface Prepared {
   preflight: Preflight
   /** What the job needs to be allowed, as far as the target tells. */
   grants: Grant[]
+  segments: ExaminedArchive['segments']
 }
 
 interface SurveyParts {
@@ -54,7 +56,7 @@ export async function surveyRestore(
   const { plan, progress, restoreId } = found
   const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
   if (isComplete(plan, progress)) {
-    return { ...found, preflight: { findings: [], existing: noted, ends: new Map() }, grants: [] }
+    return { ...found, preflight: { findings: [], existing: noted, ends: new Map() }, grants: [], segments: new Map() }
   }
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const there = new Set(topics.map(({ name }) => name))
@@ -72,6 +74,7 @@ export async function surveyRestore(
     ...found,
     plan: { ...plan, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },
     preflight: { ...examined, findings },
+    segments: archive.segments,
     grants: [...allowed.grants, ...creationGrants(missing, fitted.findings)],
   }
 }
@@ -110,10 +113,10 @@ export async function findPlan(
     readNotes = readProgress,
   }: { cluster: Cluster; storage: Storage; readNotes?: typeof readProgress },
   signal: AbortSignal,
-): Promise<Omit<Prepared, 'preflight' | 'grants'>> {
+): Promise<Omit<Prepared, 'preflight' | 'grants' | 'segments'>> {
   const newest = await openBackup(storage, options.backupId, signal)
   const read = (generation: number) =>
-    generation === newest.generation ? newest : readManifest(storage, options.backupId, generation, signal)
+    generation === newest.generation ? newest : readGeneration(storage, options.backupId, generation, signal)
   const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
   const wished = planRestore(await read(options.generation ?? newest.generation), options)
   const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
@@ -129,6 +132,23 @@ export async function findPlan(
     plan.warnings.push(`it goes on with generation ${generation}, with which it has begun; there are newer ones`)
   }
   return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
+}
+
+async function readGeneration(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  try {
+    return await readManifest(storage, backupId, generation, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
+    const message = `the backup ${backupId} has no generation ${generation} (restore.generation)`
+    const there = await listGenerations(storage, backupId, signal)
+    const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}.`
+    throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
+  }
 }
 
 function otherPlan(restoreId: string, generation: number): KafkaBackupError {
