@@ -47,7 +47,7 @@ describe('a restore that compares in the end', () => {
     const configs = { 'cleanup.policy': 'compact', 'min.cleanable.dirty.ratio': '0.01', 'segment.ms': '100' }
     await kafka.driver.createTopic(topic, {
       partitions: 2,
-      configs: { ...configs, 'min.compaction.lag.ms': '3600000' },
+      configs: { ...configs, 'min.compaction.lag.ms': '86400000' },
     })
     await kafka.driver.produce(topic, seeds)
     await withFolder(async path => {
