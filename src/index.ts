@@ -1,5 +1,5 @@
 /** The library: what programs may rely on. Everything else is inside. docs/library.md explains it. */
-export type { CheckReport } from './backup/check.ts'
+
 export type { DryRun as BackupDryRun } from './backup/dry-run.ts'
 export type { ShardReport } from './backup/run-shard.ts'
 export type { ShardNumber } from './backup/shards.ts'
@@ -25,13 +25,14 @@ export {
 } from './library/job.ts'
 export { compare, findOffset, offsetMap, restore } from './library/restore.ts'
 export type { RunOptions } from './library/run.ts'
+export type { CheckReport } from './observe/check.ts'
 export type { GapReason, OnProgress, PartitionBound, ProgressEvent } from './observe/progress.ts'
 export type { CompareReport } from './restore/compare.ts'
 export type { Difference } from './restore/difference.ts'
 export type { RestoreDryRun } from './restore/dry-run.ts'
 export type { OffsetPlace } from './restore/find-offset.ts'
+export type { Finding } from './restore/finding.ts'
 export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
-export type { Finding } from './restore/preflight.ts'
 export { RestoreRefusal } from './restore/refusal.ts'
-export type { RestoreReport } from './restore/run-restore.ts'
+export type { RestoreReport } from './restore/report.ts'
 export type { OffsetAt } from './wiring.ts'

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import type { CheckReport } from './backup/check.ts'
 import type { DryRun } from './backup/dry-run.ts'
 import type { BackupOptions } from './backup/options.ts'
 import type { BackupParts } from './backup/round.ts'
@@ -10,13 +9,15 @@ import type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
+import type { CheckReport } from './observe/check.ts'
 import type { OnProgress } from './observe/progress.ts'
 import type { CompareReport } from './restore/compare.ts'
 import type { RestoreDryRun } from './restore/dry-run.ts'
 import type { OffsetPlace } from './restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
 import type { RestoreOptions } from './restore/options.ts'
-import type { RestoreParts, RestoreReport } from './restore/run-restore.ts'
+import type { RestoreReport } from './restore/report.ts'
+import type { RestoreParts } from './restore/run-restore.ts'
 import { assertFit, checkAccess, locationExists, type Place } from './storage/access.ts'
 import { parseLocation, type StorageOptions } from './storage/location.ts'
 import type { StorageObserver } from './storage/observed.ts'
@@ -95,13 +96,24 @@ export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> 
   })
 }
 
-export function checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
+/** Tries out what a job needs, of either kind, and writes nothing but the probe of a bucket for backups. */
+export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
+  return job.mode === 'restore' ? checkRestoreJob(job, signal) : checkBackupJob(job, signal)
+}
+
+function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, quiet, signal, async parts => {
     const { checkBackup } = await import('./backup/check.ts')
     const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     return checkBackup(backupOptions(job), { ...parts, storageChecks }, signal)
   })
+}
+
+function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
+  return withRestore(job, quiet, signal, async (...args) =>
+    (await import('./restore/check.ts')).checkRestore(...args, signal),
+  )
 }
 
 /** A restore from any location, not only from one that a job file describes. */
@@ -168,29 +180,22 @@ export function backupOptions(job: BackupJob): BackupOptions {
 
 /** Puts a backup back on the target of the job. The store is only read. */
 export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport> {
-  return withRestore(job, hooks, signal, async (options, parts) => {
-    const { runRestore } = await import('./restore/run-restore.ts')
-    return runRestore(options, parts, signal)
-  })
+  return withRestore(job, hooks, signal, async (...args) =>
+    (await import('./restore/run-restore.ts')).runRestore(...args, signal),
+  )
 }
 
 /** What a restore would do, with all that stands in its way. Neither the store nor the target is changed. */
 export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun> {
-  const { metrics: _, ...unwatched } = job
-  return withRestore(unwatched, quiet, signal, async (options, parts) => {
-    const { dryRunRestore } = await import('./restore/dry-run.ts')
-    return dryRunRestore(options, parts, signal)
-  })
+  return withRestore(job, quiet, signal, async (...args) =>
+    (await import('./restore/dry-run.ts')).dryRunRestore(...args, signal),
+  )
 }
 
 /** Fails for what a job may say but this version does not do: nothing is left out silently. */
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, verify, state, ...options } = restore
-  const missing = [
-    // The hook for `compareRestore`: call it in `runRestoreJob` behind `runRestore`, and drop this line.
-    verify && 'restore.verify: true',
-    state !== undefined && 'restore.state',
-  ].filter(field => field !== false)
+  const { timeWindowStartMs, timeWindowEndMs, state, ...options } = restore
+  const missing = [state !== undefined && 'restore.state'].filter(field => field !== false)
   if (missing.length > 0) {
     const message = missing.map(field => `${field} is not available in this version`).join('; ')
     throw new KafkaBackupError('CONFIG_INVALID', message, {
@@ -241,9 +246,9 @@ function newRun(): string {
   return randomBytes(4).toString('hex')
 }
 
-/** Serves metrics while the work goes on, where the job asks for them. */
+/** Serves metrics while the work goes on, where the job asks for them; a look at things serves none. */
 async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
-  if (!job.metrics) return work(hooks)
+  if (!job.metrics || hooks === quiet) return work(hooks)
   const { openJobListener } = await import('./observe/job-listener.ts')
   const { listen } = job.metrics
   const listener = await openJobListener({ listen, backupId: job.backupId, version, now: systemClock.now })

@@ -2,18 +2,11 @@ import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { openBackup, readIndex } from './catalog.ts'
-import { backupPrefix, manifestCopyKey, manifestKey } from './layout.ts'
-import {
-  type Gap,
-  type Manifest,
-  type ManifestPartition,
-  type ManifestTopic,
-  parseManifest,
-  type Segment,
-} from './manifest.ts'
+import { openBackup } from './catalog.ts'
+import { manifestCopyKey, manifestKey } from './layout.ts'
+import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
-import { checkPartition } from './verify-partition.ts'
+import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions {
@@ -37,11 +30,6 @@ export interface VerifyReport {
   warnings: string[]
 }
 
-export interface Problem {
-  key: string
-  problem: string
-}
-
 const CONCURRENCY = 4
 
 /** Finds everything that is wrong with the newest generation, not only the first thing. */
@@ -52,14 +40,15 @@ export async function verifyBackup(
   signal: AbortSignal,
 ): Promise<VerifyReport> {
   const manifest = await openBackup(storage, backupId, signal)
-  const sizes = await sizesOf(storage, backupId, signal)
-  const problems: Problem[] = []
-  const segments: Segment[] = []
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
-  await runPool(partitions, CONCURRENCY, async ({ topic, one }) => {
-    segments.push(...(await gatherSegments(storage, topic, one, problems, signal)))
-  })
-  const present = segments.filter(segment => isWhole(segment, sizes, problems))
+  const gathered = await runPool(partitions, CONCURRENCY, ({ topic, one }) =>
+    gatherSegments(storage, topic, one, signal),
+  )
+  const segments = gathered.flatMap(one => one.segments)
+  const misfits = findMisfits(segments, await listSizes(storage, backupId, signal))
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits]
+  const lost = new Set(misfits.map(({ key }) => key))
+  const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
   const warnings = await judgeManifest(storage, manifest, problems, signal)
   const { generation, complete, topics } = manifest
@@ -79,45 +68,6 @@ export async function verifyBackup(
     ),
     warnings,
   }
-}
-
-async function sizesOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<Map<string, number>> {
-  const sizes = new Map<string, number>()
-  for await (const { key, size } of storage.list(backupPrefix(backupId), signal)) sizes.set(key, size)
-  return sizes
-}
-
-async function gatherSegments(
-  storage: Storage,
-  topic: ManifestTopic,
-  partition: ManifestPartition,
-  problems: Problem[],
-  signal: AbortSignal,
-): Promise<Segment[]> {
-  const segments: Segment[] = []
-  let isComplete = true
-  for (const ref of partition.indexes) {
-    try {
-      const index = await readIndex(storage, ref, signal)
-      const belongs = index.topic_id === topic.id && index.partition === partition.partition
-      if (!belongs) problems.push({ key: ref.key, problem: `it belongs to ${index.topic}/${index.partition}` })
-      segments.push(...index.segments)
-    } catch (error) {
-      if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-      problems.push({ key: ref.key, problem: error.message.replace(`${ref.key} `, 'it ') })
-      isComplete = false
-    }
-  }
-  if (isComplete) problems.push(...checkPartition(topic, partition, segments))
-  return segments
-}
-
-function isWhole(segment: Segment, sizes: Map<string, number>, problems: Problem[]): boolean {
-  const size = sizes.get(segment.key)
-  if (size === segment.size) return true
-  const problem = size === undefined ? 'the object is missing' : `it has ${size} bytes instead of ${segment.size}`
-  problems.push({ key: segment.key, problem })
-  return false
 }
 
 async function checkBytes(

@@ -1,27 +1,12 @@
 import { latestManifest } from '../archive/catalog.ts'
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
+import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { planBackup } from './plan.ts'
 import type { BackupParts } from './round.ts'
 import { selectTopics } from './select-topics.ts'
-
-export interface CheckReport {
-  ok: boolean
-  clusterId: string | null
-  brokers: number
-  checks: Check[]
-  warnings: string[]
-}
-
-export interface Check {
-  subject: string
-  action: string
-  allowed: boolean
-  detail: string
-}
 
 export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
   storageChecks: Check[]
@@ -99,20 +84,4 @@ async function checkPlan(
     return previous ? `goes on from generation ${previous.generation}` : 'will be new'
   })
   return { checks: [check], warnings }
-}
-
-async function attempt(
-  subject: string,
-  action: string,
-  signal: AbortSignal,
-  call: () => Promise<string>,
-): Promise<Check> {
-  try {
-    return { subject, action, allowed: true, detail: await call() }
-  } catch (error) {
-    signal.throwIfAborted()
-    if (!(error instanceof KafkaBackupError)) throw error
-    const { message, help } = toKafkaBackupError(error)
-    return { subject, action, allowed: false, detail: `${message}. ${help}` }
-  }
 }

@@ -1,16 +1,16 @@
 import type { BackupSummary, Description } from '../archive/describe.ts'
 import type { VerifyOptions, VerifyReport } from '../archive/verify.ts'
-import type { CheckReport } from '../backup/check.ts'
 import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
+import type { CheckReport } from '../observe/check.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreReport } from '../restore/run-restore.ts'
+import type { RestoreReport } from '../restore/report.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks, LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring.ts'
 
@@ -28,7 +28,7 @@ export interface Actions {
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
   runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport>
   dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun>
-  checkJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport>
+  checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>

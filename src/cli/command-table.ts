@@ -62,10 +62,11 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'check',
     summary: 'try out what a job needs, without copying anything',
     description:
-      'Connects to the cluster and the storage of a job, and lists what the job may do and what it may not, with the missing permissions by name. Writes nothing to a folder, and to a bucket only the small object of the probe.',
+      'Connects to the cluster and the storage of a job, and lists what the job may do and what it may not, with the missing permissions by name. For a job that makes backups it writes nothing to a folder, and to a bucket only the small object of the probe. For a restore it looks at the backup and the target as `restore --dry-run` does, and writes nothing at all.',
     options: [{ ...config, isRequired: true }, set],
     examples: [
       { command: 'kafka-backup check --config job.yaml', meaning: 'before the first run' },
+      { command: 'kafka-backup check --config restore.yaml', meaning: 'the same for a restore' },
       {
         command: 'kafka-backup check --config job.yaml --set source.bootstrap_servers=kafka-2:9092',
         meaning: 'the same job against another broker',
@@ -114,7 +115,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 when something stands in the way, also for `--dry-run`; 3 when the backup is damaged; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
+      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
     onInterrupt: 'What was written is noted on the target; run the same command to go on.',
   },
   {

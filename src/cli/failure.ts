@@ -2,6 +2,7 @@ import type { KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Redactor } from '../observe/redact.ts'
+import { RestoreRefusal } from '../restore/refusal.ts'
 import type { Io } from './io.ts'
 import type { Look } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
@@ -27,7 +28,8 @@ export function reportFailure(error: KafkaBackupError, output: FailureOutput): n
   const { code, message, help, exitCode } = error
   const causes = options.verbose > 0 ? causesOf(error) : []
   if (options.format === 'json') {
-    const document = { error: { code, message, help, exit_code: exitCode } }
+    const findings = error instanceof RestoreRefusal ? { findings: error.findings } : {}
+    const document = { error: { code, message, help, exit_code: exitCode, ...findings } }
     io.stdout.write(`${formatJson(redactor.value(document), 2)}\n`)
   }
   if (options.logFormat === 'json') {

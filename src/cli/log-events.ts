@@ -27,7 +27,9 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'round':
     case 'idle':
     case 'bounds':
+    case 'begun':
     case 'copied':
+    case 'compared':
     case 'checked':
       return 'debug'
   }
@@ -44,11 +46,15 @@ function messageOf(event: ProgressEvent): string {
     case 'retry':
       return `${event.what}; trying again in ${formatDuration(event.delayMs)}`
     case 'planned':
-      return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to ${event.unit === 'records' ? 'restore' : 'copy'}`
+      return `${plural(event.partitions, 'partition')} of ${plural(event.topics, 'topic')} to ${taskOf(event)}`
     case 'committed':
       return `committed generation ${event.generation}${event.complete ? ', complete' : ''}`
     case 'copied':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
+    case 'begun':
+      return `${event.topic}/${event.partition}: begins`
+    case 'compared':
+      return `${event.topic}/${event.partition}: ${plural(event.records, 'record')} compared`
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':
@@ -62,6 +68,11 @@ function messageOf(event: ProgressEvent): string {
     case 'checked':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
   }
+}
+
+function taskOf({ unit, phase }: Extract<ProgressEvent, { type: 'planned' }>): string {
+  if (phase === 'compare') return 'compare'
+  return unit === 'records' ? 'restore' : 'copy'
 }
 
 function fieldsOf(event: ProgressEvent): LogFields {

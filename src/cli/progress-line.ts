@@ -39,8 +39,10 @@ export function formatIdleLine(reading: Reading): string {
 export function formatStartLine({ task }: Reading): string {
   if (task === undefined) return ''
   if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to read`
-  const { topics, partitions, offsets, unit } = task
-  const amount = unit === 'records' ? `${plural(offsets, 'record')} to write` : `${plural(offsets, 'offset')} to copy`
+  const { topics, partitions, offsets, unit, phase } = task
+  const work = phase === 'compare' ? 'compare' : 'copy'
+  const amount =
+    unit === 'records' ? `${plural(offsets, 'record')} to write` : `${plural(offsets, 'offset')} to ${work}`
   return `${plural(topics, 'topic')}, ${plural(partitions, 'partition')}, ${amount}`
 }
 

@@ -4,7 +4,7 @@ import type { ProgressEvent } from '../observe/progress.ts'
 export interface Reading {
   /** What there is to do, in words; empty while that is not known. */
   task:
-    | { topics: number; partitions: number; offsets: bigint; unit?: 'records' }
+    | { topics: number; partitions: number; offsets: bigint; unit?: 'records'; phase?: 'compare' }
     | { objects: number; bytes: number }
     | undefined
   /** From 0 to 1. */
@@ -64,7 +64,7 @@ export class ProgressMeter {
       this.#idleUntilMs = undefined
       const { type: _, ...task } = event
       this.#start(task, nowMs)
-    } else if (event.type === 'copied') {
+    } else if (event.type === 'copied' || event.type === 'compared') {
       this.#offsets += event.offsets
       this.#records += event.records
       this.#bytes += event.bytes
@@ -101,7 +101,12 @@ export class ProgressMeter {
 
   /** The clock of the rate starts with the work, not with the preparations. */
   #start(task: Reading['task'], nowMs: number): void {
-    // A later round has its own end to reach; what was done before stays counted.
+    // A later round has its own end to reach; what was done before stays counted. Another phase is other work.
+    if (phaseOf(task) !== phaseOf(this.#task)) {
+      this.#records = 0
+      this.#bytes = 0
+      this.#startMs = nowMs
+    }
     if (this.#task === undefined) this.#startMs = nowMs
     this.#task = task
     this.#offsets = 0n
@@ -122,6 +127,10 @@ export class ProgressMeter {
     // The last sample before the window stays: what is rare must not look like nothing.
     while ((this.#samples[1]?.ms ?? Number.POSITIVE_INFINITY) <= nowMs - WINDOW_MS) this.#samples.shift()
   }
+}
+
+export function phaseOf(task: Reading['task']): 'compare' | undefined {
+  return task !== undefined && 'phase' in task ? task.phase : undefined
 }
 
 function share(done: number, total: number): number {

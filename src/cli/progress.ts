@@ -2,7 +2,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Look } from './look.ts'
 import { formatBarLine, formatEndLine, formatIdleLine, formatPlainLine, formatStartLine } from './progress-line.ts'
-import { ProgressMeter } from './progress-meter.ts'
+import { ProgressMeter, phaseOf, type Reading } from './progress-meter.ts'
 import type { Screen } from './screen.ts'
 
 export interface Progress {
@@ -19,8 +19,9 @@ export function openBar(label: string, preparing: string, screen: Screen, look: 
   const meter = new ProgressMeter(clock.monotonic())
   const draw = () => {
     const current = look()
+    const reading = meter.read(clock.monotonic())
     const text = meter.isPlanned
-      ? formatBarLine(label, meter.read(clock.monotonic()), current)
+      ? formatBarLine(labelOf(label, reading), reading, current)
       : `${label}: ${preparing}`.slice(0, Math.max(0, (current.columns ?? 80) - 1))
     screen.setStatus(text)
   }
@@ -34,11 +35,16 @@ export function openBar(label: string, preparing: string, screen: Screen, look: 
   }
 }
 
-/** A line at the start, every ten seconds and at the end: for logs and pipes. */
+/** A restore that compares in the end says so. */
+function labelOf(label: string, { task }: Reading): string {
+  return phaseOf(task) ?? label
+}
+
+/** A line at the start of each phase, every ten seconds and at the end: for logs and pipes. */
 export function openLines(label: string, writeLine: (line: string) => void, clock: Clock): Progress {
   const meter = new ProgressMeter(clock.monotonic())
-  const say = (text: string) => writeLine(`${label}: ${text}`)
   const read = () => meter.read(clock.monotonic())
+  const say = (text: string) => writeLine(`${labelOf(label, read())}: ${text}`)
   const stop = repeat(clock, LINE_MS, () => {
     const reading = read()
     if (meter.isPlanned && reading.idleMs === undefined) say(formatPlainLine(reading))
@@ -46,7 +52,9 @@ export function openLines(label: string, writeLine: (line: string) => void, cloc
   let told: number | undefined
   return {
     onProgress: event => {
-      const wasPlanned = meter.isPlanned
+      const isNext = event.type === 'planned' && meter.isPlanned && event.phase !== phaseOf(read().task)
+      if (isNext) say(formatEndLine(read(), true))
+      const wasPlanned = meter.isPlanned && !isNext
       meter.add(event, clock.monotonic())
       if (!wasPlanned && meter.isPlanned) say(formatStartLine(read()))
       // A quiet cluster makes no lines: only a new generation is worth one.

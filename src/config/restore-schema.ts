@@ -24,7 +24,11 @@ const policyFields = {
       'Adds headers to each record that name where it came from: `x-original-topic`, `x-original-partition`, ' +
       '`x-original-offset`, `x-original-timestamp` and `x-source-cluster`.',
   }).prefault(false),
-  verify: flag({ description: 'Compares the target with the backup when all is written.' }).prefault(false),
+  verify: flag({
+    description:
+      'Reads the target back and compares it with the backup when all is written, before settings that were held back ' +
+      'are applied. Exit code 3 where something differs.',
+  }).prefault(false),
 }
 
 const runFields = {

@@ -1,5 +1,13 @@
+import { hasCode } from '../errors.ts'
+import { describeGroups } from './api/describe-groups.ts'
 import { fetchApi } from './api/fetch.ts'
+import { brokerError } from './broker-errors.ts'
+import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
+import { withCoordinator } from './group-coordinator.ts'
+
+const TOPIC_AUTHORIZATION_FAILED = 29
+const TOPICS_PER_REQUEST = 500
 
 /** Operations on a topic as `kafka-acls.sh` names them, by the bit that a broker reports them with. */
 const operationBits = {
@@ -14,14 +22,43 @@ const operationBits = {
 }
 export type TopicOperation = keyof typeof operationBits
 
-/** Which of the operations we may do, by topic. A topic that we may not even see has none. */
+/**
+ * Which of the operations we may do, by topic. A topic that we may not even see has none; whether it exists makes no
+ * difference. Brokers that do not tell leave their topics out.
+ */
 export async function fetchTopicPermissions(
   cluster: Cluster,
   topics: readonly string[],
   signal: AbortSignal,
 ): Promise<Map<string, Set<TopicOperation>>> {
-  const answer = await cluster.metadata({ topics: [...topics], withAuthorizedOperations: true }, signal)
-  return new Map(answer.topics.map(({ name, authorizedOperations }) => [name, namesOf(authorizedOperations ?? 0)]))
+  const granted = new Map<string, Set<TopicOperation>>()
+  for (let start = 0; start < topics.length; start += TOPICS_PER_REQUEST) {
+    const some = topics.slice(start, start + TOPICS_PER_REQUEST)
+    const answer = await cluster.metadata({ topics: some, withAuthorizedOperations: true }, signal)
+    for (const { name, errorCode, authorizedOperations } of answer.topics) {
+      const bits = errorCode === TOPIC_AUTHORIZATION_FAILED ? 0 : authorizedOperations
+      if (bits !== undefined) granted.set(name, namesOf(bits))
+    }
+  }
+  return granted
+}
+
+/** The same for a consumer group, which need not exist; undefined where the broker does not tell. */
+export function fetchGroupPermissions(
+  cluster: Cluster,
+  group: string,
+  signal: AbortSignal,
+): Promise<Set<TopicOperation> | undefined> {
+  const ask = async (link: BrokerLink) => {
+    const [described] = await link.call(describeGroups, { groups: [group] }, signal)
+    const { errorCode = 0, authorizedOperations } = described ?? {}
+    if (errorCode !== 0) throw brokerError(errorCode, `describing group ${group}`)
+    return authorizedOperations === undefined ? undefined : namesOf(authorizedOperations)
+  }
+  return withCoordinator(cluster, group, ask, signal).catch(error => {
+    if (hasCode(error, 'KAFKA_DENIED')) return new Set()
+    throw error
+  })
 }
 
 function namesOf(bits: number): Set<TopicOperation> {

@@ -1,11 +1,11 @@
 import type { Totals } from '../archive/summary.ts'
-import type { CheckReport } from '../backup/check.ts'
 import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport as EngineReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import { type CamelKeys, camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { CheckReport } from '../observe/check.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -66,9 +66,9 @@ export async function commitShards(job: JobInput<'backup'>, options: RunOptions 
 }
 
 /** Tries out the cluster, the permissions and the storage of a job. What is missing is a result, not an error. */
-export async function check(job: JobInput<'backup'>, options: Pick<RunOptions, 'signal'> = {}): Promise<CheckReport> {
+export async function check(job: JobInput, options: Pick<RunOptions, 'signal'> = {}): Promise<CheckReport> {
   return runWatched(options, leavesNothing, async (_, signal) => {
-    const [{ checkJob }, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, 'backup')])
+    const [{ checkJob }, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, undefined)])
     return checkJob(loaded, signal)
   })
 }

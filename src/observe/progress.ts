@@ -4,10 +4,17 @@ export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unr
 export type ProgressEvent =
   /** The generation that a run goes on from. */
   | { type: 'resumed'; generation: number; committedAt: string }
-  /** What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are. */
-  | { type: 'planned'; topics: number; partitions: number; offsets: bigint; unit?: 'records' }
-  /** Records were copied, or compared. Progress is counted in offsets, whose total is known beforehand. */
+  /**
+   * What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are. What
+   * comes after a plan with another phase is counted anew.
+   */
+  | { type: 'planned'; topics: number; partitions: number; offsets: bigint; unit?: 'records'; phase?: 'compare' }
+  /** A restore turns to a partition. */
+  | { type: 'begun'; topic: string; partition: number }
+  /** Records were copied. Progress is counted in offsets, the one measure whose total is known beforehand. */
   | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
+  /** Read back from the target, and compared with the backup. */
+  | { type: 'compared'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   /** What is durable counts from now on; `complete` where all that was planned is in it. */
   | { type: 'committed'; generation: number; complete: boolean }
   /** One of several processes has written down what it has; `backup --commit` makes it count. */

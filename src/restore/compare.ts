@@ -6,11 +6,12 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
-import { type ArchivedRecord, decodeOutgoing, openOutgoing } from './archived-records.ts'
+import { decodeOutgoing, openOutgoing } from './archived-records.ts'
 import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
 import { type LocatedRestore, locateRestore } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
 import type { RestoreOptions } from './options.ts'
+import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 import { examineRestored, type RestoredTarget } from './restored-target.ts'
 import { findFirstOffset, readTargetRecords } from './target-log.ts'
@@ -22,6 +23,8 @@ export interface CompareParts {
   onProgress: OnProgress
   /** Of one partition; 10 where it is not given. */
   maxDifferences?: number
+  /** By `topic/partition` of the target: where the restore ended. What came afterwards is not looked at. */
+  ends?: ReadonlyMap<string, bigint>
 }
 
 export interface PartitionComparison extends Alignment {
@@ -57,7 +60,7 @@ export async function compareRestore(
 ): Promise<CompareReport> {
   const startedAt = parts.clock.monotonic()
   const located = await locateRestore(options, parts, signal)
-  const target = await examineRestored(options, located, parts.cluster, signal)
+  const target = await examineRestored(options, located, parts, signal)
   const streams = located.plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
   announce(located, streams, parts.onProgress)
   const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
@@ -102,7 +105,7 @@ async function compareStream(
   const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
   const batches = openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
   const expected = new Lookahead<ExpectedRecord>(
-    watch(decodeOutgoing(batches), topic, stream, onProgress),
+    decodeOutgoing(watch(batches, topic, stream, onProgress)),
     sizeOfRecord,
   )
   const topicId = located.topics.get(topic.name)?.id ?? ''
@@ -124,28 +127,29 @@ async function* nothing(): AsyncGenerator<KafkaRecord[]> {}
 
 /** Where keys decide, all partitions together are as often told of an offset as it is read: each of them reads all. */
 async function* watch(
-  blocks: AsyncIterable<ArchivedRecord[]>,
+  batches: AsyncIterable<Outgoing>,
   topic: PlannedTopic,
   { legs }: PlannedStream,
   onProgress: OnProgress,
-): AsyncGenerator<ArchivedRecord[]> {
+): AsyncGenerator<Outgoing> {
   const left = legs.map(({ source, start, end }) => ({ partition: source.partition, position: start, end }))
-  const tell = (partition: number, offsets: bigint, records: number) =>
-    onProgress({ type: 'copied', topic: topic.source.name, partition, offsets, records, bytes: 0 })
+  const tell = (partition: number, offsets: bigint, records: number, bytes: number) =>
+    onProgress({ type: 'compared', topic: topic.source.name, partition, offsets, records, bytes })
   const passUpTo = (sourcePartition: number) => {
     while (left[0] && left[0].partition < sourcePartition) {
-      tell(left[0].partition, left[0].end - left[0].position, 0)
+      tell(left[0].partition, left[0].end - left[0].position, 0, 0)
       left.shift()
     }
   }
-  for await (const block of blocks) {
-    yield block
-    const last = block.at(-1)
-    if (!last) continue
-    passUpTo(last.sourcePartition)
+  for await (const batch of batches) {
+    yield batch
+    const last = batch.runs.at(-1)
+    passUpTo(batch.sourcePartition)
     const [leg] = left
-    if (leg) tell(leg.partition, last.offset + 1n - leg.position, block.length)
-    if (leg) leg.position = last.offset + 1n
+    if (!leg || !last) continue
+    const next = last.sourceOffset + BigInt(last.count)
+    tell(leg.partition, next - leg.position, batch.recordCount, batch.bytes.length)
+    leg.position = next
   }
   passUpTo(Number.POSITIVE_INFINITY)
 }
@@ -157,7 +161,7 @@ function announce(
 ): void {
   const legs = streams.flatMap(({ stream }) => stream.legs)
   const offsets = legs.reduce((sum, { start, end }) => sum + end - start, 0n)
-  onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets })
+  onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets, phase: 'compare' })
 }
 
 function sumUp(topics: CompareReport['topics']): CompareReport['totals'] {

@@ -2,10 +2,10 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { expectStream } from './expected.ts'
+import type { Finding } from './finding.ts'
 import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import type { Finding } from './preflight.ts'
 import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
 import { streamKey } from './progress.ts'
 
@@ -72,7 +72,7 @@ export async function dryRunRestore(
       bytes: sum(({ bytes }) => bytes),
       isEstimate: topics.some(({ isEstimate }) => isEstimate),
     },
-    findings: isDone ? [] : preflight.findings,
+    findings: preflight.findings,
     warnings: plan.warnings,
   }
 }

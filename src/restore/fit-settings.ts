@@ -1,9 +1,10 @@
-import { hasCode } from '../errors.ts'
+import type { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type CreatedTopic, createTopics, type NewTopic } from '../kafka/create-topics.ts'
-import { readBrokerConfigs } from '../kafka/topic-configs.ts'
+import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
+import { denied } from './examine-permissions.ts'
+import { type Finding, topicError, topicWarning } from './finding.ts'
 import type { PlannedTopic } from './plan.ts'
-import type { Finding } from './preflight.ts'
 import { openTimeLimits } from './topic-settings.ts'
 
 const TIMEOUT_MS = 60_000
@@ -20,29 +21,29 @@ export interface FittedTopics {
 export async function fitSettings(
   cluster: Cluster,
   topics: readonly PlannedTopic[],
-  overrides: ReadonlyMap<string, string>,
+  { overrides, defaults }: { overrides: ReadonlyMap<string, string>; defaults: EffectiveConfigs },
   signal: AbortSignal,
 ): Promise<FittedTopics> {
   if (topics.length === 0) return { topics: [], findings: [] }
-  const limits = await readTimeLimits(cluster, signal)
+  // Where nobody may look at the brokers' settings it goes without: most records are not from the future.
+  const limits = openTimeLimits(defaults.keys())
   const opened = topics.map(topic => ({ ...topic, whileFilling: { ...limits, ...topic.whileFilling } }))
-  const judged = await validate(cluster, opened, signal)
+  const atOnce = await validate(cluster, opened.map(newTopic), signal)
+  const atLast = await validate(cluster, opened.map(finishedTopic), signal)
   const findings: Finding[] = []
   const fitted = opened.map(topic => {
-    const refused = judged.get(topic.name)
-    const optional = refused?.settings.filter(name => !overrides.has(name)) ?? []
-    for (const setting of optional) findings.push(leftOut(topic, setting))
-    return leaveOut(topic, optional)
+    const optional = (refused: Refused | undefined) => refused?.settings.filter(name => !overrides.has(name)) ?? []
+    const unknown = optional(atOnce.get(topic.name))
+    const unfit = optional(atLast.get(topic.name)).filter(name => !unknown.includes(name))
+    for (const setting of [...unknown, ...unfit]) findings.push(leftOut(topic, setting))
+    return leaveDefault(leaveOut(topic, unknown), unfit)
   })
-  const remaining = await validate(
-    cluster,
-    fitted.filter(({ name }) => judged.has(name)),
-    signal,
-  )
-  for (const [topic, { error }] of remaining) {
-    const remedy = 'correct restore.topic_config, or create the topic yourself'
-    findings.push({ severity: 'error', topic, problem: `the target refuses to create it: ${error.message}`, remedy })
-  }
+  const doubtful = fitted.filter(({ name }) => atOnce.has(name) || atLast.has(name))
+  const remaining = new Map([
+    ...(await validate(cluster, doubtful.map(finishedTopic), signal)),
+    ...(await validate(cluster, doubtful.map(newTopic), signal)),
+  ])
+  for (const [topic, { error }] of remaining) findings.push(refusedTopic(topic, error))
   return { topics: fitted, findings }
 }
 
@@ -50,29 +51,27 @@ export function newTopic({ name, partitions, replicationFactor, whileFilling }: 
   return { name, partitions, replication: replicationFactor, configs: whileFilling }
 }
 
-/** Somebody who may not look at the brokers' settings goes without: most records are not from the future. */
-async function readTimeLimits(cluster: Cluster, signal: AbortSignal): Promise<Record<string, string>> {
-  const { brokers } = await cluster.metadata({ topics: [] }, signal)
-  const [broker] = brokers
-  if (!broker) return {}
-  try {
-    return openTimeLimits((await readBrokerConfigs(cluster, broker.id, signal)).keys())
-  } catch (error) {
-    if (hasCode(error, 'KAFKA_DENIED')) return {}
-    throw error
-  }
+/** As it will be in the end: what is wrong with that should not show when all is written. */
+function finishedTopic(topic: PlannedTopic): NewTopic {
+  const settings = Object.entries({ ...topic.whileFilling, ...topic.afterwards })
+  const configs = settings.flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]))
+  return { ...newTopic(topic), configs: Object.fromEntries(configs) }
 }
 
 type Refused = Extract<CreatedTopic, { outcome: 'refused' }>
 
 async function validate(
   cluster: Cluster,
-  topics: readonly PlannedTopic[],
+  topics: readonly NewTopic[],
   signal: AbortSignal,
 ): Promise<Map<string, Refused>> {
-  const options = { validateOnly: true, timeoutMs: TIMEOUT_MS }
-  const answers = await createTopics(cluster, topics.map(newTopic), options, signal)
+  const answers = await createTopics(cluster, topics, { validateOnly: true, timeoutMs: TIMEOUT_MS }, signal)
   return new Map(answers.flatMap(one => (one.outcome === 'refused' ? [[one.name, one]] : [])))
+}
+
+/** What it has while it is filled stays, and the default of the brokers counts in the end. */
+function leaveDefault(topic: PlannedTopic, settings: readonly string[]): PlannedTopic {
+  return { ...topic, afterwards: { ...topic.afterwards, ...Object.fromEntries(settings.map(name => [name, null])) } }
 }
 
 function leaveOut(topic: PlannedTopic, settings: readonly string[]): PlannedTopic {
@@ -81,7 +80,15 @@ function leaveOut(topic: PlannedTopic, settings: readonly string[]): PlannedTopi
   return { ...topic, whileFilling: without(topic.whileFilling), afterwards: without(topic.afterwards) }
 }
 
-function leftOut({ name: topic, source }: PlannedTopic, setting: string): Finding {
+function refusedTopic(topic: string, error: KafkaBackupError): Finding {
+  if (error.code === 'KAFKA_DENIED') {
+    return denied(`topic ${topic}`, 'Create', `grant Create on topic ${topic} or on the cluster, or create it yourself`)
+  }
+  const remedy = 'correct restore.topic_config, or create the topic yourself'
+  return topicError(topic, `the target refuses to create it: ${error.message}`, remedy)
+}
+
+function leftOut({ name, source }: PlannedTopic, setting: string): Finding {
   const problem = `the target does not take its setting ${setting}: ${source.configs[setting] ?? ''}`
-  return { severity: 'warning', topic, problem, remedy: 'it is left out' }
+  return topicWarning(name, problem, 'it is left out')
 }

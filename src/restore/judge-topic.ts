@@ -1,65 +1,97 @@
+import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
+import { type Finding, topicError, topicWarning } from './finding.ts'
 import type { PlannedTopic } from './plan.ts'
-import type { Finding } from './preflight.ts'
+import { defaultOf } from './topic-defaults.ts'
+
+export type Settings = ReadonlyMap<string, string>
+/** The value that a setting of the topic has, or will have. */
+export type Setting = (name: string) => string | undefined
 
 const DAY_MS = 86_400_000n
-const DEFAULT_RETENTION_MS = '604800000'
+const DEFAULT_RETENTION_MS = 604_800_000n
 const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588
 
 /** What stands in the way of creating it. */
-export function judgeMissing(topic: PlannedTopic, options: { createTopics: boolean }, brokers: number): Finding[] {
+export function judgeMissing(
+  topic: PlannedTopic,
+  options: { createTopics: boolean },
+  { brokers, defaults }: { brokers: number; defaults: EffectiveConfigs },
+): Finding[] {
   const findings: Finding[] = []
   if (!options.createTopics) {
-    findings.push(error(topic, 'it does not exist', 'create it, or set restore.create_topics: true'))
+    findings.push(topicError(topic.name, 'it does not exist', 'create it, or set restore.create_topics: true'))
   }
   if (topic.replicationFactor > brokers) {
     const problem = `${topic.replicationFactor} copies need as many brokers; the target has ${brokers}`
-    findings.push(error(topic, problem, `set restore.replication_factor to ${brokers} or less`))
+    findings.push(topicError(topic.name, problem, `set restore.replication_factor to ${brokers} or less`))
   }
-  const inSync = Number(topic.whileFilling['min.insync.replicas'] ?? 1)
-  if (inSync > topic.replicationFactor) {
-    const problem = `its min.insync.replicas is ${inSync}, which ${topic.replicationFactor} copies never reach`
-    findings.push(error(topic, problem, 'set min.insync.replicas in restore.topic_config, or more copies'))
-  }
-  return findings
+  const inSync = topic.whileFilling['min.insync.replicas'] ?? defaultOf(defaults, 'min.insync.replicas')
+  const remedy = 'set min.insync.replicas in restore.topic_config, or restore.replication_factor to more copies'
+  return [...findings, ...judgeInSync(topic, inSync, topic.replicationFactor, remedy)]
 }
 
-export function judgePartitions(topic: PlannedTopic, there: number): Finding[] {
-  if (topic.streams.some(({ keyedAmong }) => keyedAmong !== undefined && keyedAmong !== there)) {
-    const problem = `it has ${there} partitions on the target, and its keys would be placed among ${topic.partitions}`
-    const remedy = `set restore.partition_count.${topic.source.name} to ${there}, or map it to another name`
-    return [error(topic, problem, remedy)]
+function judgeInSync({ name }: PlannedTopic, setting: string | undefined, copies: number, remedy: string): Finding[] {
+  const inSync = Number(setting ?? 1)
+  if (inSync <= copies) return []
+  return [topicError(name, `its min.insync.replicas is ${inSync}, which ${copies} copies never reach`, remedy)]
+}
+
+/** Of a topic that is there. */
+export function judgePartitions(
+  topic: PlannedTopic,
+  there: readonly { replicas: readonly number[] }[],
+  settings: Settings,
+): Finding[] {
+  const copies = Math.min(...there.map(({ replicas }) => replicas.length))
+  const inSync = judgeInSync(
+    topic,
+    settings.get('min.insync.replicas'),
+    there.length === 0 ? 1 : copies,
+    'lower min.insync.replicas of the topic, or add replicas',
+  )
+  const count = there.length
+  if (topic.streams.some(({ keyedAmong }) => keyedAmong !== undefined && keyedAmong !== count)) {
+    const problem = `it has ${count} partitions on the target, and its keys would be placed among ${topic.partitions}`
+    const remedy = `set restore.partition_count.${topic.source.name} to ${count}, or map it to another name`
+    return [topicError(topic.name, problem, remedy), ...inSync]
   }
   const needed = topic.streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
-  if (there >= needed) return []
-  const problem = `it has ${there} partitions on the target, and ${needed} are needed`
-  return [error(topic, problem, 'add partitions, delete the topic, or map it to another name')]
+  if (count >= needed) return inSync
+  const problem = `it has ${count} partitions on the target, and ${needed} are needed`
+  return [topicError(topic.name, problem, 'add partitions, delete the topic, or map it to another name'), ...inSync]
 }
 
 /** Of a topic that the restore does not create: it keeps its settings, so they have to let the records in. */
-export function judgeSettings(topic: PlannedTopic, settings: ReadonlyMap<string, string>): Finding[] {
+export function judgeSettings(topic: PlannedTopic, settings: Settings): Finding[] {
   const findings: Finding[] = []
   if (settings.get('message.timestamp.type') === 'LogAppendTime') {
     const problem = 'its message.timestamp.type is LogAppendTime: every record would get the time of the restore'
-    findings.push(error(topic, problem, 'set it to CreateTime until the restore is done'))
+    findings.push(topicError(topic.name, problem, 'set it to CreateTime until the restore is done'))
   }
   if (
     settings.get('cleanup.policy')?.includes('compact') &&
     !topic.source.configs['cleanup.policy']?.includes('compact')
   ) {
     const problem = 'it is compacted on the target and was not at the source: records of one key would go'
-    findings.push(error(topic, problem, 'set cleanup.policy to delete, or map it to another name'))
-  }
-  const takes = Number(settings.get('max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES)
-  const took = Number(topic.source.configs['max.message.bytes'] ?? DEFAULT_MAX_MESSAGE_BYTES)
-  if (takes < took) {
-    const problem = `it takes batches of ${takes} bytes, and the source took ${took}`
-    findings.push({ severity: 'warning', topic: topic.name, problem, remedy: 'a larger record will end the restore' })
+    findings.push(topicError(topic.name, problem, 'set cleanup.policy to delete, or map it to another name'))
   }
   return findings
 }
 
+/**
+ * The backup does not know its largest record, but what the source took at most, and that no record is larger than the
+ * segment it is in.
+ */
+export function judgeSize(topic: PlannedTopic, setting: Setting, largestSegment: number | undefined): Finding[] {
+  const takes = Number(setting('max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES)
+  const took = Number(topic.source.configs['max.message.bytes'] ?? DEFAULT_MAX_MESSAGE_BYTES)
+  if (takes >= took || (largestSegment !== undefined && largestSegment <= takes)) return []
+  const problem = `it takes batches of ${takes} bytes, and the source took ${took}: a larger record would end the restore`
+  return [topicWarning(topic.name, problem, 'raise its max.message.bytes, by restore.topic_config where it is made')]
+}
+
 /** Times that the target would refuse. */
-export function judgeTimes(topic: PlannedTopic, settings: ReadonlyMap<string, string>, nowMs: number): Finding[] {
+export function judgeTimes(topic: PlannedTopic, settings: Settings, nowMs: number): Finding[] {
   const now = BigInt(nowMs)
   const { oldest, newest } = timesOf(topic)
   const either = 'message.timestamp.difference.max.ms'
@@ -71,25 +103,33 @@ export function judgeTimes(topic: PlannedTopic, settings: ReadonlyMap<string, st
   ]
   const exceeded = limits.filter(({ name, distance }) => distance > toBigInt(settings.get(name), distance))
   return [...new Set(exceeded.map(({ name }) => name))].map(name =>
-    error(topic, `its ${name} of ${settings.get(name)} refuses times that the backup holds`, `raise ${name}`),
+    topicError(topic.name, `its ${name} of ${settings.get(name)} refuses times that the backup holds`, `raise ${name}`),
   )
 }
 
-/** What retention would delete from the target at once. */
-export function judgeAge(
-  topic: PlannedTopic,
-  setting: (name: string) => string | undefined,
-  nowMs: number,
-  remedy: string,
-): Finding[] {
-  const retentionMs = toBigInt(setting('retention.ms'), BigInt(DEFAULT_RETENTION_MS))
-  const { newest } = timesOf(topic)
-  const isDeleted = (setting('cleanup.policy') ?? 'delete').includes('delete') && retentionMs >= 0n
-  if (!isDeleted || newest === null || newest < 0n) return []
-  const ageMs = BigInt(nowMs) - newest
-  if (ageMs <= retentionMs) return []
-  const problem = `its newest record is ${ageMs / DAY_MS} days old; its retention of ${retentionMs} ms would delete all of it at once`
-  return [error(topic, problem, remedy)]
+/** What retention would delete from the target: all of it at once stands in the way, a part should be known. */
+export function judgeAge(topic: PlannedTopic, setting: Setting, nowMs: number, remedy: string): Finding[] {
+  if (!(setting('cleanup.policy') ?? 'delete').includes('delete')) return []
+  const retentionMs = toBigInt(setting('retention.ms'), DEFAULT_RETENTION_MS)
+  const { oldest, newest } = timesOf(topic)
+  const isOver = (time: bigint | null) => time !== null && retentionMs >= 0n && BigInt(nowMs) - time > retentionMs
+  const daysOf = (time: bigint | null) => (BigInt(nowMs) - (time ?? 0n)) / DAY_MS
+  if (isOver(newest)) {
+    const problem = `its newest record is ${daysOf(newest)} days old; its retention of ${retentionMs} ms would delete all of it at once`
+    return [topicError(topic.name, problem, remedy)]
+  }
+  const findings: Finding[] = []
+  if (isOver(oldest)) {
+    const problem = `its oldest record is ${daysOf(oldest)} days old; its retention of ${retentionMs} ms will delete the older ones soon`
+    findings.push(topicWarning(topic.name, problem, remedy))
+  }
+  const retentionBytes = toBigInt(setting('retention.bytes'), -1n)
+  const largest = topic.legs.reduce((most, { source }) => Math.max(most, source.bytes), 0)
+  if (retentionBytes >= 0n && BigInt(largest) > retentionBytes) {
+    const problem = `a partition has ${largest} bytes; its retention.bytes of ${retentionBytes} will delete the older ones soon`
+    findings.push(topicWarning(topic.name, problem, remedy))
+  }
+  return findings
 }
 
 /** Of all its partitions; null where there are no records, or none with a time. */
@@ -108,8 +148,4 @@ function byValue(a: bigint | null, b: bigint | null): number {
 /** What is no number is the target's to refuse. */
 function toBigInt(text: string | undefined, otherwise: bigint): bigint {
   return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : otherwise
-}
-
-export function error({ name }: PlannedTopic, problem: string, remedy: string): Finding {
-  return { severity: 'error', topic: name, problem, remedy }
 }

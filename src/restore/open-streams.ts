@@ -20,12 +20,11 @@ const CONCURRENCY = 8
 /** Makes the topics where they are missing, and a stream for each partition that is to be filled. */
 export async function openStreams(
   options: RestoreOptions,
-  { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
+  { plan, progress, preflight, segments: gathered }: Pick<Prepared, 'plan' | 'progress' | 'preflight' | 'segments'>,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
-  // Before anything is created: an index that is damaged or gone must not leave half a restore behind.
-  const segmentsOf = await readAllSegments(storage, plan, signal)
+  const segmentsOf = await readAllSegments(storage, plan, gathered, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   // An id that nobody has had before is a good name for a run, too, where there is a producer to go on as.
@@ -61,15 +60,18 @@ export async function openStreams(
   return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan), ...run } }
 }
 
-/** Each index once, though many partitions of the target may need it. */
+/** Each index once, though many partitions of the target may need it; the look at the backup has read most of them. */
 async function readAllSegments(
   storage: Storage,
   plan: RestorePlan,
+  gathered: Prepared['segments'],
   signal: AbortSignal,
 ): Promise<(source: ManifestPartition) => readonly Segment[]> {
   const legs = plan.topics.flatMap(topic => topic.legs)
   const known = new Map<ManifestPartition, readonly Segment[]>()
-  await runPool(legs, CONCURRENCY, async leg => known.set(leg.source, await readSegments(storage, leg, signal)))
+  await runPool(legs, CONCURRENCY, async leg => {
+    known.set(leg.source, gathered.get(leg.source) ?? (await readSegments(storage, leg, signal)))
+  })
   return source => known.get(source) ?? []
 }
 

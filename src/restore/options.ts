@@ -26,6 +26,8 @@ export interface RestoreOptions {
   existingTopics: 'fail' | 'append'
   retention: 'fail' | 'hold' | 'apply'
   offsetHeaders: boolean
+  /** Reads the target back when all is written, before the settings that were held back. */
+  verify: boolean
   restoreId?: string
   commitIntervalMs: number
   batchBytes: number

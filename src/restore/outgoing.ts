@@ -21,9 +21,15 @@ export interface Outgoing {
   sourcePartition: number
   /** The source offsets of its records, in order. */
   runs: readonly OffsetRun[]
-  /** It was opened and written anew, not sent as it was stored. */
-  isRebuilt: boolean
+  /** Why it was opened and written anew; absent where it is sent as it was stored. */
+  conversion?: Conversion
 }
+
+/**
+ * `cut` is by a range, a window, the start of a log or a restore that goes on inside a batch. Of several reasons the
+ * first of these counts.
+ */
+export type Conversion = 'repartitioned' | 'holes' | 'log_append_time' | 'oversize' | 'cut' | 'headers' | 'merged'
 
 export interface OffsetRun {
   sourceOffset: bigint
@@ -88,7 +94,7 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
       else yield* convert(bytes, headers, { ...options, start })
     }
   }
-  if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options))
+  if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options, 'repartitioned'))
 }
 
 /**
@@ -120,10 +126,11 @@ function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: Outgo
       yield asStored(bytes, only, options)
       continue
     }
+    const conversion = conversionOf(some, limits, options)
     const sources = some.map(header => ({ bytes, header }))
     const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, fromOffset: start, timeWindow }
     const rebuilt = rebuildBatches(sources, { ...fixed, ...(edit && { edit }) })
-    for (const batch of rebuilt) yield asRebuilt(batch, options)
+    for (const batch of rebuilt) yield asRebuilt(batch, options, conversion)
   }
 }
 
@@ -159,7 +166,7 @@ function* gather(
 ): Generator<Outgoing> {
   for (const header of leaveOut(headers, options)) {
     const full = gathering.add({ bytes, header }, options)
-    for (const batch of full) yield asRebuilt(batch, options)
+    for (const batch of full) yield asRebuilt(batch, options, 'repartitioned')
   }
 }
 
@@ -173,6 +180,19 @@ function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits
   return { maxBytes, fromOffset: start, ...(hasBound(timeWindow) && { timeWindow }) }
 }
 
+function conversionOf(
+  headers: readonly BatchHeader[],
+  limits: BatchLimits,
+  { edit, end }: OutgoingOptions,
+): Conversion {
+  const needs = new Set(headers.map(header => needsRebuild(header, limits)))
+  if (needs.has('holes')) return 'holes'
+  if (needs.has('log-append-time')) return 'log_append_time'
+  if (needs.has('oversize')) return 'oversize'
+  if (needs.has('cut') || headers.some(({ lastOffset }) => lastOffset >= end)) return 'cut'
+  return edit ? 'headers' : 'merged'
+}
+
 /** Every record must be looked at where something is added, or where the range ends inside a batch. */
 function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions): EditRecord | undefined {
   const isCut = headers.some(header => header.lastOffset >= end)
@@ -180,9 +200,13 @@ function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions)
   return record => (record.offset >= end ? 'drop' : edit?.(record))
 }
 
-function asRebuilt({ isOversize, bytes, recordCount, runs }: RebuiltBatch, options: OutgoingOptions): Outgoing {
+function asRebuilt(
+  { isOversize, bytes, recordCount, runs }: RebuiltBatch,
+  options: OutgoingOptions,
+  conversion: Conversion,
+): Outgoing {
   if (isOversize) throw oversize(options, runs[0]?.sourceOffset, bytes.length)
-  return { bytes, recordCount, sourcePartition: options.sourcePartition, runs, isRebuilt: true }
+  return { bytes, recordCount, sourcePartition: options.sourcePartition, runs, conversion }
 }
 
 function asStored(bytes: Buffer, header: BatchHeader, { sourcePartition }: OutgoingOptions): Outgoing {
@@ -191,7 +215,6 @@ function asStored(bytes: Buffer, header: BatchHeader, { sourcePartition }: Outgo
     recordCount: header.recordCount,
     sourcePartition,
     runs: [{ sourceOffset: header.baseOffset, count: header.recordCount }],
-    isRebuilt: false,
   }
 }
 

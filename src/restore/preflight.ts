@@ -1,19 +1,13 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
-import { error, judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeTimes } from './judge-topic.ts'
+import { type Finding, topicError } from './finding.ts'
+import { judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeSize, judgeTimes } from './judge-topic.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
+import { defaultOf } from './topic-defaults.ts'
 import { isHeldBack } from './topic-settings.ts'
-
-/** Something that stands in the way, or should be known, before the first write. */
-export interface Finding {
-  severity: 'error' | 'warning'
-  topic: string
-  problem: string
-  remedy: string
-}
 
 export interface Preflight {
   findings: Finding[]
@@ -22,33 +16,50 @@ export interface Preflight {
   ends: ReadonlyMap<string, bigint>
 }
 
-export type ExamineOptions = RestoreOptions & { nowMs: number }
+/** What is known beforehand. */
+export interface Circumstances {
+  progress: RestoreProgress | undefined
+  nowMs: number
+  /** Of a broker of the target. */
+  defaults: EffectiveConfigs
+  /** Topics that the user may not look at. */
+  hidden: ReadonlySet<string>
+  /** By topic of the target; see `ExaminedArchive`. */
+  largestSegments: ReadonlyMap<string, number>
+}
 
 /** Looks at the target without changing anything, and tells all that it finds at once. */
 export async function examineTarget(
   cluster: Cluster,
   plan: RestorePlan,
-  options: ExamineOptions,
-  progress: RestoreProgress | undefined,
+  options: RestoreOptions,
+  known: Circumstances,
   signal: AbortSignal,
 ): Promise<Preflight> {
   const { topics, brokers } = await cluster.metadata({ topics: null }, signal)
   const shown = new Map(topics.map(topic => [topic.name, topic]))
   const existing = new Set(plan.topics.map(({ name }) => name).filter(name => shown.has(name)))
-  const wanted = plan.topics
-    .filter(({ name }) => existing.has(name))
+  const open = plan.topics.filter(({ name }) => existing.has(name) && !known.hidden.has(name))
+  const wanted = open
     .flatMap(({ name, streams }) => streams.map(({ partition }) => ({ topic: name, partition })))
     .filter(({ topic, partition }) => shown.get(topic)?.partitions.some(one => one.partition === partition))
   const bounds = await fetchBounds(cluster, wanted, signal)
-  const configs = await readTopicConfigs(cluster, [...existing], signal)
+  const names = open.map(({ name }) => name)
+  const configs = await readTopicConfigs(cluster, names, signal)
   const findings = plan.topics.flatMap(topic => {
     const there = shown.get(topic.name)
-    if (isFilledTopic(topic, progress)) return []
-    if (!there) return [...judgeMissing(topic, options, brokers.length), ...judgeNewAge(topic, options)]
+    if (isFilledTopic(topic, known.progress) || known.hidden.has(topic.name)) return []
+    if (!there) {
+      return [
+        ...judgeMissing(topic, options, { brokers: brokers.length, defaults: known.defaults }),
+        ...judgeNew(topic, options, known),
+      ]
+    }
+    const effective = configs.get(topic.name) ?? new Map()
     return [
-      ...judgePartitions(topic, there.partitions.length),
-      ...judgeExisting(topic, configs.get(topic.name) ?? new Map(), options),
-      ...judgeContent(topic, options, progress, bounds),
+      ...judgePartitions(topic, there.partitions, valuesOf(effective)),
+      ...judgeExisting(topic, effective, options, known),
+      ...judgeContent(topic, options, known.progress, bounds),
     ]
   })
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
@@ -62,24 +73,41 @@ function isFilledTopic({ name, streams }: PlannedTopic, progress: RestoreProgres
 }
 
 /** One that an earlier run has created, and not noted before it died, is like a new one. */
-function judgeExisting(topic: PlannedTopic, configs: EffectiveConfigs, options: ExamineOptions): Finding[] {
-  const own = [...configs]
-    .filter(([, { source }]) => source === 'topic')
-    .map(([name, { value }]) => [name, value ?? ''])
-  if (isHeldBack(Object.fromEntries(own))) return judgeNewAge(topic, options)
-  const settings = new Map([...configs].map(([name, { value }]) => [name, value ?? '']))
-  const remedy = 'raise its retention.ms, or set restore.retention: apply (lets it go)'
+function judgeExisting(
+  topic: PlannedTopic,
+  configs: EffectiveConfigs,
+  options: RestoreOptions,
+  known: Circumstances,
+): Finding[] {
+  const own = new Map([...configs].filter(([, { source }]) => source === 'topic'))
+  if (isHeldBack(Object.fromEntries(valuesOf(own)))) return judgeNew(topic, options, known)
+  const settings = valuesOf(configs)
+  const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
+  const setting = (name: string) => settings.get(name)
   return [
     ...judgeSettings(topic, settings),
-    ...judgeTimes(topic, settings, options.nowMs),
-    ...(options.retention === 'apply' ? [] : judgeAge(topic, name => settings.get(name), options.nowMs, remedy)),
+    ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
+    ...judgeTimes(topic, settings, known.nowMs),
+    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, known.nowMs, remedy)),
   ]
 }
 
-function judgeNewAge(topic: PlannedTopic, { retention, topicConfig, nowMs }: ExamineOptions): Finding[] {
-  if (retention !== 'fail') return []
-  const setting = (name: string) => topicConfig.get(name) ?? topic.source.configs[name]
-  return judgeAge(topic, setting, nowMs, 'set restore.retention: hold (keeps everything) or apply (lets it go)')
+function valuesOf(configs: EffectiveConfigs): Map<string, string> {
+  return new Map([...configs].map(([name, { value }]) => [name, value ?? '']))
+}
+
+/** Of one that the restore makes: the settings that it gets in the end. */
+function judgeNew(
+  topic: PlannedTopic,
+  { retention, topicConfig }: RestoreOptions,
+  { defaults, nowMs, largestSegments }: Circumstances,
+): Finding[] {
+  const setting = (name: string) => topicConfig.get(name) ?? topic.source.configs[name] ?? defaultOf(defaults, name)
+  const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
+  return [
+    ...judgeSize(topic, setting, largestSegments.get(topic.name)),
+    ...(retention === 'fail' ? judgeAge(topic, setting, nowMs, remedy) : []),
+  ]
 }
 
 function judgeContent(
@@ -97,5 +125,5 @@ function judgeContent(
   if (full.length === 0) return []
   const problem = `it already has records in ${full.length} of its partitions, and not of this restore`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
-  return [error(topic, problem, remedy)]
+  return [topicError(topic.name, problem, remedy)]
 }

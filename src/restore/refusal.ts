@@ -1,23 +1,25 @@
 import { KafkaBackupError } from '../errors.ts'
-import type { Finding } from './preflight.ts'
+import { describeFinding, type Finding } from './finding.ts'
 
-/** The target is not fit for the restore, and nothing was written. Its message has all that was found. */
+/** The target or the backup is not fit for the restore, and nothing was written. Its message has all that was found. */
 export class RestoreRefusal extends KafkaBackupError {
   readonly findings: readonly Finding[]
 
   constructor(findings: readonly Finding[]) {
     const errors = findings.filter(({ severity }) => severity === 'error')
     const [first] = errors
-    super('RESTORE_REFUSED', errors.map(describeFinding).join('; '), first && { help: helpFor(errors.length, first) })
+    const message = errors.map(describeFinding).join('; ')
+    super(refusalCode(findings), message, first && { help: helpFor(errors.length, first) })
     this.findings = findings
   }
 }
 
-export function describeFinding({ topic, problem, remedy }: Finding): string {
-  return `${topic}: ${problem} (${remedy})`
+/** Damage is graver than a target that does not fit, and has an exit code of its own. */
+export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' {
+  return findings.some(({ code }) => code === 'ARCHIVE_DAMAGED') ? 'ARCHIVE_DAMAGED' : 'RESTORE_REFUSED'
 }
 
 function helpFor(count: number, { remedy }: Finding): string {
-  if (count > 1) return 'Nothing was written. Do what is said of each topic, then run the command again.'
+  if (count > 1) return 'Nothing was written. Do what is said of each, then run the command again.'
   return `Nothing was written. To go on: ${remedy}.`
 }

@@ -70,6 +70,7 @@ export class Replay {
     // Some wait for long until it is their turn, and others may sleep: a look comes before the next batch then.
     let heardAt = this.#startedAt
     let hasLooked = false
+    this.#parts.onProgress({ type: 'begun', topic: stream.topic, partition: stream.partition })
     for (let batch = await stream.peek(); batch; batch = await stream.peek()) {
       signal.throwIfAborted()
       const askedAt = clock.now()

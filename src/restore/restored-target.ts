@@ -18,7 +18,7 @@ export interface RestoredTarget {
 export async function examineRestored(
   options: RestoreOptions,
   { plan, restoreId, topics }: LocatedRestore,
-  cluster: Cluster,
+  { cluster, ends }: { cluster: Cluster; ends?: ReadonlyMap<string, bigint> },
   signal: AbortSignal,
 ): Promise<RestoredTarget> {
   const streams = plan.topics.flatMap(({ name, streams }) =>
@@ -31,7 +31,7 @@ export async function examineRestored(
       .filter(({ name }) => !topics.has(name))
       .map(({ name }) => `${name}: it does not exist on the target`),
   ]
-  const bounds = await fetchBounds(cluster, there, signal)
+  const bounds = clip(await fetchBounds(cluster, there, signal), ends)
   for (const [key, { lastStable, highWatermark }] of bounds) {
     if (lastStable < highWatermark)
       warnings.push(`${key}: a transaction is open; nothing from offset ${lastStable} on was compared`)
@@ -45,4 +45,22 @@ export async function examineRestored(
   throw new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
     help: 'Run the restore first. What was appended to a topic is told from other records by its progress on the target.',
   })
+}
+
+/** The bounds with nothing behind these ends. */
+function clip(
+  bounds: ReadonlyMap<string, PartitionBounds>,
+  ends: ReadonlyMap<string, bigint> = new Map(),
+): Map<string, PartitionBounds> {
+  return new Map(
+    [...bounds].map(([key, one]) => {
+      const end = ends.get(key) ?? one.highWatermark
+      const clipped = { highWatermark: least(one.highWatermark, end), lastStable: least(one.lastStable, end) }
+      return [key, { ...one, ...clipped }]
+    }),
+  )
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b
 }

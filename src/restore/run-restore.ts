@@ -1,27 +1,19 @@
+import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+import { type CompareReport, compareRestore } from './compare.ts'
 import { type FillParts, fill, note } from './fill.ts'
+import { describeFinding } from './finding.ts'
 import { openStreams } from './open-streams.ts'
 import type { RestoreOptions } from './options.ts'
-import type { PlannedTopic } from './plan.ts'
-import { isComplete, prepareRestore } from './prepare-restore.ts'
+import { isComplete, type Prepared, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
-import { describeFinding } from './refusal.ts'
+import type { RestoreProgress } from './progress.ts'
+import { type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
+import { TopicTimes } from './topic-times.ts'
 
 export interface RestoreParts extends FillParts {
   storage: Storage
-}
-
-export interface RestoreReport {
-  restoreId: string
-  backupId: string
-  generation: number
-  /** An earlier run had finished it: nothing was done. */
-  wasComplete: boolean
-  durationMs: number
-  /** What this run has written; `rebuilt` counts batches that were not sent as they were stored. */
-  topics: { source: string; target: string; partitions: number; records: number; bytes: number; rebuilt: number }[]
-  warnings: string[]
 }
 
 /**
@@ -34,50 +26,83 @@ export async function runRestore(
   signal: AbortSignal,
 ): Promise<RestoreReport> {
   const startedAt = parts.clock.monotonic()
-  const { plan, restoreId, progress, preflight } = await prepareRestore(options, parts, signal)
+  const prepared = await prepareRestore(options, parts, signal)
+  const { plan, progress, preflight } = prepared
   const wasComplete = isComplete(plan, progress)
   // Of a restore that is done nothing is judged: its topics are in use by now. That the backup has gone on is told.
   const done = plan.notice === undefined ? [] : [plan.notice]
   const warnings = wasComplete ? done : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
-  const report = (streams: readonly Stream[]): RestoreReport => ({
-    restoreId,
+  const times = new TopicTimes(parts.clock.monotonic)
+  const onProgress: OnProgress = event => {
+    times.add(event)
+    parts.onProgress(event)
+  }
+  const outcome = wasComplete
+    ? { streams: [], isDone: true, ...(await verify(options, parts, signal, endsOf(progress))) }
+    : await restore(options, prepared, { ...parts, onProgress }, signal)
+  const { streams, isDone, verification, refused = [] } = outcome
+  const topics = reportTopics(prepared, streams, topic => times.durationOf(topic))
+  return {
+    restoreId: prepared.restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
     wasComplete,
+    isDone,
     durationMs: parts.clock.monotonic() - startedAt,
-    topics: plan.topics.map(topic => sumUp(topic, streams)),
-    warnings,
-  })
-  if (wasComplete) return report([])
-  const { streams, mark } = await openStreams(options, { plan, progress, preflight }, parts, signal)
+    topics,
+    totals: sumTopics(topics),
+    gaps: reportGaps(plan.topics),
+    warnings: [...warnings, ...refused],
+    ...(verification && { verification }),
+  }
+}
+
+interface Outcome {
+  streams: Stream[]
+  isDone: boolean
+  verification?: CompareReport
+  /** Settings that the target did not take. */
+  refused?: string[]
+}
+
+async function restore(
+  options: RestoreOptions,
+  prepared: Prepared,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { plan, restoreId } = prepared
+  const { streams, mark } = await openStreams(options, prepared, parts, signal)
   // What an earlier run has filled may have its settings and its writers by now, though the rest was deleted since.
   const unfilled = streams.filter(stream => !stream.progress.isFilled)
   if (unfilled.length > 0) {
     await fill(options, { restoreId, mark }, unfilled, parts, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
+  // Now or never: the settings that were held back let retention and compaction loose.
+  const verified = await verify(options, parts, signal)
+  if (verified.verification?.ok === false) return { streams, isDone: false, ...verified }
   // From here on the topics may have settings, and writers, that a replay could not go on with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
   const refused = await applySettings(parts.cluster, plan.topics, made, signal)
   for (const message of refused) parts.onProgress({ type: 'warning', message })
-  warnings.push(...refused)
   await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: true })
-  return report(streams)
+  return { streams, isDone: true, refused, ...verified }
 }
 
-function sumUp(
-  { source, name, streams: planned }: PlannedTopic,
-  streams: readonly Stream[],
-): RestoreReport['topics'][number] {
-  const own = streams.filter(({ topic }) => topic === name)
-  const sum = (pick: (stream: Stream) => number) => own.reduce((total, stream) => total + pick(stream), 0)
-  return {
-    source: source.name,
-    target: name,
-    partitions: planned.length,
-    records: sum(({ records }) => records.sent),
-    bytes: sum(({ records }) => records.bytes),
-    rebuilt: sum(({ records }) => records.rebuilt),
-  }
+/** Nothing where the job does not ask for it. */
+async function verify(
+  options: RestoreOptions,
+  parts: RestoreParts,
+  signal: AbortSignal,
+  ends?: ReadonlyMap<string, bigint>,
+): Promise<{ verification?: CompareReport }> {
+  if (!options.verify) return {}
+  return { verification: await compareRestore(options, { ...parts, ...(ends && { ends }) }, signal) }
+}
+
+/** Where it ended: topics that are in use by now go on behind it. */
+function endsOf(progress: RestoreProgress | undefined): Map<string, bigint> {
+  return new Map([...(progress?.streams ?? [])].map(([key, { targetOffset }]) => [key, targetOffset]))
 }

@@ -3,7 +3,7 @@ import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
 import type { SourcePosition } from './legs.ts'
-import type { Outgoing } from './outgoing.ts'
+import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
 
 export interface StreamParts {
@@ -24,7 +24,9 @@ export class Stream {
   readonly topic: string
   readonly topicId: string
   readonly partition: number
-  readonly records = { sent: 0, bytes: 0, rebuilt: 0 }
+  /** `skipped` were on the target already, beyond what was noted. */
+  readonly records = { sent: 0, bytes: 0, skipped: 0 }
+  readonly conversions = new Map<Conversion, number>()
   readonly #parts: StreamParts
   #batches: AsyncIterator<Outgoing> | undefined
   #next: Outgoing | undefined
@@ -84,7 +86,7 @@ export class Stream {
     this.#next = undefined
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
-    if (batch.isRebuilt) this.records.rebuilt++
+    if (batch.conversion) this.conversions.set(batch.conversion, (this.conversions.get(batch.conversion) ?? 0) + 1)
     const end = positionAfter(batch, batch.recordCount)
     this.#advance(batch.recordCount, baseOffset + BigInt(batch.recordCount), end)
   }
@@ -111,6 +113,7 @@ export class Stream {
       this.#restart()
       throw error
     }
+    this.records.skipped += count
     this.#advance(count, targetOffset, end)
   }
 

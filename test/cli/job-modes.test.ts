@@ -32,13 +32,7 @@ describe('the job file of a restore', () => {
     return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
   }
 
-  for (const argv of [
-    ['backup'],
-    ['backup', '--dry-run'],
-    ['backup', '--shard', '0/2'],
-    ['backup', '--commit'],
-    ['check'],
-  ]) {
+  for (const argv of [['backup'], ['backup', '--dry-run'], ['backup', '--shard', '0/2'], ['backup', '--commit']]) {
     test(`is not run by ${argv.join(' ')}, which names the mode and the command to use`, async () => {
       const { code, out, err, calls } = await run(...argv)
       assert.deepEqual([code, out, calls], [2, '', {}])
@@ -48,6 +42,12 @@ describe('the job file of a restore', () => {
       )
     })
   }
+
+  test('is tried out by check', async () => {
+    const { code, err, calls } = await run('check')
+    assert.deepEqual([code, err], [0, ''])
+    assert.equal(Object(calls.checkJob?.[0]).mode, 'restore')
+  })
 
   for (const command of ['list', 'describe', 'verify']) {
     test(`tells ${command} where the backup is`, async () => {

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { type Actions, realActions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import type { Finding } from '../../src/restore/finding.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
-import { fakeActions } from './fake-actions.ts'
+import { compareReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
-import { findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import { differing, findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
   const actions = fakeActions(replaced)
@@ -25,13 +26,14 @@ describe('restore', () => {
       `Restored orders from /backups
   Wrote       1,500,001 records, 400 MiB in 10.0 s (40.0 MiB/s)
   Into        2 topics, 5 partitions
-  Rebuilt     12 batches
+  Rebuilt     12 batches: 2 with holes, 10 merged
   Generation  3
   Restore id  5f1c9a3b7d2e4f60
 
-SOURCE  TARGET    PARTITIONS    RECORDS    BYTES  REBUILT
-orders  orders-2           4  1,500,000  400 MiB       12
-audit   audit              1          1     80 B        0
+SOURCE  TARGET    TOPIC    PARTITIONS    RECORDS    BYTES   TIME        RATE  REBUILT
+orders  orders-2  made              4  1,500,000  400 MiB  8.0 s  50.0 MiB/s       12
+audit   audit     existed           1          1     80 B   4 ms  19.5 KiB/s        0
+TOTAL                               5  1,500,001  400 MiB                          12
 `,
     )
   })
@@ -41,35 +43,74 @@ audit   audit              1          1     80 B        0
       runRestoreJob: async () => ({ ...restoreReport, warnings: ['a'] }),
     })
     assert.equal(code, 0)
+    const nothing = { already_there: 0, rebuilt_batches: 0, rebuilt_because: {} }
+    const rebuilt = { already_there: 0, rebuilt_batches: 12, rebuilt_because: { merged: 10, holes: 2 } }
     assert.deepEqual(JSON.parse(out), {
+      ok: true,
       restore_id: '5f1c9a3b7d2e4f60',
       backup_id: 'orders',
       location: '/backups',
       generation: 3,
       already_complete: false,
+      complete: true,
       duration_ms: 10000,
       topics: [
         {
           source: 'orders',
           target: 'orders-2',
+          origin: 'created',
           partitions: 4,
           records: 1500000,
           bytes: 419430400,
-          rebuilt_batches: 12,
+          ...rebuilt,
+          duration_ms: 8000,
         },
-        { source: 'audit', target: 'audit', partitions: 1, records: 1, bytes: 80, rebuilt_batches: 0 },
+        {
+          source: 'audit',
+          target: 'audit',
+          origin: 'existed',
+          partitions: 1,
+          records: 1,
+          bytes: 80,
+          ...nothing,
+          duration_ms: 4,
+        },
       ],
-      totals: { topics: 2, partitions: 5, records: 1500001, bytes: 419430480, rebuilt_batches: 12 },
+      totals: { topics: 2, partitions: 5, records: 1500001, bytes: 419430480, ...rebuilt },
+      gaps: [],
       warnings: ['a'],
+      verification: null,
     })
   })
 
+  test('tells what earlier runs had written, the gaps of the backup and all warnings', async () => {
+    const [orders, audit] = restoreReport.topics
+    const gap = { topic: 'orders', partition: 0, from: 100n, to: 1300n, reason: 'retention' as const }
+    const report = {
+      ...restoreReport,
+      topics: [{ ...orders, origin: 'resumed', found: 700 }, audit] as typeof restoreReport.topics,
+      totals: { ...restoreReport.totals, found: 700 },
+      gaps: [gap],
+      warnings: ['orders/0: the backup lacks the offsets 100 to 1300 (retention)'],
+    }
+    const { out } = await run([], { runRestoreJob: async () => report })
+    assert.match(out, /^ {2}Found +700 records of earlier runs, not written again$/m)
+    assert.match(out, /^ {2}Gaps +1 in the backup itself$/m)
+    assert.match(out, /^orders +orders-2 +resumed .* 700 +12 +1$/m)
+    assert.match(out, /^TOTAL .* 700 +12 +1$/m)
+    assert.match(out, /\n\nWarnings\n {2}orders\/0: the backup lacks the offsets 100 to 1300 \(retention\)\n$/)
+    const json = await run(['--format', 'json'], { runRestoreJob: async () => report })
+    assert.deepEqual(JSON.parse(json.out).gaps, [{ ...gap, from: 100, to: 1300 }])
+  })
+
   test('says of a restore that an earlier run has finished that it is complete, with exit code 0', async () => {
-    const topics = restoreReport.topics.map(topic => ({ ...topic, records: 0, bytes: 0, rebuilt: 0 }))
-    const done = { runRestoreJob: async () => ({ ...restoreReport, topics, wasComplete: true }) }
+    const topics = restoreReport.topics.map(topic => ({ ...topic, records: 0, bytes: 0, found: 5 }))
+    const done = { runRestoreJob: async () => ({ ...restoreReport, topics, totals, wasComplete: true }) }
+    const totals = { ...restoreReport.totals, records: 0, bytes: 0, found: 10 }
     const { code, out } = await run([], done)
     assert.equal(code, 0)
     assert.match(out, /^Already complete: the restore of orders from \/backups\n {2}Wrote +nothing: an earlier run/)
+    assert.match(out, /^ {2}Found +10 records of earlier runs, not written again$/m)
     assert.doesNotMatch(out, /SOURCE/)
     const json = await run(['--format', 'json'], done)
     assert.deepEqual([json.code, JSON.parse(json.out).already_complete], [0, true])
@@ -80,6 +121,55 @@ audit   audit              1          1     80 B        0
     const { out } = await run([], { loadRestoreJob: async () => held })
     assert.match(out, /\n\nRetention is off on the topics that were made \(restore\.retention: hold\)/)
     assert.doesNotMatch((await run([])).out, /Retention/)
+  })
+
+  describe('that compares in the end', () => {
+    test('says that all is the same, beside the figures of the writing alone', async () => {
+      const verification = { ...compareReport, durationMs: 2000 }
+      const runRestoreJob = async () => ({ ...restoreReport, durationMs: 12_000, verification })
+      const { code, out } = await run([], { runRestoreJob })
+      assert.equal(code, 0)
+      assert.match(out, /^Restored orders .*\n {2}Wrote .* in 10\.0 s \(40\.0 MiB\/s\)$/m)
+      assert.match(out, /^ {2}Compared +1,500,000 records all the same, in 2\.0 s$/m)
+      const json = await run(['--format', 'json'], { runRestoreJob })
+      const { ok, complete, verification: told } = JSON.parse(json.out)
+      assert.deepEqual([json.code, ok, complete, told.ok, told.totals.records], [0, true, true, true, 1_500_000])
+    })
+
+    test('exits 3 with the first differences, and says that settings stay held back', async () => {
+      const runRestoreJob = async () => ({ ...restoreReport, isDone: false, verification: differing })
+      const { code, out } = await run([], { runRestoreJob })
+      assert.equal(code, 3)
+      assert.match(out, /^THE TARGET DIFFERS: the restore of orders from \/backups$/m)
+      assert.match(out, /^ {2}Compared +7 records the same, 3 differences shown below, 2 removed by compaction since/m)
+      assert.match(out, /^copy\/1 +12 +2 +different key, value +"b" +null$/m)
+      assert.match(out, /^ {2}copy\/1: a transaction is open$/m)
+      assert.match(out, /\n\nThe settings that were held back stay so, .*restore\.verify: false.*\n$/)
+      const json = await run(['--format', 'json'], { runRestoreJob })
+      const { ok, complete, verification } = JSON.parse(json.out)
+      assert.deepEqual([json.code, ok, complete, verification.totals.differences], [3, false, false, 3])
+    })
+
+    test('shows the progress of both, one after the other', async () => {
+      const io = new FakeIo()
+      const runRestoreJob: Actions['runRestoreJob'] = async (_, { onProgress }) => {
+        onProgress({ type: 'planned', topics: 1, partitions: 2, offsets: 4n, unit: 'records' })
+        onProgress({ type: 'copied', topic: 't', partition: 0, offsets: 4n, records: 4, bytes: 4096 })
+        onProgress({ type: 'planned', topics: 1, partitions: 2, offsets: 8n, phase: 'compare' })
+        onProgress({ type: 'compared', topic: 't', partition: 0, offsets: 2n, records: 1, bytes: 1024 })
+        io.clock.pass(10_000)
+        return restoreReport
+      }
+      const { err } = await run([], { runRestoreJob }, io)
+      assert.deepEqual(err.split('\n'), [
+        'restore: 1 topic, 2 partitions, 4 records to write',
+        'restore: done: 4 records, 4.0 KiB in 0 ms',
+        'compare: 1 topic, 2 partitions, 8 offsets to compare',
+        'compare: 25%, 1 record, 1.0 KiB, 102 B/s, ETA 30 s',
+        'compare: done: 1 record, 1.0 KiB in 10.0 s',
+        '',
+      ])
+    })
   })
 
   test('shows its progress in records', async () => {
@@ -130,13 +220,13 @@ describe('a refused restore', () => {
     assert.deepEqual([code, out], [1, ''])
     assert.equal(
       err,
-      `Found on the target
-         TOPIC     PROBLEM                 WHAT TO DO
-error    audit     it already has records  delete it
-error    orders-2  it does not exist       create it
-warning  orders-2  it is odd               look at it
+      `Found before the first write
+         SUBJECT         PROBLEM                 WHAT TO DO
+error    topic audit     it already has records  delete it
+error    topic orders-2  it does not exist       create it
+warning  topic orders-2  it is odd               look at it
 error: the target is not fit for this restore: 2 problems
-help: Nothing was written. Do what is said of each topic, then run the command again. (RESTORE_REFUSED)
+help: Nothing was written. Do what is said of each, then run the command again. (RESTORE_REFUSED)
 `,
     )
   })
@@ -145,7 +235,11 @@ help: Nothing was written. Do what is said of each topic, then run the command a
     const { code, out, err } = await run(['--format', 'json', '--log-format', 'json'], refused)
     const { error } = JSON.parse(out)
     assert.deepEqual([code, error.code, error.exit_code], [1, 'RESTORE_REFUSED', 1])
-    assert.equal(error.message, 'audit: it already has records (delete it); orders-2: it does not exist (create it)')
+    assert.equal(
+      error.message,
+      'topic audit: it already has records (delete it); topic orders-2: it does not exist (create it)',
+    )
+    assert.deepEqual(error.findings, findings)
     assert.equal(JSON.parse(err).msg, error.message)
   })
 
@@ -153,6 +247,26 @@ help: Nothing was written. Do what is said of each topic, then run the command a
     const one = new RestoreRefusal(findings.slice(0, 1))
     const { err } = await run([], { runRestoreJob: () => Promise.reject(one) })
     assert.match(err, /: 1 problem\nhelp: Nothing was written\. To go on: delete it\. \(RESTORE_REFUSED\)\n$/)
+  })
+})
+
+describe('a restore of a damaged backup', () => {
+  const damage: Finding = {
+    severity: 'error',
+    subject: 'object orders/kafka/orders/0/0.log',
+    problem: 'the object is missing',
+    remedy: 'restore another generation',
+    code: 'ARCHIVE_DAMAGED',
+  }
+
+  test('is refused with exit code 3, with all findings, and the same for a dry run', async () => {
+    const all = [...findings, damage]
+    const refused = await run([], { runRestoreJob: () => Promise.reject(new RestoreRefusal(all)) })
+    assert.equal(refused.code, 3)
+    assert.match(refused.err, /^error {4}object orders\/kafka\/orders\/0\/0\.log +the object is missing/m)
+    assert.match(refused.err, /^error: the backup is damaged: 3 problems$/m)
+    const dry = await run(['--dry-run'], { dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: all }) })
+    assert.equal(dry.code, 3)
   })
 })
 
@@ -185,7 +299,7 @@ orders-2  retention.ms    -1             stays so
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings, warnings: ['generation 3 is incomplete'] })
     const { code, out, err } = await run(['--dry-run'], { dryRunRestoreJob })
     assert.deepEqual([code, err], [1, ''])
-    assert.match(out, /^error {4}audit +it already has records +delete it$/m)
+    assert.match(out, /^error {4}topic audit +it already has records +delete it$/m)
     assert.match(out, /^Warnings\n {2}generation 3 is incomplete$/m)
     assert.match(out, /\nThe restore would be refused before its first write\.\n$/)
   })
@@ -194,7 +308,7 @@ orders-2  retention.ms    -1             stays so
     const only = { ...restoreDryRun, findings: findings.slice(2) }
     const { code, out } = await run(['--dry-run'], { dryRunRestoreJob: async () => only })
     assert.equal(code, 0)
-    assert.match(out, /^warning {2}orders-2 /m)
+    assert.match(out, /^warning {2}topic orders-2 /m)
   })
 
   test('in JSON is the plan with all settings and findings', async () => {
@@ -241,9 +355,9 @@ storage: { backend: filesystem, path: /backups }
     const sasl = { mechanism: 'PLAIN' as const, username: 'u', password: secret }
     const security = { protocol: 'SASL_SSL' as const, tls: {}, sasl }
     const job = { ...restoreJob, target: { ...restoreJob.target, security } } as typeof restoreJob
-    const leak = new RestoreRefusal([{ severity: 'error', topic: 't', problem: `has ${secret}`, remedy: 'x' }])
+    const leak = new RestoreRefusal([{ severity: 'error', subject: 'topic t', problem: `has ${secret}`, remedy: 'x' }])
     const { err } = await run([], { loadRestoreJob: async () => job, runRestoreJob: () => Promise.reject(leak) })
-    assert.match(err, /Found on the target/)
+    assert.match(err, /Found before the first write/)
     assert.doesNotMatch(err, /hunter2/)
   })
 })

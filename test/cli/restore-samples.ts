@@ -1,7 +1,8 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
-import type { Finding } from '../../src/restore/preflight.ts'
-import type { RestoreReport } from '../../src/restore/run-restore.ts'
+import type { Finding } from '../../src/restore/finding.ts'
+import type { RestoreReport } from '../../src/restore/report.ts'
 
 export const restoreJob = parseJob(
   `mode: restore
@@ -17,11 +18,44 @@ export const restoreReport: RestoreReport = {
   backupId: 'orders',
   generation: 3,
   wasComplete: false,
+  isDone: true,
   durationMs: 10_000,
   topics: [
-    { source: 'orders', target: 'orders-2', partitions: 4, records: 1_500_000, bytes: 419_430_400, rebuilt: 12 },
-    { source: 'audit', target: 'audit', partitions: 1, records: 1, bytes: 80, rebuilt: 0 },
+    {
+      source: 'orders',
+      target: 'orders-2',
+      origin: 'created',
+      partitions: 4,
+      records: 1_500_000,
+      bytes: 419_430_400,
+      found: 0,
+      durationMs: 8000,
+      rebuilt: 12,
+      conversions: { merged: 10, holes: 2 },
+    },
+    {
+      source: 'audit',
+      target: 'audit',
+      origin: 'existed',
+      partitions: 1,
+      records: 1,
+      bytes: 80,
+      found: 0,
+      durationMs: 4,
+      rebuilt: 0,
+      conversions: {},
+    },
   ],
+  totals: {
+    topics: 2,
+    partitions: 5,
+    records: 1_500_001,
+    bytes: 419_430_480,
+    found: 0,
+    rebuilt: 12,
+    conversions: { merged: 10, holes: 2 },
+  },
+  gaps: [],
   warnings: [],
 }
 
@@ -64,7 +98,45 @@ export const restoreDryRun: RestoreDryRun = {
 }
 
 export const findings: Finding[] = [
-  { severity: 'error', topic: 'audit', problem: 'it already has records', remedy: 'delete it' },
-  { severity: 'error', topic: 'orders-2', problem: 'it does not exist', remedy: 'create it' },
-  { severity: 'warning', topic: 'orders-2', problem: 'it is odd', remedy: 'look at it' },
+  { severity: 'error', subject: 'topic audit', problem: 'it already has records', remedy: 'delete it' },
+  { severity: 'error', subject: 'topic orders-2', problem: 'it does not exist', remedy: 'create it' },
+  { severity: 'warning', subject: 'topic orders-2', problem: 'it is odd', remedy: 'look at it' },
 ]
+
+/** What a comparison finds on a target where somebody was at work. */
+export const differing: CompareReport = {
+  backupId: 'orders',
+  generation: 3,
+  durationMs: 1234.5,
+  ok: false,
+  topics: [
+    {
+      source: 'orders',
+      target: 'copy',
+      partitions: [
+        {
+          sourcePartition: 0,
+          partition: 1,
+          records: 7,
+          removed: 2,
+          isCut: true,
+          differences: [
+            { kind: 'missing', sourcePartition: 0, sourceOffset: 11n, fields: [], expected: '"a"' },
+            {
+              kind: 'different',
+              sourcePartition: 0,
+              sourceOffset: 12n,
+              targetOffset: 2n,
+              fields: ['key', 'value'],
+              expected: '"b"',
+              actual: 'null',
+            },
+            { kind: 'extra', targetOffset: 9n, fields: [], actual: '0x00' },
+          ],
+        },
+      ],
+    },
+  ],
+  totals: { topics: 1, partitions: 1, records: 7, removed: 2, differences: 3 },
+  warnings: ['copy/1: a transaction is open'],
+}

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
-import type { CompareReport } from '../../src/restore/compare.ts'
-import { compareReport, fakeActions, offsetRuns } from './fake-actions.ts'
+import { fakeActions, offsetRuns } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
-import { restoreJob } from './restore-samples.ts'
+import { differing, restoreJob } from './restore-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
   const actions = fakeActions(replaced)
@@ -16,41 +15,6 @@ async function run(argv: string[], replaced: Partial<Actions> = {}, io = new Fak
 const config = ['--config', 'restore.yaml']
 
 describe('compare', () => {
-  const differing: CompareReport = {
-    ...compareReport,
-    ok: false,
-    topics: [
-      {
-        source: 'orders',
-        target: 'copy',
-        partitions: [
-          {
-            sourcePartition: 0,
-            partition: 1,
-            records: 7,
-            removed: 2,
-            isCut: true,
-            differences: [
-              { kind: 'missing', sourcePartition: 0, sourceOffset: 11n, fields: [], expected: '"a"' },
-              {
-                kind: 'different',
-                sourcePartition: 0,
-                sourceOffset: 12n,
-                targetOffset: 2n,
-                fields: ['key', 'value'],
-                expected: '"b"',
-                actual: 'null',
-              },
-              { kind: 'extra', targetOffset: 9n, fields: [], actual: '0x00' },
-            ],
-          },
-        ],
-      },
-    ],
-    totals: { topics: 1, partitions: 1, records: 7, removed: 2, differences: 3 },
-    warnings: ['copy/1: a transaction is open'],
-  }
-
   test('says that all is the same, and how much that is', async () => {
     const { code, out, calls } = await run(['compare', ...config])
     assert.equal(code, 0)

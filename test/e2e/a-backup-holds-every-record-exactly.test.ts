@@ -7,39 +7,10 @@ import { readArchivedTopic, segmentsOf } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
+import { anyTime, codecs, seedCompacted, seedForeign, seedHuge, seedZoo, zoo } from './record-zoo.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
-const codecs = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
-
-/** Kafka 4 refuses timestamps far ahead unless the topic allows them. */
-const anyTime = { 'message.timestamp.after.max.ms': '9223372036854775807' }
-
-/** One of each oddity that a record can have, in every partition. */
-const zoo: SeedRecord[] = [0, 1].flatMap(partition => [
-  { partition, key: null, value: Buffer.from('no key') },
-  { partition, key: Buffer.from('tombstone'), value: null },
-  { partition, key: null, value: null },
-  { partition, key: Buffer.alloc(0), value: Buffer.alloc(0) },
-  { partition, key: Buffer.from([0, 255, 10, 13]), value: Buffer.from([0, 0, 0, 0, 7, 1, 2]) },
-  { partition, key: Buffer.from('t'), value: Buffer.from('before 1970'), timestamp: 0 },
-  { partition, key: Buffer.from('t'), value: Buffer.from('year 2099'), timestamp: 4_070_908_800_000 },
-  { partition, key: Buffer.from('t'), value: Buffer.from('out of order'), timestamp: 1_600_000_000_000 },
-  {
-    partition,
-    key: Buffer.from('headers'),
-    value: Buffer.from('x'),
-    headers: [
-      ['a', Buffer.from('1')],
-      ['a', Buffer.from('2')],
-      ['b', null],
-      ['', Buffer.alloc(0)],
-      ['a', null],
-      ['ünï', Buffer.from([255, 254])],
-    ],
-  },
-  { partition, key: null, value: Buffer.alloc(200_000, 'large ') },
-])
 
 describe('a backup holds every record exactly', () => {
   const kafka = useKafka()
@@ -61,8 +32,7 @@ describe('a backup holds every record exactly', () => {
     test(`with ${codec} batches, odd records and batches of one`, async () => {
       const topic = `zoo-${codec}`
       await kafka.driver.createTopic(topic, { partitions: 3, configs: anyTime })
-      await kafka.driver.produce(topic, zoo, { compression: codec })
-      await kafka.driver.produce(topic, zoo, { compression: codec, flushEvery: 1 })
+      await seedZoo(kafka.driver, topic, codec)
       await assertExact(topic)
     })
   }
@@ -83,14 +53,7 @@ describe('a backup holds every record exactly', () => {
   })
 
   test('with records of 20 MiB between small ones', async () => {
-    await kafka.driver.createTopic('huge', { partitions: 2, configs: { 'max.message.bytes': String(30 << 20) } })
-    const config = { 'max.request.size': String(30 << 20), 'buffer.memory': String(64 << 20) }
-    const big: SeedRecord[] = [0, 1].flatMap(partition => [
-      { partition, key: Buffer.from('small'), value: Buffer.from('before') },
-      { partition, key: Buffer.from('big'), value: Buffer.alloc(20 << 20, `big ${partition} `) },
-      { partition, key: Buffer.from('small'), value: Buffer.from('after') },
-    ])
-    await kafka.driver.produce('huge', [...big, ...big], { config, flushEvery: 1 })
+    await seedHuge(kafka.driver, 'huge')
     await assertExact('huge')
   })
 
@@ -124,34 +87,14 @@ describe('a backup holds every record exactly', () => {
   })
 
   test('of a compacted topic with holes, and again while it is cleaned', async () => {
-    const configs = {
-      'cleanup.policy': 'compact',
-      'segment.ms': '100',
-      'min.cleanable.dirty.ratio': '0.01',
-      'min.compaction.lag.ms': '0',
-      'delete.retention.ms': '100',
-    }
-    await kafka.driver.createTopic('compacted', { partitions: 2, configs })
-    const burst = { count: 4000, partitions: 2, valueBytes: 100, keySpace: 7, batchSize: 1000 }
-    for (let round = 0; round < 4; round++) await kafka.driver.seedBulk('compacted', burst)
-    await waitForHoles('compacted')
-    // A consumer is slower than a backup; between the two the cleaner may run, so its work must be over.
-    await kafka.driver.alterTopicConfig('compacted', { 'min.compaction.lag.ms': '86400000' })
+    await seedCompacted(kafka.driver, 'compacted')
     await assertExact('compacted')
   })
 
-  async function waitForHoles(topic: string): Promise<void> {
-    for (let attempt = 0; attempt < 150; attempt++) {
-      const [records] = await kafka.driver.consume(topic, { isolation: 'read_committed' })
-      if (records && records.length < 1000) return
-      await kafka.driver.produce(
-        topic,
-        [0, 1].map(partition => ({ partition, key: Buffer.from('k'), value: Buffer.from('v') })),
-      )
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-    throw new Error(`${topic} was not compacted in time`)
-  }
+  test('with raw snappy and records without a time, as other clients write them', async () => {
+    await seedForeign(kafka.server, 'foreign')
+    await assertExact('foreign')
+  })
 
   test('after DeleteRecords cut the log inside a batch', async () => {
     await kafka.driver.createTopic('cut', { partitions: 1 })

@@ -1,40 +1,16 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
+import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
-import type { SeedRecord } from '../servers/driver.ts'
+import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
+import { anyTime, codecs, seedCompacted, seedCut, seedForeign, seedHuge, seedZoo, zoo } from './record-zoo.ts'
 import { type RestoreSpec, restore } from './restore-job.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
-const codecs = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
-const anyTime = { 'message.timestamp.after.max.ms': '9223372036854775807' }
-
-/** One of each oddity that a record can have, in every partition. */
-const zoo: SeedRecord[] = [0, 1].flatMap(partition => [
-  { partition, key: null, value: Buffer.from('no key') },
-  { partition, key: Buffer.from('tombstone'), value: null },
-  { partition, key: null, value: null },
-  { partition, key: Buffer.alloc(0), value: Buffer.alloc(0) },
-  { partition, key: Buffer.from('t'), value: Buffer.from('1970'), timestamp: 0 },
-  { partition, key: Buffer.from('t'), value: Buffer.from('year 2099'), timestamp: 4_070_908_800_000 },
-  { partition, key: Buffer.from('t'), value: Buffer.from('out of order'), timestamp: 1_600_000_000_000 },
-  {
-    partition,
-    key: Buffer.from('headers'),
-    value: Buffer.from('x'),
-    headers: [
-      ['a', Buffer.from('1')],
-      ['a', Buffer.from('2')],
-      ['b', null],
-      ['', Buffer.alloc(0)],
-      ['ünï', Buffer.from([255, 254])],
-    ],
-  },
-  { partition, key: null, value: Buffer.alloc(200_000, 'large ') },
-])
 
 describe('a restore is exact', () => {
   const kafka = useKafka()
@@ -50,7 +26,8 @@ describe('a restore is exact', () => {
       const restored = await kafka.driver.consume(target, { isolation: 'read_committed' })
       assertSameRecords(expected, restored)
       assert.equal(report.topics[0]?.records, expected.flat().length)
-      return { report, restored }
+      assertSameRecords(await readArchivedTopic(path, 'b1', topic), restored)
+      return { report, restored, source: expected }
     })
   }
 
@@ -65,9 +42,9 @@ describe('a restore is exact', () => {
     test(`with ${codec} batches, odd records and batches of one`, async () => {
       const topic = `zoo-${codec}`
       await kafka.driver.createTopic(topic, { partitions: 3, configs: anyTime })
-      await kafka.driver.produce(topic, zoo, { compression: codec })
-      await kafka.driver.produce(topic, zoo, { compression: codec, flushEvery: 1 })
-      await assertExact(topic)
+      await seedZoo(kafka.driver, topic, codec)
+      const { report } = await assertExact(topic)
+      assert.deepEqual(Object.keys(report.totals.conversions), ['merged'])
     })
   }
 
@@ -89,14 +66,7 @@ describe('a restore is exact', () => {
   })
 
   test('with records of 20 MiB between small ones', async () => {
-    await kafka.driver.createTopic('huge', { partitions: 2, configs: { 'max.message.bytes': String(30 << 20) } })
-    const config = { 'max.request.size': String(30 << 20), 'buffer.memory': String(64 << 20) }
-    const big: SeedRecord[] = [0, 1].flatMap(partition => [
-      { partition, key: Buffer.from('small'), value: Buffer.from('before') },
-      { partition, key: Buffer.from('big'), value: Buffer.alloc(20 << 20, `big ${partition} `) },
-      { partition, key: Buffer.from('small'), value: Buffer.from('a') },
-    ])
-    await kafka.driver.produce('huge', big, { config, flushEvery: 1 })
+    await seedHuge(kafka.driver, 'huge')
     await assertExact('huge')
   })
 
@@ -117,35 +87,27 @@ describe('a restore is exact', () => {
   })
 
   test('of a compacted topic with holes, which is compacted again only at the end', async () => {
-    const quick = { 'segment.ms': '100', 'min.cleanable.dirty.ratio': '0.01', 'min.compaction.lag.ms': '0' }
-    const configs = { 'cleanup.policy': 'compact', ...quick }
-    await kafka.driver.createTopic('compacted', { partitions: 2, configs })
-    const burst = { count: 4000, partitions: 2, valueBytes: 100, keySpace: 7, batchSize: 1000 }
-    for (let round = 0; round < 3; round++) await kafka.driver.seedBulk('compacted', burst)
-    await waitForHoles('compacted')
-    await kafka.driver.alterTopicConfig('compacted', { 'min.compaction.lag.ms': '86400000' })
-    await assertExact('compacted')
+    await seedCompacted(kafka.driver, 'compacted')
+    const { report, restored, source } = await assertExact('compacted')
+    assert.ok((report.totals.conversions.holes ?? 0) > 0)
+    assert.deepEqual(latestOf(restored), latestOf(source))
+    assert.equal(latestOf(restored)[0]?.size, 8)
     const applied = await configsOf('compacted-back')
     assert.equal(applied['cleanup.policy'], 'compact')
   })
 
-  async function waitForHoles(topic: string): Promise<void> {
-    for (let attempt = 0; attempt < 150; attempt++) {
-      const [records] = await kafka.driver.consume(topic, { isolation: 'read_committed' })
-      if (records && records.length < 1000) return
-      const some = [0, 1].map(partition => ({ partition, key: Buffer.from('k'), value: Buffer.from('v') }))
-      await kafka.driver.produce(topic, some)
-      await new Promise(resolve => setTimeout(resolve, 200))
-    }
-    throw new Error(`${topic} was not compacted in time`)
-  }
+  test('with raw snappy and records without a time, as other clients write them', async () => {
+    await seedForeign(kafka.server, 'foreign')
+    const { restored } = await assertExact('foreign')
+    const times = restored[0]?.slice(0, 7).map(({ timestamp }) => timestamp)
+    assert.deepEqual(times, [-1n, 0n, 4_070_908_800_000n, 1_600_000_000_000n, -1n, -1n, -1n])
+    assert.equal(restored[0]?.length, 414)
+  })
 
   test('of a log that begins inside a batch, far from 0, beside an empty partition', async () => {
-    await kafka.driver.createTopic('cut', { partitions: 2 })
-    const batch = Array.from({ length: 300 }, (_, i) => ({ partition: 0, key: null, value: Buffer.from(`value ${i}`) }))
-    await kafka.driver.produce('cut', batch, { compression: 'gzip', lingerMs: 500, batchSize: 1 << 20 })
-    await kafka.driver.deleteRecords('cut', 0, 242n)
-    const { restored } = await assertExact('cut')
+    await seedCut(kafka.driver, 'cut')
+    const { restored, report } = await assertExact('cut')
+    assert.deepEqual(report.totals.conversions, { cut: 1 })
     assert.deepEqual([restored[0]?.length, restored[1]?.length], [58, 0])
   })
 
@@ -222,3 +184,8 @@ describe('a restore is exact', () => {
     })
   })
 })
+
+/** By partition: what a reader of the whole topic takes for the state of each key. */
+function latestOf(partitions: readonly ConsumedRecord[][]): Map<string, string | undefined>[] {
+  return partitions.map(records => new Map(records.map(({ key, value }) => [String(key), value?.toString('hex')])))
+}

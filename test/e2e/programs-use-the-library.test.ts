@@ -139,8 +139,8 @@ describe('programs use the library', () => {
         assert.ok(error instanceof RestoreRefusal)
         assert.equal(error.code, 'RESTORE_REFUSED')
         assert.deepEqual(
-          error.findings.map(({ severity, topic }) => [severity, topic]),
-          [['error', 'orders']],
+          error.findings.map(({ severity, subject }) => [severity, subject]),
+          [['error', 'topic orders']],
         )
         return true
       })

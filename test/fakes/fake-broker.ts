@@ -40,6 +40,7 @@ export const API = {
   offsetCommit: 8,
   offsetFetch: 9,
   findCoordinator: 10,
+  describeGroups: 15,
   saslHandshake: 17,
   apiVersions: 18,
   createTopics: 19,

@@ -30,6 +30,8 @@ export interface FakeTopic {
 export interface FakeState {
   clusterId: string
   topics: FakeTopic[]
+  /** Operations that one may do to all topics and to all groups; the brokers do not tell where it is not given. */
+  grants?: { topic: string[]; group: string[] }
   /** Called for each partition of each Fetch: an error code, or 0 to answer from the log. */
   fetchError: (topic: FakeTopic, partition: number, brokerId: number) => number
   /** Called first for each request; what it returns is the answer. It may also only hold the request up for a while. */
@@ -103,6 +105,7 @@ function handlersOf(state: FakeState, brokerId: number, brokers: readonly FakeBr
     [API.metadata]: handle(request => encodeMetadata(state, brokers, readTopicNames(request))),
     [API.listOffsets]: handle(request => encodeOffsets(state, request)),
     [API.describeConfigs]: handle(request => encodeConfigs(state, request)),
+    [API.describeGroups]: handle(request => encodeGroups(state, request)),
     [API.fetch]: handle(request => encodeFetch(state, request, brokerId)),
   }
 }
@@ -119,7 +122,7 @@ function readTopicNames({ body }: BrokerRequest): string[] | null {
 }
 
 export function encodeMetadata(
-  state: Pick<FakeState, 'clusterId' | 'topics'>,
+  state: Pick<FakeState, 'clusterId' | 'topics' | 'grants'>,
   brokers: readonly { host: string; port: number }[],
   names: string[] | null,
 ): Writer {
@@ -142,9 +145,22 @@ export function encodeMetadata(
       for (const nodes of [[leader], [leader], []]) writer.array(nodes, node => writer.int32(node))
       writer.noTags()
     })
-    writer.int32(-2147483648).noTags()
+    writer.int32(bitsOf(state.grants?.topic)).noTags()
   })
   return writer.noTags()
+}
+
+const operationBits: Record<string, number> = {
+  Read: 3,
+  Write: 4,
+  Create: 5,
+  Describe: 8,
+  DescribeConfigs: 10,
+  AlterConfigs: 11,
+}
+
+function bitsOf(operations: readonly string[] | undefined): number {
+  return operations?.reduce((bits, name) => bits | (1 << (operationBits[name] ?? 0)), 0) ?? -2147483648
 }
 
 function encodeOffsets(state: FakeState, { body }: BrokerRequest): Writer {
@@ -203,6 +219,24 @@ function encodeConfigs(state: FakeState, { body }: BrokerRequest): Writer {
     })
     writer.noTags()
   })
+  return writer.noTags()
+}
+
+/** Groups that do not exist. */
+function encodeGroups({ grants }: FakeState, { body }: BrokerRequest): Writer {
+  const groups = body.array(() => body.string())
+  const writer = new Writer().int32(0)
+  writer.array(groups, group =>
+    writer
+      .int16(0)
+      .string(group)
+      .string('Dead')
+      .string('')
+      .string('')
+      .array([], () => undefined)
+      .int32(bitsOf(grants?.group))
+      .noTags(),
+  )
   return writer.noTags()
 }
 

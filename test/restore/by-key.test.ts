@@ -93,7 +93,12 @@ async function runOnce(target: ScriptedTarget, run: Run, signal: AbortSignal): P
   const progress: RestoreProgress = { identity, generation: 1, fingerprint: '', streams, runs: new Set() }
   const preflight = { findings: [], existing: new Set(['orders']), ends: new Map() }
   const parts = { cluster, storage: run.storage }
-  const opened = await openStreams(run.options, { plan: run.plan, progress, preflight }, parts, never)
+  const opened = await openStreams(
+    run.options,
+    { plan: run.plan, progress, preflight, segments: new Map() },
+    parts,
+    never,
+  )
   await reconcileAll(opened.streams, { cluster, isShared: false }, never)
   await new Replay({ ...fake, cluster, onProgress: () => undefined }).run(opened.streams, signal).catch(error => {
     if (!signal.aborted) throw error
@@ -234,7 +239,7 @@ describe('what a restore by key has done', () => {
         ...parts,
         onProgress: event => {
           if (event.type === 'planned') planned = event.offsets
-          if (event.type === 'copied') told += event.offsets
+          if (event.type === 'compared') told += event.offsets
         },
       },
       never,

@@ -4,6 +4,7 @@ import { openBackup } from '../../src/archive/catalog.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
+import { checkRestore } from '../../src/restore/check.ts'
 import { dryRunRestore } from '../../src/restore/dry-run.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
@@ -38,16 +39,22 @@ interface Note {
 
 /** A target with these topics, on which an earlier run left these notes. */
 async function withTarget(
-  { topics = [], notes = [] }: { topics?: FakeTopic[]; notes?: Note[] },
+  {
+    topics = [],
+    notes = [],
+    granted,
+  }: { topics?: FakeTopic[]; notes?: Note[]; granted?: { topic: string[]; group: string[] } },
   work: (target: {
     dryRun: (options?: Partial<RestoreOptions>) => ReturnType<typeof dryRunRestore>
     prepare: (options?: Partial<RestoreOptions>) => ReturnType<typeof prepareRestore>
+    check: (options?: Partial<RestoreOptions>) => ReturnType<typeof checkRestore>
     asked: () => Set<number>
   }) => Promise<void>,
 ): Promise<void> {
   const fake = await startFakeCluster(topics)
   fake.state.clusterId = 'cluster-b'
   let fingerprint = ''
+  if (granted) fake.state.grants = granted
   fake.state.intercept = ({ key, body }) => {
     if (key === API.findCoordinator) return encodeCoordinator()
     if (key === API.createTopics) return encodeValidated(readCreated(body))
@@ -62,6 +69,7 @@ async function withTarget(
     }
     await work({
       dryRun: async options => dryRunRestore(await choose(options), parts, never),
+      check: async options => checkRestore({ ...fixed, ...options }, parts, never),
       prepare: async options => prepareRestore(await choose(options), parts, never),
       asked: () => new Set(fake.brokers.flatMap(({ requests }) => requests.map(({ key }) => key))),
     })
@@ -191,7 +199,7 @@ describe('the dry run of a restore', () => {
       assert.deepEqual([totals.topics, totals.partitions, totals.records, totals.isEstimate], [2, 3, 29, false])
       const { apiVersions, metadata, listOffsets, describeConfigs, findCoordinator, offsetFetch, createTopics } = API
       const asking = [apiVersions, metadata, listOffsets, describeConfigs, findCoordinator, offsetFetch]
-      const harmless = new Set([...asking, createTopics])
+      const harmless = new Set([...asking, API.describeGroups, createTopics])
       assert.deepEqual([...asked().difference(harmless)], [])
       assert.deepEqual([...(await listed())], before)
     }))
@@ -212,10 +220,10 @@ describe('the dry run of a restore', () => {
     withTarget({ topics: [fakeTopic('audit', [[encodeRun(0n, 1)]], keeping)] }, async ({ dryRun, prepare, asked }) => {
       const { findings, topics } = await dryRun({ createTopics: false })
       assert.deepEqual(
-        findings.map(({ severity, topic }) => [severity, topic]),
+        findings.map(({ severity, subject }) => [severity, subject]),
         [
-          ['error', 'audit'],
-          ['error', 'orders-2'],
+          ['error', 'topic audit'],
+          ['error', 'topic orders-2'],
         ],
       )
       assert.deepEqual(
@@ -225,7 +233,7 @@ describe('the dry run of a restore', () => {
       await assert.rejects(prepare({ createTopics: false }), error => {
         assert.ok(error instanceof RestoreRefusal)
         assert.deepEqual(error.findings, findings)
-        assert.match(error.message, /^audit: it already has records .*; orders-2: it does not exist/)
+        assert.match(error.message, /^topic audit: it already has records .*; topic orders-2: it does not exist/)
         return true
       })
       assert.equal(asked().has(API.createTopics), false)
@@ -251,6 +259,134 @@ describe('the dry run of a restore', () => {
       assert.deepEqual([state, totals.records, findings], ['complete', 0, []])
       await prepare(only)
     })
+  })
+
+  describe('finds what is wrong with the backup', () => {
+    const orders = { topics: { include: ['orders'], exclude: [] } }
+    const keysOf = async (part: string) => {
+      const keys: string[] = []
+      for await (const { key } of storage.list('', never))
+        if (key.includes(part) && key.endsWith('.log')) keys.push(key)
+      return keys
+    }
+
+    /** Changes an object for as long as the work takes. */
+    async function damaging(key: string, bytes: Buffer | undefined, work: () => Promise<void>): Promise<void> {
+      const whole = await storage.read(key, never)
+      await storage.remove(key, never)
+      if (bytes) await storage.create(key, bytes, never)
+      try {
+        await work()
+      } finally {
+        await storage.remove(key, never)
+        await storage.create(key, whole, never)
+      }
+    }
+
+    test('objects that are missing or short, by name and with the exit code of damage', () =>
+      withTarget({}, async ({ dryRun, prepare, asked }) => {
+        const [first = '', second = ''] = await keysOf('/orders/')
+        await damaging(first, undefined, () =>
+          damaging(second, Buffer.alloc(7), async () => {
+            const { findings } = await dryRun(orders)
+            assert.deepEqual(
+              findings.map(({ subject, code }) => [subject, code]),
+              [first, second].map(key => [`object ${key}`, 'ARCHIVE_DAMAGED']),
+            )
+            assert.match(findings.map(({ problem }) => problem).join(), /missing,it has 7 bytes instead of \d+/)
+            await assert.rejects(prepare(orders), { code: 'ARCHIVE_DAMAGED', exitCode: 3 })
+            assert.deepEqual((await dryRun({ topics: { include: ['audit'], exclude: [] } })).findings, [])
+            const elsewhere = { ...orders, partitions: new Map([['orders', [1]]]) }
+            assert.equal((await dryRun(elsewhere)).findings.length, 1, 'only what would be read')
+          }),
+        )
+        assert.equal(asked().has(API.produce), false)
+      }))
+
+    test('an index that is gone, beside what is wrong with the target', () =>
+      withTarget({ topics: [fakeTopic('audit', [[encodeRun(0n, 1)]], keeping)] }, async ({ dryRun }) => {
+        const manifest = await openBackup(storage, 'b1', never)
+        const [index] = manifest.topics.find(({ name }) => name === 'orders')?.partitions[0]?.indexes ?? []
+        await damaging(index?.key ?? '', undefined, async () => {
+          const { findings } = await dryRun()
+          assert.deepEqual(
+            findings.map(({ subject }) => subject),
+            [`object ${index?.key}`, 'topic audit'],
+          )
+        })
+      }))
+  })
+
+  describe('asks what the user may do', () => {
+    /** As ACLs on topics and on the group of the notes would have it. */
+    const granting = (topic: string[], group: string[]) => ({ topic, group })
+    const all = ['Describe', 'Read', 'Write', 'DescribeConfigs', 'AlterConfigs']
+
+    test('and names each permission that is missing, with what to grant', () =>
+      withTarget({ granted: granting(['Describe', 'Read'], ['Describe']) }, async ({ dryRun }) => {
+        const { findings } = await dryRun({ topics: { include: ['audit'], exclude: [] }, restoreId: 'again' })
+        assert.deepEqual(
+          findings.map(({ subject, problem, remedy, code }) => [subject, problem, remedy, code]),
+          [
+            [
+              'topic audit',
+              'the user of this job may not Write, DescribeConfigs, AlterConfigs',
+              'grant Write, DescribeConfigs, AlterConfigs on topic audit',
+              'KAFKA_DENIED',
+            ],
+            [
+              'group __kafka-backup.restore.again',
+              'the user of this job may not Read',
+              'grant Read on group __kafka-backup.restore.again',
+              'KAFKA_DENIED',
+            ],
+          ],
+        )
+      }))
+
+    test('and goes without AlterConfigs for topics that are there', () => {
+      const granted = granting(all.slice(0, 4), ['Read'])
+      return withTarget({ topics: [fakeTopic('audit', [[]], keeping)], granted }, async ({ dryRun }) => {
+        assert.deepEqual((await dryRun({ topics: { include: ['audit'], exclude: [] } })).findings, [])
+      })
+    })
+
+    test('and `check` lists every permission and every finding, and changes nothing', () =>
+      withTarget({ granted: granting(all.slice(0, 4), ['Read']) }, async ({ check, asked }) => {
+        const { ok, checks, warnings } = await check({ restoreId: 'again', replicationFactor: 3 })
+        assert.equal(ok, false)
+        const group = 'group __kafka-backup.restore.again Read ok'
+        assert.deepEqual(
+          checks.map(({ subject, action, allowed }) => `${subject} ${action} ${allowed ? 'ok' : 'missing'}`),
+          [
+            'broker 0 connect ok',
+            'backup b1 read ok',
+            ...['audit', 'orders-2'].flatMap(topic =>
+              all.map(action => `topic ${topic} ${action} ${action === 'AlterConfigs' ? 'missing' : 'ok'}`),
+            ),
+            group,
+            'topic audit Create ok',
+            'topic orders-2 Create ok',
+            'topic audit fits missing',
+            'topic orders-2 fits missing',
+          ],
+        )
+        assert.match(checks.at(-1)?.detail ?? '', /^3 copies need as many brokers; the target has 1: set restore/)
+        assert.deepEqual(warnings, [])
+        const changing = [API.produce, API.offsetCommit, API.initProducerId, API.incrementalAlterConfigs]
+        assert.deepEqual(
+          changing.filter(key => asked().has(key)),
+          [],
+        )
+      }))
+
+    test('and `check` tells of a backup that is not there like of anything else', () =>
+      withTarget({}, async ({ check }) => {
+        const { ok, checks } = await check({ backupId: 'b2' })
+        const [, backup] = checks
+        assert.deepEqual([ok, checks.length, backup?.subject, backup?.allowed], [false, 2, 'backup b2', false])
+        assert.match(backup?.detail ?? '', /b2.*kafka-backup list/s)
+      }))
   })
 })
 

@@ -54,8 +54,8 @@ describe('what goes out', () => {
       batches,
     )
     assert.deepEqual(
-      found.map(({ isRebuilt }) => isRebuilt),
-      [false, false, false],
+      found.map(({ conversion }) => conversion),
+      [undefined, undefined, undefined],
     )
     assert.deepEqual(
       offsetsOf(found),
@@ -67,6 +67,7 @@ describe('what goes out', () => {
     const found = await read([Array.from({ length: 100 }, (_, i) => encodeRun(BigInt(i), 1))], { batchBytes: 1 << 20 })
     assert.equal(found.length, 1)
     assert.equal(found[0]?.recordCount, 100)
+    assert.equal(found[0]?.conversion, 'merged')
     assert.deepEqual(
       offsetsOf(found),
       Array.from({ length: 100 }, (_, i) => BigInt(i)),
@@ -77,13 +78,14 @@ describe('what goes out', () => {
     const records = [0, 3, 4].map(offsetDelta => ({ value: Buffer.from(`${offsetDelta}`), offsetDelta }))
     const found = await read([[encodeBatch({ baseOffset: 10n, records, lastOffsetDelta: 9 })]])
     assert.deepEqual(offsetsOf(found), [10n, 13n, 14n])
-    assert.equal(found[0]?.isRebuilt, true)
+    assert.equal(found[0]?.conversion, 'holes')
   })
 
   test('carries the time that the broker had set', async () => {
     const spec = { logAppendTime: true, baseTimestamp: T, maxTimestamp: T + 500n }
     const found = await read([[encodeRun(0n, 3, spec)]])
     assert.deepEqual(timesOf(found), [T + 500n, T + 500n, T + 500n])
+    assert.equal(found[0]?.conversion, 'log_append_time')
     assert.equal((found[0]?.bytes.readInt16BE(21) ?? 8) & 8, 0)
   })
 
@@ -112,8 +114,8 @@ describe('what goes out', () => {
       Array.from({ length: 19 }, (_, i) => BigInt(i + 4)),
     )
     assert.deepEqual(
-      found.map(({ isRebuilt }) => isRebuilt),
-      [true, false, true],
+      found.map(({ conversion }) => conversion),
+      ['cut', undefined, 'cut'],
     )
     assert.deepEqual(found[1]?.bytes, batches[1])
   })
@@ -237,7 +239,7 @@ describe('what goes out by key', () => {
       found.slice(0, -1).every(({ bytes }) => bytes.length > 850 && bytes.length <= 1000),
       `${found.map(({ bytes }) => bytes.length)}`,
     )
-    assert.ok(found.every(({ isRebuilt, sourcePartition }) => isRebuilt && sourcePartition === 4))
+    assert.ok(found.every(({ conversion, sourcePartition }) => conversion === 'repartitioned' && sourcePartition === 4))
     const [first] = found.flatMap(recordsOf)
     const [at = 0n] = wanted(0, 200)
     assert.deepEqual([first?.key, first?.timestamp], [Buffer.from([Number(at)]), T + at])

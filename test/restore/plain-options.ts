@@ -17,6 +17,7 @@ export function plainOptions(changes: Partial<RestoreOptions> = {}): RestoreOpti
     existingTopics: 'fail',
     retention: 'fail',
     offsetHeaders: false,
+    verify: false,
     commitIntervalMs: 5000,
     batchBytes: 1 << 20,
     memoryBudgetBytes: 96 << 20,

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { planRestore } from '../../src/restore/plan.ts'
-import { examineTarget } from '../../src/restore/preflight.ts'
+import { type Circumstances, examineTarget } from '../../src/restore/preflight.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
 import { planSettings } from '../../src/restore/topic-settings.ts'
 import { encodeRun } from '../fakes/batches.ts'
@@ -20,13 +20,15 @@ async function findingsOf(
   target: FakeTopic[],
   changes: Partial<RestoreOptions> = {},
   progress?: RestoreProgress,
+  more: Partial<Circumstances> = {},
 ): Promise<string[]> {
   const fake = await startFakeCluster(target)
   try {
-    const options = { ...plainOptions(changes), nowMs: now }
+    const options = plainOptions(changes)
     const plan = planRestore(manifestOf(source), options)
-    const { findings } = await examineTarget(await fake.open(), plan, options, progress, never)
-    return findings.map(({ severity, topic, problem }) => `${severity} ${topic}: ${problem}`)
+    const known = { progress, nowMs: now, defaults: new Map(), hidden: new Set<string>(), largestSegments: new Map() }
+    const { findings } = await examineTarget(await fake.open(), plan, options, { ...known, ...more }, never)
+    return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
   } finally {
     await fake.close()
   }
@@ -56,22 +58,22 @@ describe('the look at the target', () => {
       sampleTopic('e', 1, inSync),
     ]
     assert.deepEqual(await findingsOf(source, target, { createTopics: false }), [
-      'error a: it has 1 partitions on the target, and 2 are needed',
-      'error a: it already has records in 1 of its partitions, and not of this restore',
-      'error b: its message.timestamp.type is LogAppendTime: every record would get the time of the restore',
-      'error b: it is compacted on the target and was not at the source: records of one key would go',
-      'warning c: it takes batches of 1000 bytes, and the source took 1048588',
-      'error c: its newest record is 30 days old; its retention of 5000 ms would delete all of it at once',
-      'error d: it does not exist',
-      'error d: 3 copies need as many brokers; the target has 1',
-      'error e: it does not exist',
-      'error e: its min.insync.replicas is 2, which 1 copies never reach',
+      'error topic a: it has 1 partitions on the target, and 2 are needed',
+      'error topic a: it already has records in 1 of its partitions, and not of this restore',
+      'error topic b: its message.timestamp.type is LogAppendTime: every record would get the time of the restore',
+      'error topic b: it is compacted on the target and was not at the source: records of one key would go',
+      'warning topic c: it takes batches of 1000 bytes, and the source took 1048588: a larger record would end the restore',
+      'error topic c: its newest record is 30 days old; its retention of 5000 ms would delete all of it at once',
+      'error topic d: it does not exist',
+      'error topic d: 3 copies need as many brokers; the target has 1',
+      'error topic e: it does not exist',
+      'error topic e: its min.insync.replicas is 2, which 1 copies never reach',
     ])
   })
 
   test('minds the retention that the topic will have, unless the job says what to do', async () => {
     const error = [
-      'error a: its newest record is 30 days old; its retention of 604800000 ms would delete all of it at once',
+      'error topic a: its newest record is 30 days old; its retention of 604800000 ms would delete all of it at once',
     ]
     assert.deepEqual(await findingsOf([aged('a')], []), error)
     assert.deepEqual(await findingsOf([aged('a')], [], { retention: 'hold' }), [])
@@ -88,7 +90,7 @@ describe('the look at the target', () => {
       'message.timestamp.after.max.ms': '1000',
     }
     assert.deepEqual(await findingsOf([aged('a')], [fakeTopic('a', [[]], { configs })]), [
-      'error a: its message.timestamp.before.max.ms of 1000 refuses times that the backup holds',
+      'error topic a: its message.timestamp.before.max.ms of 1000 refuses times that the backup holds',
     ])
   })
 
@@ -132,5 +134,56 @@ describe('the look at the target', () => {
   test('lets records be added where that is asked for', async () => {
     const target = [fakeTopic('a', [[encodeRun(0n, 3)]])]
     assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, { existingTopics: 'append' }), [])
+  })
+
+  test('minds copies that can never be in sync, by the topic, by the job and by the default of the brokers', async () => {
+    const single = (configs = {}) => [sampleTopic('a', 1, { replication_factor: 1, configs })]
+    const problem = 'error topic a: its min.insync.replicas is 2, which 1 copies never reach'
+    const defaults = new Map([['min.insync.replicas', { value: '2', source: 'server_properties' as const }]])
+    assert.deepEqual(await findingsOf(single(), [], {}, undefined, { defaults }), [problem])
+    assert.deepEqual(await findingsOf(single({ 'min.insync.replicas': '1' }), [], {}, undefined, { defaults }), [])
+    const there = [fakeTopic('a', [[]], { configs: { 'min.insync.replicas': '2' } })]
+    assert.deepEqual(await findingsOf(single(), there), [problem])
+  })
+
+  test('warns of a limit on sizes only where the backup may hold something larger', async () => {
+    const source = [sampleTopic('a', 1, { configs: { 'max.message.bytes': '5000' } })]
+    const lowered = { topicConfig: new Map([['max.message.bytes', '1000']]) }
+    const sizes = (bytes: number) => ({ largestSegments: new Map([['a', bytes]]) })
+    const problem =
+      'warning topic a: it takes batches of 1000 bytes, and the source took 5000: a larger record would end the restore'
+    assert.deepEqual(await findingsOf(source, [], lowered, undefined, sizes(1001)), [problem])
+    assert.deepEqual(await findingsOf(source, [], lowered, undefined, sizes(1000)), [])
+    const there = [fakeTopic('a', [[]], { configs: { 'max.message.bytes': '1000' } })]
+    assert.deepEqual(await findingsOf(source, there, {}, undefined, sizes(1001)), [problem])
+  })
+
+  test('warns of what retention takes away soon, by age and by size', async () => {
+    const partitions = [samplePartition(0, { first_timestamp: old, last_timestamp: BigInt(now), bytes: 5000 })]
+    const source = (configs: Record<string, string>) => [sampleTopic('a', 0, { configs, partitions })]
+    const byAge =
+      'warning topic a: its oldest record is 30 days old; its retention of 604800000 ms will delete the older ones soon'
+    const bySize =
+      'warning topic a: a partition has 5000 bytes; its retention.bytes of 4999 will delete the older ones soon'
+    assert.deepEqual(await findingsOf(source({}), []), [byAge])
+    assert.deepEqual(await findingsOf(source({ 'retention.bytes': '4999' }), []), [byAge, bySize])
+    assert.deepEqual(await findingsOf(source({ 'retention.ms': '-1', 'retention.bytes': '5000' }), []), [])
+    assert.deepEqual(await findingsOf(source({}), [], { retention: 'hold' }), [])
+  })
+
+  test('counts with the retention that the brokers give a topic without its own', async () => {
+    const defaults = (name: string, value: string) => ({
+      defaults: new Map([[name, { value, source: 'other' as const }]]),
+    })
+    const found = (more: Partial<Circumstances>) => findingsOf([aged('a')], [], {}, undefined, more)
+    assert.deepEqual(await found(defaults('log.retention.hours', '-1')), [])
+    assert.deepEqual(await found(defaults('log.retention.hours', '1000')), [])
+    assert.equal((await found(defaults('log.retention.minutes', '600'))).length, 1)
+    assert.deepEqual(await found(defaults('log.retention.ms', '-1')), [])
+  })
+
+  test('asks nothing about topics that the user may not look at', async () => {
+    const target = [fakeTopic('a', [[encodeRun(0n, 3)]])]
+    assert.deepEqual(await findingsOf([sampleTopic('a', 1)], target, {}, undefined, { hidden: new Set(['a']) }), [])
   })
 })

@@ -30,7 +30,7 @@ export function outgoings(...counts: number[]): Outgoing[] {
     const sourceOffset = offset
     offset += BigInt(recordCount)
     const runs = [{ sourceOffset, count: recordCount }]
-    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, sourcePartition: 0, runs, isRebuilt: false }
+    return { bytes: encodeRun(sourceOffset, recordCount), recordCount, sourcePartition: 0, runs }
   })
 }
 
@@ -45,7 +45,7 @@ export function sampleStream(
     for (let at = Number(sourceOffset); at < total; at += size) {
       const count = Math.min(size, total - at)
       const runs = [{ sourceOffset: BigInt(at), count }]
-      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, sourcePartition: 0, runs, isRebuilt: false }
+      yield { bytes: encodeRun(BigInt(at), count), recordCount: count, sourcePartition: 0, runs }
     }
   }
   const known = { targetOffset: 0n, sourcePartition: 0, sourceOffset: 0n, sequence: 0, isFilled: false, isDone: false }

@@ -1,5 +1,5 @@
-import type { Check, CheckReport } from '../../backup/check.ts'
 import { formatCount } from '../../lib/units.ts'
+import type { Check, CheckReport } from '../../observe/check.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
@@ -10,7 +10,7 @@ const MISSING = 1
 const MOST_TOPICS = 10
 
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadBackupJob(session.options.config ?? '')
+  const job = await session.loadJob(session.options.config ?? '')
   const report = await session.actions.checkJob(job, session.signal)
   session.print(
     () => formatReport(report, session.options.verbose > 0, session.look),

@@ -1,8 +1,8 @@
-import type { Finding } from '../../restore/preflight.ts'
+import type { Finding } from '../../restore/finding.ts'
 import type { Look } from '../look.ts'
 import { formatTable } from '../table.ts'
 
-/** What was found on the target before the first write, with what to do, under a title; nothing where that is nothing. */
+/** What was found before the first write, with what to do, under a title; nothing where that is nothing. */
 export function formatFindings(title: string, findings: readonly Finding[], look: Look): string[] {
   if (findings.length === 0) return []
   const rows = formatTable<Finding>(
@@ -12,7 +12,7 @@ export function formatFindings(title: string, findings: readonly Finding[], look
         cell: finding => finding.severity,
         paint: (text, { severity }) => (severity === 'error' ? look.bad(text) : look.warn(text)),
       },
-      { title: 'TOPIC', cell: finding => finding.topic, shrinks: true },
+      { title: 'SUBJECT', cell: finding => finding.subject, shrinks: true },
       { title: 'PROBLEM', cell: finding => finding.problem },
       { title: 'WHAT TO DO', cell: finding => finding.remedy },
     ],

@@ -1,6 +1,8 @@
 import type { RestoreJob } from '../../config/load-job.ts'
+import { errorTable } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { HeldSetting, RestoreDryRun, RestoreDryRunTopic } from '../../restore/dry-run.ts'
+import { refusalCode } from '../../restore/refusal.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
@@ -8,16 +10,14 @@ import { plural, printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
 
-const REFUSED = 1
-
-/** `restore --dry-run`: exit code 1 where the restore would be refused. */
+/** `restore --dry-run`: the exit code is that of the restore, where it would be refused. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal)
   session.print(
     () => formatPlan(plan, session.look),
     () => documentOf(plan),
   )
-  return isRefused(plan) ? REFUSED : 0
+  return isRefused(plan) ? errorTable[refusalCode(plan.findings)].exitCode : 0
 }
 
 function isRefused({ findings }: RestoreDryRun): boolean {
@@ -74,7 +74,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
     ),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
     ...formatHeld(topics, look),
-    ...formatFindings('Found on the target', plan.findings, look),
+    ...formatFindings('Found before the first write', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
     ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),
   ]

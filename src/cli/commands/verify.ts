@@ -1,4 +1,5 @@
-import type { Problem, VerifyReport } from '../../archive/verify.ts'
+import type { VerifyReport } from '../../archive/verify.ts'
+import type { Problem } from '../../archive/verify-objects.ts'
 import { formatBytes } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiVersions } from '../../../src/kafka/api/api-versions.ts'
 import { describeConfigs } from '../../../src/kafka/api/describe-configs.ts'
+import { describeGroups } from '../../../src/kafka/api/describe-groups.ts'
 import { describeLogDirs } from '../../../src/kafka/api/describe-log-dirs.ts'
 import { fetchApi } from '../../../src/kafka/api/fetch.ts'
 import { listOffsets } from '../../../src/kafka/api/list-offsets.ts'
@@ -28,6 +29,25 @@ describeCodec('ApiVersions v3', {
       { key: 18, min: 0, max: 4 },
     ],
   },
+})
+
+describeCodec('DescribeGroups v5', {
+  api: describeGroups,
+  request: { groups: ['g'] },
+  encoded: [hex('02', '02', '67'), '01', '00'],
+  answer: [
+    '00000000',
+    '03',
+    hex('0000', '02', '67', hex('05', '44656164'), '01', '01', '01', '00000108', unknownTag),
+    hex('001e', '02', '68', '01', '01', '01'),
+    hex('02', '02', '6d', '00', '02', '63', '02', '68', '03', 'abcd', '01', unknownTag),
+    hex('80000000', unknownTag),
+    unknownTag,
+  ],
+  decoded: [
+    { errorCode: 0, group: 'g', state: 'Dead', members: 0, authorizedOperations: 0x108 },
+    { errorCode: 30, group: 'h', state: '', members: 1, authorizedOperations: undefined },
+  ],
 })
 
 describeCodec('Metadata v12', {

@@ -1,0 +1,119 @@
+import { formatCount } from '../../lib/units.ts'
+import type { CompareReport, PartitionComparison } from '../../restore/compare.ts'
+import type { Difference } from '../../restore/difference.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { formatWarnings } from './gap-table.ts'
+
+/** What a process ends with that has compared, and found something. */
+export const DIFFERENCES_FOUND = 3
+
+/** What a comparison of the target with the backup found. */
+export function formatComparison(report: CompareReport, look: Look): string[] {
+  const { backupId, generation, ok, totals } = report
+  const verdict = ok ? look.good('the target holds the same records') : look.bad('THE TARGET DIFFERS')
+  return [
+    `${look.bold(printable(backupId))} generation ${generation}: ${verdict}`,
+    `  ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')} the same${formatRemoved(totals.removed)}`,
+    '',
+    ...formatTopics(report, look),
+    ...formatDifferences(report, look),
+    ...formatWarnings(report.warnings, look),
+  ]
+}
+
+function formatRemoved(removed: number): string {
+  return removed === 0 ? '' : `, ${formatCount(removed)} removed by compaction since`
+}
+
+function formatTopics({ topics }: CompareReport, look: Look): string[] {
+  type Row = CompareReport['topics'][number]
+  const sum = ({ partitions }: Row, pick: (one: PartitionComparison) => number) =>
+    partitions.reduce((total, one) => total + pick(one), 0)
+  return formatTable<Row>(
+    [
+      { title: 'SOURCE', cell: row => row.source, shrinks: true },
+      { title: 'TARGET', cell: row => row.target, shrinks: true },
+      { title: 'PARTITIONS', align: 'right', cell: row => formatCount(row.partitions.length) },
+      { title: 'SAME', align: 'right', cell: row => formatCount(sum(row, one => one.records)) },
+      { title: 'DIFFERENCES', align: 'right', cell: row => formatFound(row.partitions) },
+    ],
+    topics,
+    look,
+  )
+}
+
+/** Where a partition was given up, there may be more. */
+function formatFound(partitions: readonly PartitionComparison[]): string {
+  const count = partitions.reduce((total, { differences }) => total + differences.length, 0)
+  return `${formatCount(count)}${partitions.some(({ isCut }) => isCut) ? '+' : ''}`
+}
+
+/** Nothing where there are none. */
+export function formatDifferences({ topics }: CompareReport, look: Look): string[] {
+  const rows = topics.flatMap(({ target, partitions }) =>
+    partitions.flatMap(({ partition, sourcePartition, differences }) =>
+      differences.map(one => ({ place: `${target}/${partition}`, isMixed: sourcePartition === null, ...one })),
+    ),
+  )
+  if (rows.length === 0) return []
+  const table = formatTable<(typeof rows)[number]>(
+    [
+      { title: 'PARTITION', cell: row => row.place, shrinks: true },
+      { title: 'SOURCE OFFSET', align: 'right', cell: formatOrigin },
+      { title: 'TARGET OFFSET', align: 'right', cell: row => String(row.targetOffset ?? '-') },
+      { title: 'DIFFERENCE', cell: describe, paint: text => look.bad(text) },
+      { title: 'BACKUP', cell: row => row.expected ?? '-', shrinks: true },
+      { title: 'TARGET', cell: row => row.actual ?? '-', shrinks: true },
+    ],
+    rows,
+    look,
+  )
+  return ['', ...table]
+}
+
+/** With the partition before the offset where a partition of the target has records of several. */
+function formatOrigin({ isMixed, sourcePartition, sourceOffset }: Difference & { isMixed: boolean }): string {
+  if (sourceOffset === undefined) return '-'
+  return isMixed ? `${sourcePartition}/${sourceOffset}` : String(sourceOffset)
+}
+
+function describe({ kind, fields }: Difference): string {
+  return kind === 'different' ? `different ${fields.join(', ')}` : kind
+}
+
+export function comparisonDocument({ backupId, durationMs, topics, totals, ...rest }: CompareReport) {
+  return {
+    ok: rest.ok,
+    backup_id: backupId,
+    generation: rest.generation,
+    duration_ms: Math.round(durationMs),
+    totals,
+    topics: topics.map(({ source, target, partitions }) => ({
+      source,
+      target,
+      partitions: partitions.map(partitionDocument),
+    })),
+    warnings: rest.warnings,
+  }
+}
+
+function partitionDocument({ sourcePartition, partition, records, removed, differences, isCut }: PartitionComparison) {
+  return {
+    source_partition: sourcePartition,
+    partition,
+    records,
+    removed,
+    complete: !isCut,
+    differences: differences.map(one => ({
+      kind: one.kind,
+      fields: one.fields,
+      source_partition: one.sourcePartition ?? null,
+      source_offset: one.sourceOffset ?? null,
+      target_offset: one.targetOffset ?? null,
+      expected: one.expected ?? null,
+      actual: one.actual ?? null,
+    })),
+  }
+}

@@ -1,0 +1,119 @@
+import type { RestoreJob } from '../../config/load-job.ts'
+import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
+import type { CompareReport } from '../../restore/compare.ts'
+import type { Amounts, Conversions, RestoreReport } from '../../restore/report.ts'
+import { formatLocation } from '../../storage/location.ts'
+import type { Look } from '../look.ts'
+import { formatFields } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { comparisonDocument, formatDifferences } from './comparison.ts'
+import { formatWarnings } from './gap-table.ts'
+import { formatTopics } from './restored-topics.ts'
+
+/** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
+export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
+  const { restoreId, generation, wasComplete, topics, totals, gaps, verification } = report
+  const warnings = warningsOf(report)
+  const isHeld = job.restore.retention === 'hold' && !wasComplete
+  return [
+    formatOutcome(report, job, look),
+    ...formatFields(
+      [
+        ['  Wrote', wasComplete ? 'nothing: an earlier run has finished it' : formatWritten(report)],
+        [
+          '  Found',
+          totals.found === 0 ? undefined : `${plural(totals.found, 'record')} of earlier runs, not written again`,
+        ],
+        ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
+        ['  Rebuilt', formatRebuilt(totals)],
+        ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
+        ['  Generation', String(generation)],
+        ['  Restore id', restoreId],
+        ['  Gaps', gaps.length === 0 ? undefined : `${formatCount(gaps.length)} in the backup itself`, look.warn],
+        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
+      ],
+      look,
+    ),
+    ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
+    ...(verification ? formatDifferences(verification, look) : []),
+    ...formatWarnings(warnings.map(printable), look),
+    ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
+    ...(report.isDone ? [] : ['', look.bad(SETTINGS_HELD)]),
+  ]
+}
+
+const RETENTION_HELD = 'Retention is off on the topics that were made (restore.retention: hold). Set it when you can.'
+const SETTINGS_HELD =
+  'The settings that were held back stay so, and the restore is not done. The same command compares again; with restore.verify: false it ends the restore as it is.'
+
+function formatOutcome({ backupId, wasComplete, verification }: RestoreReport, job: RestoreJob, look: Look): string {
+  const from = `${look.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
+  if (verification?.ok === false) return `${look.bad('THE TARGET DIFFERS:')} the restore of ${from}`
+  return wasComplete ? `${look.good('Already complete:')} the restore of ${from}` : `${look.good('Restored')} ${from}`
+}
+
+function formatWritten({ durationMs, verification, totals: { records, bytes } }: RestoreReport): string {
+  const writingMs = durationMs - (verification?.durationMs ?? 0)
+  const rate = `${formatBytes(Math.round(bytes / Math.max(writingMs / 1000, 0.001)))}/s`
+  return `${plural(records, 'record')}, ${formatBytes(bytes)} in ${formatDuration(writingMs)} (${rate})`
+}
+
+const reasons: Record<keyof Conversions, string> = {
+  repartitioned: 'repartitioned',
+  holes: 'with holes',
+  log_append_time: 'with times of the broker',
+  oversize: 'too large',
+  cut: 'cut',
+  headers: 'with added headers',
+  merged: 'merged',
+}
+
+function formatRebuilt({ rebuilt, conversions }: RestoreReport['totals']): string | undefined {
+  if (rebuilt === 0) return undefined
+  const parts = Object.entries(reasons).flatMap(([reason, words]) => {
+    const count = conversions[reason as keyof Conversions]
+    return count === undefined ? [] : [`${formatCount(count)} ${words}`]
+  })
+  return `${formatCount(rebuilt)} ${rebuilt === 1 ? 'batch' : 'batches'}: ${parts.join(', ')}`
+}
+
+function formatVerdict({ ok, totals, durationMs }: CompareReport): string {
+  const { records, removed, differences } = totals
+  const since = removed === 0 ? '' : `, ${formatCount(removed)} removed by compaction since`
+  const found = ok ? 'all the same' : `the same, ${plural(differences, 'difference')} shown below`
+  return `${plural(records, 'record')} ${found}${since}, in ${formatDuration(durationMs)}`
+}
+
+/** Those of the restore, and those that the comparison adds. */
+function warningsOf({ warnings, verification }: RestoreReport): string[] {
+  return [...new Set([...warnings, ...(verification?.warnings ?? [])])]
+}
+
+export function restoreDocument(report: RestoreReport, location: string) {
+  const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
+  return {
+    ok: report.verification?.ok ?? true,
+    restore_id: restoreId,
+    backup_id: backupId,
+    location,
+    generation,
+    already_complete: wasComplete,
+    complete: isDone,
+    duration_ms: Math.round(durationMs),
+    topics: topics.map(({ source, target, origin, durationMs: ms, ...amounts }) => ({
+      source,
+      target,
+      origin,
+      ...amountsDocument(amounts),
+      duration_ms: Math.round(ms),
+    })),
+    totals: { topics: totals.topics, ...amountsDocument(totals) },
+    gaps,
+    warnings,
+    verification: report.verification ? comparisonDocument(report.verification) : null,
+  }
+}
+
+function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions }: Amounts) {
+  return { partitions, records, bytes, already_there: found, rebuilt_batches: rebuilt, rebuilt_because: conversions }
+}

@@ -1,0 +1,80 @@
+import type { ManifestPartition, Segment } from '../archive/manifest.ts'
+import { findMisfits, gatherSegments, listSizes, type Problem } from '../archive/verify-objects.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Finding } from './finding.ts'
+import { legsFrom } from './legs.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { type RestoreProgress, streamKey } from './progress.ts'
+
+export interface ExaminedArchive {
+  findings: Finding[]
+  /** Of each partition of which something is read. */
+  segments: ReadonlyMap<ManifestPartition, readonly Segment[]>
+  /** By topic of the target: no batch of it is larger, since none of its segments is. */
+  largestSegments: ReadonlyMap<string, number>
+}
+
+const CONCURRENCY = 8
+/** More of the same would only hide the rest. */
+const MOST_PROBLEMS = 20
+
+/** Whether all objects that the restore is going to read are there, with their sizes. Reads indexes, and no data. */
+export async function examineArchive(
+  storage: Storage,
+  plan: RestorePlan,
+  { verify, progress }: { verify: boolean; progress: RestoreProgress | undefined },
+  signal: AbortSignal,
+): Promise<ExaminedArchive> {
+  const wanted = plan.topics.flatMap(topic => {
+    const starts = startsOf(topic, verify ? undefined : progress)
+    return topic.legs.flatMap(({ source, end }) => {
+      const start = starts.get(source)
+      return start === undefined || start >= end ? [] : [{ topic, source, start, end }]
+    })
+  })
+  if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map() }
+  const sizes = await listSizes(storage, plan.backupId, signal)
+  const largest = new Map<string, number>()
+  const gathered = new Map<ManifestPartition, readonly Segment[]>()
+  const found = await runPool(wanted, CONCURRENCY, async ({ topic, source, start, end }) => {
+    const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
+    gathered.set(source, segments)
+    const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < end)
+    largest.set(
+      topic.name,
+      Math.max(largest.get(topic.name) ?? 0, ...read.map(({ plain_size }: Segment) => plain_size)),
+    )
+    return [...problems, ...findMisfits(read, sizes)]
+  })
+  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments: largest }
+}
+
+/** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */
+function startsOf(
+  { name, streams }: PlannedTopic,
+  progress: RestoreProgress | undefined,
+): ReadonlyMap<ManifestPartition, bigint> {
+  const starts = new Map<ManifestPartition, bigint>()
+  for (const stream of streams) {
+    const noted = progress?.streams.get(streamKey({ topic: name, partition: stream.partition }))
+    if (noted?.isFilled) continue
+    for (const { source, start } of noted ? legsFrom(stream, noted) : stream.legs) {
+      const known = starts.get(source)
+      if (known === undefined || start < known) starts.set(source, start)
+    }
+  }
+  return starts
+}
+
+function describeDamage(problems: readonly Problem[]): Finding[] {
+  const remedy = 'restore another restore.generation, or leave it out; `verify` tells the whole extent'
+  const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy }
+  const shown = problems
+    .slice(0, MOST_PROBLEMS)
+    .map(({ key, problem }) => ({ ...damage, subject: `object ${key}`, problem }))
+  const more = problems.length - shown.length
+  if (more > 0)
+    shown.push({ ...damage, subject: 'the backup', problem: `${more} more of its objects are damaged or missing` })
+  return shown
+}

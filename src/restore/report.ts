@@ -1,0 +1,131 @@
+import type { GapReason } from '../observe/progress.ts'
+import type { CompareReport } from './compare.ts'
+import type { Conversion } from './outgoing.ts'
+import type { PlannedTopic } from './plan.ts'
+import type { Prepared } from './prepare-restore.ts'
+import { type StreamProgress, streamKey } from './progress.ts'
+import type { Stream } from './stream.ts'
+
+export interface RestoreReport {
+  restoreId: string
+  backupId: string
+  generation: number
+  /** An earlier run had finished it: nothing was done. */
+  wasComplete: boolean
+  /** False where the comparison found differences: the settings that were held back stay so. */
+  isDone: boolean
+  durationMs: number
+  topics: TopicReport[]
+  totals: Amounts & { topics: number }
+  /** Offsets that the backup itself lacks. */
+  gaps: ReportedGap[]
+  warnings: string[]
+  /** What the comparison with the target found, where the job asks for one. */
+  verification?: CompareReport
+}
+
+/** What this run has done to one topic of the target. */
+export interface TopicReport extends Amounts {
+  source: string
+  target: string
+  /** `resumed`: an earlier run of this restore had begun with it. */
+  origin: 'created' | 'resumed' | 'existed'
+  /** From the first look for a batch to the last answer. */
+  durationMs: number
+}
+
+export interface Amounts {
+  partitions: number
+  /** That this run has written, with the bytes of their batches. */
+  records: number
+  bytes: number
+  /** Records that earlier runs had written. */
+  found: number
+  /** Batches that were not sent as they were stored. */
+  rebuilt: number
+  /** The same by reason. */
+  conversions: Conversions
+}
+
+export type Conversions = Partial<Record<Conversion, number>>
+
+export interface ReportedGap {
+  topic: string
+  partition: number
+  from: bigint
+  to: bigint | null
+  reason: GapReason
+}
+
+/** Sequences, which count the records of a partition, begin anew here. */
+const SEQUENCES = 2n ** 31n
+
+/** Pure. One row a topic, in the order of the plan. */
+export function reportTopics(
+  { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
+  streams: readonly Stream[],
+  durationOf: (topic: string) => number,
+): TopicReport[] {
+  return plan.topics.map(topic => {
+    const own = streams.filter(stream => stream.topic === topic.name)
+    const noted = topic.streams.flatMap(({ partition }) => {
+      const one = progress?.streams.get(streamKey({ topic: topic.name, partition }))
+      return one ? [one] : []
+    })
+    const exists = preflight.existing.has(topic.name)
+    const conversions = sumConversions(own.map(stream => Object.fromEntries(stream.conversions)))
+    return {
+      source: topic.source.name,
+      target: topic.name,
+      origin: noted.length > 0 ? 'resumed' : exists ? 'existed' : 'created',
+      partitions: topic.streams.length,
+      records: sum(own, ({ records }) => records.sent),
+      bytes: sum(own, ({ records }) => records.bytes),
+      found: sum(noted, countNoted) + sum(own, ({ records }) => records.skipped),
+      durationMs: durationOf(topic.name),
+      rebuilt: sum(Object.values(conversions), count => count),
+      conversions,
+    }
+  })
+}
+
+export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals'] {
+  return {
+    topics: topics.length,
+    partitions: sum(topics, ({ partitions }) => partitions),
+    records: sum(topics, ({ records }) => records),
+    bytes: sum(topics, ({ bytes }) => bytes),
+    found: sum(topics, ({ found }) => found),
+    rebuilt: sum(topics, ({ rebuilt }) => rebuilt),
+    conversions: sumConversions(topics.map(({ conversions }) => conversions)),
+  }
+}
+
+/** Those that touch what is restored. */
+export function reportGaps(topics: readonly PlannedTopic[]): ReportedGap[] {
+  return topics.flatMap(({ source, legs }) =>
+    legs.flatMap(({ source: { partition, gaps }, start, end }) =>
+      gaps
+        .filter(({ from, to }) => from < end && (to === null || to > start))
+        .map(({ from, to, reason }) => ({ topic: source.name, partition, from, to, reason })),
+    ),
+  )
+}
+
+/** How many records are on the target by these notes. Where others write, too, a count above 2^31 may be too high. */
+function countNoted({ sequence, targetOffset }: StreamProgress): number {
+  const rounds = (targetOffset - BigInt(sequence)) / SEQUENCES
+  return sequence + Number(rounds > 0n ? rounds * SEQUENCES : 0n)
+}
+
+function sumConversions(all: readonly Conversions[]): Conversions {
+  const counts = new Map<string, number>()
+  for (const some of all) {
+    for (const [reason, count] of Object.entries(some)) counts.set(reason, (counts.get(reason) ?? 0) + count)
+  }
+  return Object.fromEntries(counts)
+}
+
+function sum<T>(all: readonly T[], pick: (one: T) => number): number {
+  return all.reduce((total, one) => total + pick(one), 0)
+}

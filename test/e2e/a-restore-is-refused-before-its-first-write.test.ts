@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
+import { RestoreRefusal } from '../../src/restore/refusal.ts'
+import { checkJob, dryRunRestoreJob, runRestoreJob } from '../../src/wiring.ts'
+import { backUp, withFolder } from './backup-job.ts'
+import { root, run } from './run-cli.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const quiet = { onProgress: () => undefined }
+const scramModule = 'org.apache.kafka.common.security.scram.ScramLoginModule'
+const user = 'restorer'
+const group = '__kafka-backup.restore.'
+
+describe('a restore is refused before its first write', () => {
+  const kafka = useKafka({
+    secureListener: 'SASL_PLAINTEXT',
+    properties: {
+      'sasl.enabled.mechanisms': 'SCRAM-SHA-256',
+      'listener.name.secure.scram-sha-256.sasl.jaas.config': `${scramModule} required;`,
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS',
+    },
+  })
+
+  before(async () => {
+    await kafka.driver.createScramUser(user, 'secret', 'SCRAM-SHA-256')
+    const bulk = { count: 200, partitions: 2, valueBytes: 50, startTimestamp: Date.now() - 60_000 }
+    for (const topic of ['orders', 'audit']) {
+      await kafka.driver.createTopic(topic, { partitions: 2, configs: { 'cleanup.policy': 'compact,delete' } })
+      await kafka.driver.seedBulk(topic, bulk)
+    }
+  })
+
+  function jobText(path: string, restore: Record<string, unknown>, isUser = true): string {
+    const sasl = { mechanism: 'SCRAM-SHA-256', username: user, password: 'secret' }
+    const security = { protocol: 'SASL_PLAINTEXT', sasl }
+    const { secureBootstrapServers, bootstrapServers } = kafka.server
+    const target = isUser
+      ? { bootstrap_servers: secureBootstrapServers, security }
+      : { bootstrap_servers: bootstrapServers }
+    return JSON.stringify({
+      mode: 'restore',
+      backup_id: 'b1',
+      target,
+      storage: { backend: 'filesystem', path },
+      restore,
+    })
+  }
+  const makeJob = (...args: Parameters<typeof jobText>): RestoreJob =>
+    parseJob(jobText(...args), { source: 'test job', env: {}, mode: 'restore' })
+
+  const mapping = (suffix: string) => ({ topic_mapping: { orders: `orders-${suffix}`, audit: `audit-${suffix}` } })
+  const allow = (resourceType: string, resourceName: string, ...operations: string[]) =>
+    kafka.driver.createAcls(
+      operations.map(operation => ({
+        principal: `User:${user}`,
+        operation,
+        resourceType,
+        resourceName,
+        patternType: resourceName.endsWith('.') || resourceName.endsWith('-') ? 'PREFIXED' : 'LITERAL',
+      })),
+    )
+  const withBackup = (work: (path: string) => Promise<void>) =>
+    withFolder(async path => {
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: ['orders', 'audit'] })
+      await work(path)
+    })
+
+  test('for every permission that is missing, of topics that are there and of those that are not', () =>
+    withBackup(async path => {
+      await kafka.driver.createTopic('audit-x', { partitions: 2 })
+      await allow('TOPIC', 'orders-x', 'READ', 'DESCRIBE_CONFIGS')
+      await allow('TOPIC', 'audit-x', 'READ', 'WRITE', 'DESCRIBE_CONFIGS')
+      const job = makeJob(path, { ...mapping('x'), restore_id: 'x' })
+      const { findings } = await dryRunRestoreJob(job, never)
+      const missing = findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+      assert.deepEqual(missing, [
+        'error topic orders-x: the user of this job may not Write, AlterConfigs',
+        `error group ${group}x: the user of this job may not Read`,
+        'error topic orders-x: the user of this job may not Create',
+      ])
+      await assert.rejects(runRestoreJob(job, quiet, never), error => {
+        assert.ok(error instanceof RestoreRefusal)
+        assert.deepEqual(error.findings, findings)
+        return true
+      })
+      await assert.rejects(kafka.driver.describeTopic('orders-x'))
+      const checked = await checkJob(job, never)
+      const lacking = checked.checks.filter(one => !one.allowed).map(({ subject, action }) => `${subject} ${action}`)
+      assert.deepEqual(lacking, [
+        'topic orders-x Write',
+        'topic orders-x AlterConfigs',
+        `group ${group}x Read`,
+        'topic orders-x Create',
+      ])
+    }))
+
+  test('and not where the user has what docs/restore.md asks for, and no more', () =>
+    withBackup(async path => {
+      const operations = ['DESCRIBE', 'CREATE', 'WRITE', 'READ', 'DESCRIBE_CONFIGS', 'ALTER_CONFIGS']
+      await allow('TOPIC', 'orders-y', ...operations)
+      await allow('TOPIC', 'audit-y', ...operations)
+      await allow('GROUP', group, 'READ')
+      const job = makeJob(path, { ...mapping('y'), verify: true })
+      const checked = await checkJob(job, never)
+      assert.deepEqual(
+        checked.checks.filter(({ allowed }) => !allowed),
+        [],
+      )
+      await assert.rejects(kafka.driver.describeTopic('orders-y'), 'a check makes no topics')
+      const report = await runRestoreJob(job, quiet, never)
+      assert.deepEqual([report.totals.records, report.verification?.ok, report.warnings], [400, true, []])
+    }))
+
+  test('for objects of the backup that are missing or short, all by name, with exit code 3', () =>
+    withBackup(async path => {
+      const segments = async (topic: string) => {
+        const folder = join(path, 'b1/kafka', topic, '0')
+        return (await readdir(folder)).filter(name => name.includes('.log')).map(name => join(folder, name))
+      }
+      const [orders = ''] = await segments('orders')
+      const [audit = ''] = await segments('audit')
+      await rm(orders)
+      await truncate(audit, 100)
+      const file = join(path, 'restore.yaml')
+      await writeFile(file, jobText(path, mapping('z'), false))
+      const cli = (...args: string[]) =>
+        run(process.execPath, [join(root, 'src/cli/bin.ts'), ...args, '--config', file, '--format', 'json'])
+      for (const argv of [['restore'], ['restore', '--dry-run']]) {
+        const { code, stdout, stderr } = await cli(...argv)
+        assert.equal(code, 3, stderr)
+        const document = JSON.parse(stdout)
+        const findings: { subject: string; problem: string; code: string }[] = (document.error ?? document).findings
+        assert.deepEqual(
+          findings.map(one => [one.code, one.subject]),
+          [audit, orders].map(at => ['ARCHIVE_DAMAGED', `object ${at.slice(path.length + 1)}`]),
+        )
+      }
+      const checked = await cli('check')
+      assert.equal(checked.code, 1, checked.stderr)
+      assert.equal(
+        JSON.parse(checked.stdout).checks.filter((one: { action: string }) => one.action === 'intact').length,
+        2,
+      )
+      await assert.rejects(kafka.driver.describeTopic('orders-z'))
+      await assert.rejects(kafka.driver.describeTopic('audit-z'))
+      const whole = { ...mapping('z'), partitions: { orders: [1], audit: [1] } }
+      const report = await runRestoreJob(makeJob(path, whole, false), quiet, never)
+      assert.equal(report.totals.records, 200, 'what is not damaged can be restored')
+    }))
+})

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { parseJob } from '../../src/config/load-job.ts'
+import type { RestoreReport } from '../../src/restore/report.ts'
+import { runRestoreJob } from '../../src/wiring.ts'
+import { assertSameRecords } from '../oracle/records.ts'
+import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
+import { backUp, withFolder } from './backup-job.ts'
+import { openCluster } from './raw-produce.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const quiet = { onProgress: () => undefined }
+const DAY_MS = 86_400_000
+
+describe('a restore takes what is selected, and puts it where it is told', () => {
+  const kafka = useKafka()
+  const consume = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
+
+  async function restore(path: string, options: Record<string, unknown>): Promise<RestoreReport> {
+    const document = {
+      mode: 'restore',
+      backup_id: 'b1',
+      target: { bootstrap_servers: kafka.server.bootstrapServers },
+      storage: { backend: 'filesystem', path },
+      restore: options,
+    }
+    const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'restore' })
+    return runRestoreJob(job, quiet, never)
+  }
+
+  const withBackup = (topic: string, work: (path: string) => Promise<void>) =>
+    withFolder(async path => {
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: [topic] })
+      await work(path)
+    })
+
+  async function configsOf(topic: string): Promise<Record<string, string>> {
+    const cluster = await openCluster(kafka.server)
+    const configs = await cluster.topicConfigs([topic], never)
+    cluster.close()
+    return configs.get(topic) ?? {}
+  }
+
+  test('records of a window, however their times are ordered inside a batch, by ISO 8601 and by milliseconds', async () => {
+    const start = Date.now() - 2 * 3_600_000
+    const end = start + 60_000
+    // Equal times at both edges, and times that go back and forth over them.
+    const times = [
+      start - 1,
+      start,
+      start,
+      end,
+      end - 1,
+      start - 1,
+      end - 1,
+      start,
+      end,
+      end,
+      start + 500,
+      end - 1,
+      start - 1,
+    ]
+    const records: SeedRecord[] = [0, 1].flatMap(partition =>
+      (partition === 0 ? times : times.toReversed()).map((timestamp, i) => ({
+        partition,
+        key: Buffer.from(`${i}`),
+        value: Buffer.from(`${timestamp - start}`),
+        timestamp,
+      })),
+    )
+    await kafka.driver.createTopic('window', { partitions: 2 })
+    for (const compression of ['none', 'lz4'] as const) {
+      await kafka.driver.produce('window', records, { compression, lingerMs: 500 })
+      await kafka.driver.produce('window', records, { compression, flushEvery: 1 })
+    }
+    const source = await consume('window')
+    const wanted = (from: number, to: number) =>
+      source.map(all => all.filter(({ timestamp }) => timestamp >= BigInt(from) && timestamp < BigInt(to)))
+    await withBackup('window', async path => {
+      const iso = (ms: number) => new Date(ms).toISOString()
+      const windows: [name: string, options: Record<string, unknown>, expected: ConsumedRecord[][]][] = [
+        ['iso', { time_window_start: iso(start), time_window_end: iso(end) }, wanted(start, end)],
+        ['ms', { time_window_start: start, time_window_end: end }, wanted(start, end)],
+        ['from', { time_window_start: iso(end - 1) }, wanted(end - 1, Number.MAX_SAFE_INTEGER)],
+        ['to', { time_window_end: start }, wanted(0, start)],
+        ['one', { time_window_start: start, time_window_end: start + 1 }, wanted(start, start + 1)],
+      ]
+      for (const [name, options, expected] of windows) {
+        const target = `window-${name}`
+        const { totals } = await restore(path, { topic_mapping: { window: target }, verify: true, ...options })
+        assertSameRecords(expected, await consume(target))
+        assert.equal(totals.records, expected.flat().length, name)
+        assert.ok(totals.records > 0 && totals.records < source.flat().length, name)
+      }
+    })
+  })
+
+  test('other partitions, more of them, and an earlier generation', async () => {
+    await kafka.driver.createTopic('placed', { partitions: 3 })
+    const bulk = { count: 300, partitions: 3, valueBytes: 20, startTimestamp: Date.now() - 60_000 }
+    await kafka.driver.seedBulk('placed', bulk)
+    const first = await consume('placed')
+    await withBackup('placed', async path => {
+      await kafka.driver.seedBulk('placed', { ...bulk, seed: 2 })
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: ['placed'] })
+      const { generation } = await restore(path, {
+        generation: 1,
+        topic_mapping: { placed: 'placed-back' },
+        partition_mapping: { placed: { 0: 4, 1: 0, 2: 1 } },
+        partition_count: { placed: 5 },
+      })
+      assert.equal(generation, 1)
+      const [zero = [], one = [], two = []] = first
+      assertSameRecords([one, two, [], [], zero], await consume('placed-back'))
+      const newest = await restore(path, { topic_mapping: { placed: 'placed-all' } })
+      assert.equal(newest.generation, 2)
+      assertSameRecords(await consume('placed'), await consume('placed-all'))
+      await assert.rejects(restore(path, { generation: 7, topic_mapping: { placed: 'placed-7' } }), {
+        code: 'RESTORE_REFUSED',
+        message: 'the backup b1 has no generation 7 (restore.generation)',
+        help: 'It has 2, from 1 to 2.',
+      })
+    })
+  })
+
+  test('behind what is there, with existing_topics: append', async () => {
+    await kafka.driver.createTopic('more', { partitions: 1 })
+    await kafka.driver.seedBulk('more', { count: 50, partitions: 1, valueBytes: 20, startTimestamp: Date.now() })
+    await kafka.driver.createTopic('more-back', { partitions: 1 })
+    await kafka.driver.produce('more-back', [{ partition: 0, key: null, value: Buffer.from('mine'), timestamp: 1 }])
+    const [mine = []] = await consume('more-back')
+    await withBackup('more', async path => {
+      const options = { topic_mapping: { more: 'more-back' } }
+      await assert.rejects(restore(path, options), /already has records/)
+      const { topics } = await restore(path, { ...options, existing_topics: 'append', verify: true })
+      assert.equal(topics[0]?.origin, 'existed')
+      assertSameRecords([[...mine, ...((await consume('more'))[0] ?? [])]], await consume('more-back'))
+    })
+  })
+
+  test('no faster than rate_limit allows', async () => {
+    await kafka.driver.createTopic('slow', { partitions: 2 })
+    const bulk = { count: 600, partitions: 2, valueBytes: 1000, batchSize: 16_000, startTimestamp: Date.now() }
+    await kafka.driver.seedBulk('slow', bulk)
+    await withBackup('slow', async path => {
+      const options = { topic_mapping: { slow: 'slow-back' }, rate_limit: 200_000, batch_bytes: 16_384 }
+      const { totals, durationMs, topics } = await restore(path, options)
+      assert.equal(totals.records, 600)
+      // The first second's worth may come at once.
+      const leastMs = (totals.bytes / 200_000 - 1) * 1000
+      assert.ok(leastMs > 1500 && durationMs > leastMs, `${totals.bytes} bytes in ${durationMs} ms`)
+      assert.ok((topics[0]?.durationMs ?? 0) > leastMs, 'and the report knows')
+    })
+  })
+
+  test('old data by the word of retention: refused, held or let go', async () => {
+    const configs = { 'retention.ms': String(3 * DAY_MS) }
+    await kafka.driver.createTopic('old', { partitions: 1, configs: { 'retention.ms': '-1' } })
+    const bulk = { count: 100, partitions: 1, valueBytes: 10, startTimestamp: Date.now() - 10 * DAY_MS }
+    await kafka.driver.seedBulk('old', bulk)
+    await withBackup('old', async path => {
+      const topic_config = configs
+      const to = (name: string) => ({ topic_mapping: { old: `old-${name}` }, topic_config })
+      await assert.rejects(restore(path, to('fail')), /topic old-fail: its newest record is \d+ days old/)
+      await assert.rejects(kafka.driver.describeTopic('old-fail'))
+      const held = await restore(path, { ...to('hold'), retention: 'hold', verify: true })
+      assert.equal(held.verification?.ok, true)
+      assert.deepEqual(await configsOf('old-hold'), { 'retention.ms': '-1', 'retention.bytes': '-1' })
+      const applied = await restore(path, { ...to('apply'), retention: 'apply', verify: true })
+      assert.deepEqual([applied.verification?.ok, applied.verification?.totals.records], [true, 100])
+      assert.deepEqual(await configsOf('old-apply'), configs)
+    })
+  })
+
+  test('settings of the job over those of the source, and names one that the target refuses beforehand', async () => {
+    const configs = { 'segment.bytes': '2000000', 'cleanup.policy': 'compact', 'max.message.bytes': '3000000' }
+    await kafka.driver.createTopic('set', { partitions: 1, configs })
+    await kafka.driver.seedBulk('set', { count: 10, partitions: 1, valueBytes: 10, startTimestamp: Date.now() })
+    await withBackup('set', async path => {
+      const topic_config = { 'cleanup.policy': 'compact,delete', 'segment.bytes': 4_000_000, 'retention.ms': '-1' }
+      await restore(path, { topic_mapping: { set: 'set-back' }, topic_config })
+      assert.deepEqual(await configsOf('set-back'), {
+        'cleanup.policy': 'compact,delete',
+        'segment.bytes': '4000000',
+        'retention.ms': '-1',
+        'max.message.bytes': '3000000',
+      })
+      // Both are set in the end only, when it would be too late to say so.
+      const wrong = { 'cleanup.policy': 'shrink', 'compression.type': 'zip' }
+      await assert.rejects(restore(path, { topic_mapping: { set: 'set-wrong' }, topic_config: wrong }), {
+        code: 'RESTORE_REFUSED',
+        message: /topic set-wrong: the target refuses to create it: .*cleanup\.policy.*compression\.type/s,
+      })
+      await assert.rejects(kafka.driver.describeTopic('set-wrong'))
+    })
+  })
+})
