@@ -63,7 +63,7 @@ export const errorTable = {
   RESTORE_CONFLICT: {
     retryable: false,
     exitCode: 5,
-    help: 'Stop the other writer, delete the topics and run it again; or set `restore.existing_topics: append`.',
+    help: 'Stop the other writer, delete the topics that this restore fills, then run the same command again.',
   },
 
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },

@@ -126,7 +126,7 @@ describe('the look at the target', () => {
     assert.deepEqual(await findingsOf([sampleTopic('a', 2)], there(3), byKey), [])
     for (const count of [2, 4]) {
       assert.deepEqual(await findingsOf([sampleTopic('a', 2)], there(count), byKey), [
-        `error a: it has ${count} partitions on the target, and its keys would be placed among 3`,
+        `error topic a: it has ${count} partitions on the target, and its keys would be placed among 3`,
       ])
     }
   })
