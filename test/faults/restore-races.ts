@@ -29,8 +29,7 @@ export const restoresAtOnce: Fault = {
 export const foreignProducer: Fault = {
   name: 'somebody else writes to a topic of a restore',
   inject: 'a record by another producer at a random moment of a restore, to a topic that it fills or has filled',
-  promise:
-    'the restore exits with 5, also when it is run again; with `existing_topics: append` every record is there once',
+  promise: 'the restore exits with 5, also when it is run again',
   rounds: { test: 1, soak: 12 },
   run: meetProducer,
 }
