@@ -192,16 +192,8 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
   )
 }
 
-/** Fails for what a job may say but this version does not do: nothing is left out silently. */
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, state, ...options } = restore
-  const missing = [state !== undefined && 'restore.state'].filter(field => field !== false)
-  if (missing.length > 0) {
-    const message = missing.map(field => `${field} is not available in this version`).join('; ')
-    throw new KafkaBackupError('CONFIG_INVALID', message, {
-      help: 'Take it out of the job file; docs/restore.md says what is there.',
-    })
-  }
+  const { timeWindowStartMs, timeWindowEndMs, ...options } = restore
   const timeWindow = {
     ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
     ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),

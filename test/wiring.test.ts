@@ -128,16 +128,4 @@ describe('the options of a restore', () => {
     const options = restoreOptions(jobWith('{ repartition: by_key, partition_count: { orders: 2 } }'))
     assert.deepEqual([options.repartition, options.partitionCount.get('orders')], ['by_key', 2])
   })
-
-  for (const [written, named] of [['state: ./state', 'restore.state']] as const) {
-    test(`refuse ${named}, before anything is connected to`, async () => {
-      const job = jobWith(`{ ${written} }`)
-      const { signal } = new AbortController()
-      const isNamed = (error: unknown) =>
-        hasCode(error, 'CONFIG_INVALID') && error.message === `${named} is not available in this version`
-      assert.throws(() => restoreOptions(job), isNamed)
-      await assert.rejects(runRestoreJob(job, { onProgress: () => undefined }, signal), isNamed)
-      await assert.rejects(dryRunRestoreJob(job, signal), isNamed)
-    })
-  }
 })

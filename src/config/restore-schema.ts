@@ -4,7 +4,7 @@ import { placementFields } from './restore-placement.ts'
 import { selectionFields } from './restore-selection.ts'
 import { choice, duration, flag, integer, size } from './scalar-leaves.ts'
 import { text } from './text-leaves.ts'
-import { backupId, folder } from './text-rules.ts'
+import { backupId } from './text-rules.ts'
 
 const KiB = 2 ** 10
 const MiB = 2 ** 20
@@ -36,10 +36,6 @@ const runFields = {
     description:
       'The name of this restore, under which an interrupted one is found again. Without it: made of the backup, the ' +
       'target cluster and the mapping.',
-  }).exactOptional(),
-  state: text(folder, {
-    description:
-      'The folder for the offset map and the report. Without it: `.kafka-backup/<restore_id>` in the working folder.',
   }).exactOptional(),
   commit_interval: duration({
     description: 'How often the progress is recorded on the target.',

@@ -52,9 +52,7 @@ const valid: Record<string, string> = {
   'other partitions': restore("partition_mapping: {a: {0: 1, 1: '0'}}"),
   'settings as texts, numbers and booleans': restore("topic_config: {a: x, b: 1, c: 0.5, d: true, e: '${X}'}"),
   'policies of a restore': restore('existing_topics: append, retention: hold, offset_headers: true, verify: true'),
-  'the run of a restore': restore(
-    'restore_id: x, state: ./s, rate_limit: 1MB, batch_bytes: 16KiB, commit_interval: 1s',
-  ),
+  'the run of a restore': restore('restore_id: x, rate_limit: 1MB, batch_bytes: 16KiB, commit_interval: 1s'),
 }
 
 const invalid: Record<string, string> = {

@@ -60,7 +60,6 @@ test('a restore takes every field of its own', () => {
   offset_headers: true
   verify: true
   restore_id: after-incident
-  state: ./state
   commit_interval: 10s
   batch_bytes: 64KiB
   rate_limit: 50MB
@@ -105,7 +104,6 @@ enterprise: {schema_registry: {enabled: false}}
     offsetHeaders: true,
     verify: true,
     restoreId: 'after-incident',
-    state: './state',
     commitIntervalMs: 10_000,
     batchBytes: 65_536,
     bytesPerSecond: 50_000_000,
@@ -326,7 +324,6 @@ const refused: Record<string, [text: string, message: string]> = {
   'headers that are neither on nor off': ['offset_headers: 1', 'offset_headers: 1 is neither true nor false'],
   'a verification by degree': ['verify: deep', 'verify: "deep" is neither true nor false'],
   'a restore id with a slash': ['restore_id: a/b', 'restore_id: "a/b" has a character that is not allowed'],
-  'a state in a bucket': ['state: s3://x/y', 'state: "s3://x/y" is a URL; allowed: the path of a folder'],
   'a rate without bytes': ['rate_limit: 0', 'rate_limit: 0 is too small; allowed: 1KiB or more'],
   'a memory budget below 32 MiB': ['memory_budget: 31MiB', 'memory_budget: "31MiB" is too small'],
   'no connection': ['connections_per_broker: 0', 'connections_per_broker: 0 is too small; allowed: 1 to 16'],
