@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import { decompress } from './compression.ts'
+import { decompress, decompressAside } from './compression.ts'
 import { type BatchHeader, type Codec, codecOf, HEADER_BYTES } from './header.ts'
 
 /** The plain bytes of the batch's records; without compression they are a view, not a copy. */
@@ -8,6 +8,16 @@ export function openBody(bytes: Buffer, header: BatchHeader): Buffer {
   const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {
     return decompress(codec, body)
+  } catch (cause) {
+    throw undecodable(header, cause)
+  }
+}
+
+/** The same beside the main thread. */
+export async function openBodyAside(bytes: Buffer, header: BatchHeader): Promise<Buffer> {
+  const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
+  try {
+    return await decompressAside(knownCodec(header), body)
   } catch (cause) {
     throw undecodable(header, cause)
   }

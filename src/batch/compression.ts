@@ -1,4 +1,5 @@
-import { gunzipSync, gzipSync, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { promisify } from 'node:util'
+import { gunzip, gunzipSync, gzipSync, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
 import type { Codec } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
@@ -29,15 +30,29 @@ export function decompress(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYT
   }
 }
 
-type Unpack = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Buffer
+const gunzipAside = promisify(gunzip)
+const zstdAside = promisify(zstdDecompress)
 
-/** Into memory that all is likely to fit into: many small pieces, and joining them, cost more than unpacking. */
-function unpack(bytes: Buffer, maxOutputLength: number, run: Unpack): Buffer {
-  const likelyBytes = Math.ceil(bytes.length * lastRatio * 1.1)
-  const chunkSize = Math.min(Math.max(likelyBytes, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
-  const plain = run(bytes, { maxOutputLength, chunkSize })
+/** The same beside the main thread where the codec can; the others are quick. */
+export async function decompressAside(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Promise<Buffer> {
+  if (codec !== 'gzip' && codec !== 'zstd') return decompress(codec, bytes, maxBytes)
+  const plain = await (codec === 'gzip' ? gunzipAside : zstdAside)(bytes, roomFor(bytes, maxBytes))
   lastRatio = plain.length / bytes.length
   return plain
+}
+
+type Unpack = (bytes: Buffer, options: { maxOutputLength: number; chunkSize: number }) => Buffer
+
+function unpack(bytes: Buffer, maxBytes: number, run: Unpack): Buffer {
+  const plain = run(bytes, roomFor(bytes, maxBytes))
+  lastRatio = plain.length / bytes.length
+  return plain
+}
+
+/** Memory that all is likely to fit into: many small pieces, and joining them, cost more than unpacking. */
+function roomFor({ length }: Buffer, maxOutputLength: number): { maxOutputLength: number; chunkSize: number } {
+  const likelyBytes = Math.ceil(length * lastRatio * 1.1)
+  return { maxOutputLength, chunkSize: Math.min(Math.max(likelyBytes, MIN_CHUNK_BYTES), MAX_CHUNK_BYTES) }
 }
 
 /** The records of a batch as the Java client would write them, with the levels that are its defaults. */

@@ -1,10 +1,11 @@
+import { openBodyAside } from './body.ts'
 import type { BatchHeader } from './header.ts'
 import { RecordCursor, timestampOf } from './record-cursor.ts'
 
 /** The earliest time of the batch's records, which it has to be opened for; null without records. */
-export function leastTime(bytes: Buffer, header: BatchHeader): bigint | null {
+export async function leastTime(bytes: Buffer, header: BatchHeader): Promise<bigint | null> {
   const cursor = new RecordCursor()
-  cursor.open(bytes, header)
+  cursor.openBody(await openBodyAside(bytes, header), header)
   let least = Number.POSITIVE_INFINITY
   let wideLeast: bigint | null = null
   while (cursor.next()) {

@@ -55,16 +55,20 @@ export class RecordCursor implements EncodedRecord {
 
   /** Goes to the beginning of the batch and returns how many plain bytes its records have. */
   open(bytes: Buffer, header: BatchHeader): number {
+    if (knownCodec(header) !== 'none') return this.openBody(openBody(bytes, header), header)
+    return this.#begin(header, bytes, header.position + HEADER_BYTES, header.position + header.sizeBytes)
+  }
+
+  /** The same where the records are unpacked already. */
+  openBody(body: Buffer, header: BatchHeader): number {
+    return this.#begin(header, body, 0, body.length)
+  }
+
+  #begin(header: BatchHeader, buffer: Buffer, start: number, end: number): number {
     this.#header = header
-    if (knownCodec(header) === 'none') {
-      this.buffer = bytes
-      this.position = header.position + HEADER_BYTES
-      this.#end = header.position + header.sizeBytes
-    } else {
-      this.buffer = openBody(bytes, header)
-      this.position = 0
-      this.#end = this.buffer.length
-    }
+    this.buffer = buffer
+    this.position = start
+    this.#end = end
     this.#left = header.recordCount
     this.#hasOneTime = isLogAppendTime(header.attributes)
     this.#wideBase = this.#hasOneTime ? header.maxTimestamp : header.baseTimestamp

@@ -1,18 +1,15 @@
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
-import { readSegment } from '../archive/segment-reader.ts'
-import { hasValidCrc } from '../batch/crc.ts'
-import { type BatchHeader, type Codec, isControl, isTransactional } from '../batch/header.ts'
-import { leastTime } from '../batch/least-time.ts'
+import type { BatchHeader, Codec } from '../batch/header.ts'
 import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
 import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
 import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import type { RebuiltBatch } from '../batch/seal.ts'
-import { walkBatches } from '../batch/walk.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
+import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
 
 /** A batch that is ready to be stamped and sent. */
 export interface Outgoing {
@@ -83,46 +80,26 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
   for (const segment of options.segments) {
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
-    let next = 0n
-    for await (const bytes of readAhead(readSegment(storage, segment, signal))) {
-      const all = walkSegment(bytes, segment, next)
-      next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
-      const headers = all.filter(
-        header => header.lastOffset >= start && header.baseOffset < options.end && isVisible(header, aborted),
-      )
-      if (gathering) yield* gather(gathering, bytes, headers, { ...options, start })
-      else yield* convert(bytes, headers, { ...options, start })
+    const wanted = { start, end: options.end, aborted, limits: limitsOf({ ...options, start }) }
+    const pieces = gathering
+      ? readPieces(storage, segment, wanted, signal)
+      : examinePieces(storage, segment, wanted, signal)
+    for await (const piece of readAhead(pieces)) {
+      if (gathering) yield* gather(gathering, piece, { ...options, start })
+      else yield* convert(piece, { ...options, start })
     }
   }
   if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options, 'repartitioned'))
 }
 
-/**
- * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
- * have its batch left out, and a wrong place noted, from which a later run goes on when the segment is mended.
- */
-function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
-  const headers = walkBatches(bytes, 0, bytes.length)
-  let next = from
-  for (const header of headers) {
-    if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
-    const { baseOffset, lastOffset } = header
-    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
-    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
-    next = lastOffset + 1n
-  }
-  return headers
-}
-
-function* convert(bytes: Buffer, headers: readonly BatchHeader[], options: OutgoingOptions): Generator<Outgoing> {
+function* convert({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Generator<Outgoing> {
   const { start, timeWindow, maxBytes, batchBytes, codec = 'keep' } = options
   const limits = limitsOf(options)
-  const kept = leaveOut(headers, options)
-  for (const group of planMerges(kept, mergeLimits(batchBytes))) {
-    const some = kept.slice(group.start, group.start + group.count)
+  for (const group of planMerges(headers, mergeLimits(batchBytes))) {
+    const some = headers.slice(group.start, group.start + group.count)
     const [only] = some
     const edit = editOf(some, options)
-    if (only && some.length === 1 && !edit && staysAsStored(bytes, only, limits)) {
+    if (only && some.length === 1 && !edit && staysAsStored(only, limits, earliest.get(only))) {
       yield asStored(bytes, only, options)
       continue
     }
@@ -139,16 +116,8 @@ function mergeLimits(batchBytes: number): MergeLimits {
   return { targetBytes: batchBytes, smallBytes, smallPackedBytes: Math.min(SMALL_PACKED_BYTES, smallBytes) }
 }
 
-/**
- * A header tells the latest time of its records, and only they tell the earliest. Looking for it is cheaper than packing
- * them anew, and is done where the first record lies in the window, too.
- */
-function staysAsStored(bytes: Buffer, header: BatchHeader, limits: BatchLimits): boolean {
-  if (needsRebuild(header, limits) !== 'cut') return needsRebuild(header, limits) === undefined
-  const staysWith = (knownMin: bigint) => needsRebuild(header, { ...limits, knownMin }) === undefined
-  if (!staysWith(header.baseTimestamp)) return false
-  const earliest = leastTime(bytes, header)
-  return earliest !== null && staysWith(earliest)
+function staysAsStored(header: BatchHeader, limits: BatchLimits, knownMin: bigint | undefined): boolean {
+  return needsRebuild(header, knownMin === undefined ? limits : { ...limits, knownMin }) === undefined
 }
 
 /** Takes the records that are wanted out of batch after batch, and makes full ones of them. */
@@ -158,22 +127,11 @@ function openGathering(options: OutgoingOptions, takes: (record: EncodedRecord) 
   return new Rebuilder({ ...fixed, ...(edit && { edit }) }, batchBytes)
 }
 
-function* gather(
-  gathering: Rebuilder,
-  bytes: Buffer,
-  headers: readonly BatchHeader[],
-  options: OutgoingOptions,
-): Generator<Outgoing> {
-  for (const header of leaveOut(headers, options)) {
+function* gather(gathering: Rebuilder, { bytes, headers }: Piece, options: OutgoingOptions): Generator<Outgoing> {
+  for (const header of headers) {
     const full = gathering.add({ bytes, header }, options)
     for (const batch of full) yield asRebuilt(batch, options, 'repartitioned')
   }
-}
-
-/** Those of which nothing can be wanted, which their headers tell. */
-function leaveOut(headers: readonly BatchHeader[], options: OutgoingOptions): BatchHeader[] {
-  const limits = limitsOf(options)
-  return headers.filter(header => !['empty', 'outside'].includes(needsRebuild(header, limits) ?? ''))
 }
 
 function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits {
@@ -218,37 +176,6 @@ function asStored(bytes: Buffer, header: BatchHeader, { sourcePartition }: Outgo
   }
 }
 
-/** Markers, and what was rolled back, were never seen by anybody. */
-function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
-  if (isControl(header.attributes)) return false
-  if (!isTransactional(header.attributes)) return true
-  const own = aborted.get(header.producerId) ?? []
-  // A producer has one transaction at a time: the last one that begins at or before the batch is the one that counts.
-  let low = 0
-  for (let high = own.length; low < high; ) {
-    const middle = (low + high) >> 1
-    if ((own[middle]?.first_offset ?? 0n) <= header.baseOffset) low = middle + 1
-    else high = middle
-  }
-  const last = own[low - 1]
-  return !last || (last.last_offset !== null && header.lastOffset > last.last_offset)
-}
-
-/**
- * By producer, in the order of their first offsets: there may be as many as batches. Of one that is told twice, where a
- * gap of the backup cut it, the longer one comes last.
- */
-type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>
-
-function indexAborted(aborted: readonly AbortedTransaction[]): AbortedIndex {
-  const isBefore = (a: AbortedTransaction, b: AbortedTransaction) =>
-    a.first_offset === b.first_offset
-      ? a.last_offset !== null && (b.last_offset === null || a.last_offset < b.last_offset)
-      : a.first_offset < b.first_offset
-  const sorted = aborted.toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
-  return Map.groupBy(sorted, ({ producer_id }) => producer_id)
-}
-
 function latest(first: bigint, second: bigint): bigint {
   if (second > first) return second
   return first
@@ -256,10 +183,6 @@ function latest(first: bigint, second: bigint): bigint {
 
 function hasBound({ start, end }: TimeWindow): boolean {
   return start !== undefined || end !== undefined
-}
-
-function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
-  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: the batch at offset ${baseOffset} ${why}`)
 }
 
 function oversize({ name, maxBytes }: OutgoingOptions, offset: bigint | undefined, bytes: number): KafkaBackupError {

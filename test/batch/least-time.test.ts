@@ -12,19 +12,19 @@ function least(deltas: bigint[], spec: Partial<BatchSpec> = {}) {
   return leastTime(bytes, header)
 }
 
-test('the least time of a batch is that of any of its records', () => {
-  assert.equal(least([0n, 5n, 2n]), 1000n)
-  assert.equal(least([0n, -5n, 2n]), 995n)
-  assert.equal(least([0n, 5n, -7n], { codec: 'gzip' }), 993n)
+test('the least time of a batch is that of any of its records', async () => {
+  assert.equal(await least([0n, 5n, 2n]), 1000n)
+  assert.equal(await least([0n, -5n, 2n]), 995n)
+  assert.equal(await least([0n, 5n, -7n], { codec: 'gzip' }), 993n)
 })
 
-test('also where times are too far apart for plain numbers', () => {
-  assert.equal(least([0n, -(2n ** 60n)]), 1000n - 2n ** 60n)
-  assert.equal(least([0n, 2n ** 60n]), 1000n)
-  assert.equal(least([0n, 1n], { baseTimestamp: 2n ** 62n }), 2n ** 62n)
+test('also where times are too far apart for plain numbers', async () => {
+  assert.equal(await least([0n, -(2n ** 60n)]), 1000n - 2n ** 60n)
+  assert.equal(await least([0n, 2n ** 60n]), 1000n)
+  assert.equal(await least([0n, 1n], { baseTimestamp: 2n ** 62n }), 2n ** 62n)
 })
 
-test('a batch that the broker stamped has one time, and one without records none', () => {
-  assert.equal(least([0n, -5n], { logAppendTime: true, maxTimestamp: 7000n }), 7000n)
-  assert.equal(least([]), null)
+test('a batch that the broker stamped has one time, and one without records none', async () => {
+  assert.equal(await least([0n, -5n], { logAppendTime: true, maxTimestamp: 7000n }), 7000n)
+  assert.equal(await least([]), null)
 })

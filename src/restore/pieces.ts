@@ -1,0 +1,127 @@
+import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
+import { readSegment } from '../archive/segment-reader.ts'
+import { hasValidCrc } from '../batch/crc.ts'
+import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
+import { leastTime } from '../batch/least-time.ts'
+import { type BatchLimits, needsRebuild } from '../batch/needs.ts'
+import { walkBatches } from '../batch/walk.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** Some batches of a segment, checked, of which something may be wanted. */
+export interface Piece {
+  bytes: Buffer
+  headers: readonly BatchHeader[]
+  /** The earliest time of the records, of batches that were looked into. */
+  earliest: ReadonlyMap<BatchHeader, bigint>
+}
+
+export interface Wanted {
+  /** Offsets in [start, end). */
+  start: bigint
+  end: bigint
+  aborted: AbortedIndex
+  limits: BatchLimits
+}
+
+/** As many as the runtime unpacks at the same time. */
+const LOOKS_AT_ONCE = 4
+
+/** The batches that a reader of committed data would see. */
+export async function* readPieces(
+  storage: Storage,
+  segment: Segment,
+  { start, end, aborted, limits }: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  let next = 0n
+  for await (const bytes of readSegment(storage, segment, signal)) {
+    const all = walkSegment(bytes, segment, next)
+    next = (all.at(-1)?.lastOffset ?? next - 1n) + 1n
+    const headers = all.filter(header => {
+      if (header.lastOffset < start || header.baseOffset >= end || !isVisible(header, aborted)) return false
+      return !['empty', 'outside'].includes(needsRebuild(header, limits) ?? '')
+    })
+    yield { bytes, headers, earliest: new Map() }
+  }
+}
+
+/**
+ * The same, with a look into the batches whose times may all lie in the window. A header tells the latest time of its
+ * records, and only they tell the earliest. Looking for it is cheaper than packing them anew.
+ */
+export async function* examinePieces(
+  storage: Storage,
+  segment: Segment,
+  wanted: Wanted,
+  signal: AbortSignal,
+): AsyncGenerator<Piece> {
+  for await (const piece of readPieces(storage, segment, wanted, signal)) {
+    const open = piece.headers.filter(header => mayStay(header, wanted.limits))
+    const times = await runPool(open, LOOKS_AT_ONCE, header => leastTime(piece.bytes, header))
+    const known = open.flatMap((header, i) => {
+      const time = times[i]
+      return typeof time === 'bigint' ? [[header, time] as const] : []
+    })
+    yield { ...piece, earliest: new Map(known) }
+  }
+}
+
+/** Its first record lies in the window, and so may the others. */
+function mayStay(header: BatchHeader, limits: BatchLimits): boolean {
+  if (needsRebuild(header, limits) !== 'cut') return false
+  return needsRebuild(header, { ...limits, knownMin: header.baseTimestamp }) === undefined
+}
+
+/**
+ * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
+ * have its batch left out, and a wrong place noted, from which a later run goes on when the segment is mended.
+ */
+function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
+  const headers = walkBatches(bytes, 0, bytes.length)
+  let next = from
+  for (const header of headers) {
+    if (!hasValidCrc(bytes, header.position, header.sizeBytes)) throw damaged(segment, header, 'has a wrong CRC-32C')
+    const { baseOffset, lastOffset } = header
+    const isInside = lastOffset >= segment.start_offset && lastOffset < segment.end_offset
+    if (baseOffset < next || !isInside) throw damaged(segment, header, 'cannot be there')
+    next = lastOffset + 1n
+  }
+  return headers
+}
+
+/** Markers, and what was rolled back, were never seen by anybody. */
+function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
+  if (isControl(header.attributes)) return false
+  if (!isTransactional(header.attributes)) return true
+  const own = aborted.get(header.producerId) ?? []
+  // A producer has one transaction at a time: the last one that begins at or before the batch is the one that counts.
+  let low = 0
+  for (let high = own.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((own[middle]?.first_offset ?? 0n) <= header.baseOffset) low = middle + 1
+    else high = middle
+  }
+  const last = own[low - 1]
+  return !last || (last.last_offset !== null && header.lastOffset > last.last_offset)
+}
+
+/**
+ * By producer, in the order of their first offsets: there may be as many as batches. Of one that is told twice, where a
+ * gap of the backup cut it, the longer one comes last.
+ */
+export type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>
+
+export function indexAborted(aborted: readonly AbortedTransaction[]): AbortedIndex {
+  const isBefore = (a: AbortedTransaction, b: AbortedTransaction) =>
+    a.first_offset === b.first_offset
+      ? a.last_offset !== null && (b.last_offset === null || a.last_offset < b.last_offset)
+      : a.first_offset < b.first_offset
+  const sorted = aborted.toSorted((a, b) => (isBefore(a, b) ? -1 : isBefore(b, a) ? 1 : 0))
+  return Map.groupBy(sorted, ({ producer_id }) => producer_id)
+}
+
+function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: the batch at offset ${baseOffset} ${why}`)
+}
