@@ -79,8 +79,9 @@ class Line {
     this.#proxy = proxy
     this.#upstream = connect({ port: targetPort, host: '127.0.0.1', noDelay: true })
     this.#upstream.on('data', chunk => {
-      if (this.#isDeaf) return void client.resetAndDestroy()
-      if (!client.destroyed) client.write(chunk)
+      // No reset: one that meets a client on its way out leaves a handle that keeps this process from ending.
+      if (this.#isDeaf) client.destroy()
+      else if (!client.destroyed) client.write(chunk)
     })
     // What the client has sent before it went goes on; what is held goes on later.
     for (const event of ['error', 'close']) {
