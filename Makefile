@@ -28,7 +28,7 @@ unit: $(INSTALLED) ## Run the tests that need no server
 	@$(NODE) --test --test-isolation=none $$(find test -name '*.test.ts' -not -path 'test/e2e/*' -not -path 'test/servers/*' -not -path 'test/faults/*' | sort)
 
 e2e: $(INSTALLED) build ## Run the tests against real servers
-	@$(NODE) --test --test-concurrency=1 $$(find test/servers test/e2e test/faults -name '*.test.ts' | sort)
+	@$(NODE) --test --test-concurrency=2 $$(find test/servers test/e2e test/faults -name '*.test.ts' | sort)
 
 bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
 	@$(NODE) bench/main.ts

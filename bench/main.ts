@@ -54,7 +54,7 @@ async function benchRestores(restores: Restores): Promise<void> {
   say('restore of the zstd topic')
   rows.push(...(await restores.againstPerfTool('zstd', { ...BATCHED, 'compression.type': 'zstd' }, 2.5)))
   say('restore of a time window')
-  rows.push(await restores.withWindow('zstd'))
+  rows.push(...(await restores.withWindow('zstd')))
   say('restore of one-record batches')
   rows.push(...(await restores.againstPerfTool('one-record-batches', {}, 1)))
   say('memory of a restore')
