@@ -82,7 +82,8 @@ async function readExactly(
 async function openFrame(stored: Buffer, plainBytes: number, segment: Segment): Promise<Buffer> {
   let plain: Buffer
   try {
-    plain = await decompress(stored, { maxOutputLength: Math.max(1, plainBytes) })
+    // In one piece: many small ones, and joining them, would cost more than unpacking.
+    plain = await decompress(stored, { maxOutputLength: Math.max(1, plainBytes), chunkSize: Math.max(64, plainBytes) })
   } catch (error) {
     throw damaged(segment, 'a zstd frame cannot be decoded', error)
   }
