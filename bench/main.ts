@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { openDriver } from '../test/servers/driver.ts'
@@ -9,30 +9,40 @@ import { Restores } from './restores.ts'
 import { formatGoal, isMissed, type Row } from './row.ts'
 import { Scenarios } from './scenarios.ts'
 
-/** `make bench`: measures against what users would pick otherwise, on one broker, in one run; fails where a limit is missed. */
+/**
+ * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
+ * is missed. `BENCH_PART=backup|restore` does one part.
+ */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
+const only = process.env.BENCH_PART
+const parts = (['backup', 'restore'] as const).filter(part => only === undefined || only === part)
+if (parts.length === 0) throw new Error(`BENCH_PART=${only} is neither backup nor restore`)
 const kcat = requireKcat()
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
-const rows: Row[] = []
 try {
   await using server = await startBenchCluster(payload, say)
-  await benchBackups(new Scenarios(server, folder))
   await using driver = await openDriver(server)
-  await benchRestores(new Restores(server, driver, folder, payload))
-  const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
-  const versions = { node: process.version, kafka: server.version, kcat }
-  const result = { date: new Date().toISOString().slice(0, 10), command: 'make bench', machine, versions, rows }
-  await writeFile(join(import.meta.dirname, 'results.json'), `${JSON.stringify(result, null, 2)}\n`)
-  process.stdout.write(await writeReport(result))
+  for (const part of parts) {
+    const rows = await (part === 'backup'
+      ? benchBackups(new Scenarios(server, folder))
+      : benchRestores(new Restores(server, driver, folder, payload)))
+    const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
+    const versions = { node: process.version, kafka: server.version, kcat }
+    const command = only === undefined ? 'make bench' : `BENCH_PART=${only} make bench`
+    const date = new Date().toISOString().slice(0, 10)
+    process.stdout.write(await writeReport(part, { date, command, machine, versions, rows }))
+    for (const row of rows.filter(isMissed)) {
+      say(`MISSED: ${row.name}: ${row.measure} is ${row.value.toFixed(2)}, not ${formatGoal(row)}`)
+      process.exitCode = 1
+    }
+  }
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
-const missed = rows.filter(isMissed)
-for (const row of missed) say(`MISSED: ${row.name}: ${row.measure} is ${row.value.toFixed(2)}, not ${formatGoal(row)}`)
-process.exitCode = missed.length > 0 ? 1 : 0
 
-async function benchBackups(scenarios: Scenarios): Promise<void> {
+async function benchBackups(scenarios: Scenarios): Promise<Row[]> {
+  const rows: Row[] = []
   say('zstd topic')
   rows.push(...(await scenarios.againstKcat('zstd', 'auto', 0.3)))
   say('plain topic, stored as it is')
@@ -48,9 +58,11 @@ async function benchBackups(scenarios: Scenarios): Promise<void> {
   rows.push(await scenarios.memoryGrowth('plain', 'plain-x4'))
   say('many small partitions')
   rows.push(await scenarios.requestsPerPartition('small'))
+  return rows
 }
 
-async function benchRestores(restores: Restores): Promise<void> {
+async function benchRestores(restores: Restores): Promise<Row[]> {
+  const rows: Row[] = []
   say('restore of the zstd topic')
   rows.push(...(await restores.againstPerfTool('zstd', { ...BATCHED, 'compression.type': 'zstd' }, 2.5)))
   say('restore of a time window')
@@ -59,4 +71,5 @@ async function benchRestores(restores: Restores): Promise<void> {
   rows.push(...(await restores.againstPerfTool('one-record-batches', {}, 1)))
   say('memory of a restore')
   rows.push(await restores.memoryGrowth('plain', 'plain-x4'))
+  return rows
 }

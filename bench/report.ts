@@ -10,13 +10,20 @@ export interface BenchResult {
   rows: Row[]
 }
 
-const page = join(import.meta.dirname, '../docs/benchmarks.md')
+/** The parts of the benchmark, each measured in one run; the figures of both may be of different ones. */
+export type BenchPart = 'backup' | 'restore'
 
-/** Puts the table into docs/benchmarks.md and returns it. */
-export async function writeReport(result: BenchResult): Promise<string> {
+const page = join(import.meta.dirname, '../docs/benchmarks.md')
+const resultsFile = join(import.meta.dirname, 'results.json')
+
+/** Puts the part's table into docs/benchmarks.md, its figures into results.json, and returns the table. */
+export async function writeReport(part: BenchPart, result: BenchResult): Promise<string> {
+  const results = { ...JSON.parse(await readFile(resultsFile, 'utf8')), [part]: result }
+  await writeFile(resultsFile, `${JSON.stringify(results, null, 2)}\n`)
   const table = formatTable(result)
   const text = await readFile(page, 'utf8')
-  await writeFile(page, text.replace(/(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/, `$1${table}$2`))
+  const marks = new RegExp(`(<!-- bench-${part}:start -->\n)[\\s\\S]*?(<!-- bench-${part}:end -->)`)
+  await writeFile(page, text.replace(marks, `$1${table}$2`))
   return table
 }
 
