@@ -6,6 +6,7 @@ import type { BackupReport } from './backup/run-backup.ts'
 import type { ShardReport } from './backup/run-shard.ts'
 import type { ShardNumber } from './backup/shards.ts'
 import type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
+import { refuseRegistry } from './config/refuse-registry.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
@@ -260,11 +261,12 @@ async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Pr
 }
 
 async function withParts<T>(
-  job: { storage: StorageOptions; source: RestoreJob['target'] },
+  job: { storage: StorageOptions; source: RestoreJob['target'] } & Pick<Job, 'enterprise'>,
   { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,
 ): Promise<T> {
+  refuseRegistry(job)
   const clock = systemClock
   const onRetry = (error: unknown, delayMs: number) =>
     onProgress({ type: 'retry', what: error instanceof Error ? error.message : String(error), delayMs })
