@@ -24,6 +24,8 @@ export interface SchemaVersion {
   ruleSet: JsonObject | null
   guid: string | null
   isDeleted: boolean
+  /** It was not asked for: it is here since another version refers to it. */
+  isPulledIn?: true
 }
 
 /** Settings of a subject, of a context or of the whole registry; null is not set there. */
