@@ -67,9 +67,12 @@ function decidePreserved(
 ): Verdict {
   const same = findSame(ours, at, index)
   if (same) return keep(ours, same)
-  const theirs = at.theirs.find(one => one.version === ours.version)
+  // What an unfinished run has made is in nobody's way, whatever number it got.
+  const foreign = at.theirs.filter(one => !index.isOwn(one.subject, one.version))
+  const theirs = foreign.find(one => one.version === ours.version)
   if (theirs) return { action: 'conflict', version: null, theirs: null, conflict: differs(ours, theirs) }
-  if (ours.version > (at.theirs.at(-1)?.version ?? 0)) return append(ours, at, options, 'register')
+  const last = foreign.at(-1)
+  if (ours.version > (last?.version ?? 0)) return append(ours, at, options, 'register')
   const message =
     `version ${ours.version} of subject ${ours.subject} is missing on the target between versions that are there, and a ` +
     'registry numbers what it registers; set restore.strategy to overwrite, or restore.subject_mapping to another subject'
@@ -89,9 +92,11 @@ function decideOverwritten(
     at.matched++
     return keep(ours, theirs)
   }
-  if (!at.isDiverged && theirs) at.highest = at.theirs[at.matched - 1]?.version ?? 0
-  at.isDiverged = true
-  return append(ours, at, options, theirs || at.matched < at.theirs.length ? 'replace' : 'register')
+  if (theirs) {
+    at.isDiverged = true
+    at.highest = at.theirs[at.matched - 1]?.version ?? 0
+  }
+  return append(ours, at, options, at.isDiverged ? 'replace' : 'register')
 }
 
 /** The next number of the subject, or that of the source where fillers can take those before it. */

@@ -121,6 +121,9 @@ function listDeleted(index: TargetIndex, all: readonly Decision[], options: Deci
     ),
   )
   return [...index.subjects]
-    .flatMap(({ theirs }) => theirs)
+    .flatMap(({ theirs, fillers, matched, isDiverged }) => {
+      const last = theirs[matched - 1]?.version ?? 0
+      return isDiverged ? [...theirs, ...fillers.filter(({ version }) => version > last)] : theirs
+    })
     .filter(one => !kept.has(one) && !(options.forceIds && renewed.has(versionKey(one.subject, one.version))))
 }

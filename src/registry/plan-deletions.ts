@@ -13,40 +13,28 @@ export function planRemovals(deleted: readonly SchemaVersion[]): RestoreStep[] {
 }
 
 /**
- * Pure. Registrations in their order, then what ends up as deleted, referrers first. Where the source has a live version
- * that refers to a deleted one, that is only possible if the one is deleted before the other comes, which IMPORT allows.
+ * Pure. Registrations in their order, then what ends up as deleted, referrers first. What live versions refer to is marked
+ * at once, before they come: it could not be afterwards, and IMPORT takes references to what is marked.
  */
 export function interleaveForced(
   all: readonly Decision[],
   registrations: ReadonlyMap<Decision, readonly RegisterStep[]>,
   softDeletes: readonly Decision[],
 ): RestoreStep[] {
-  const steps: RestoreStep[] = []
-  const due = new Map(softDeletes.map(decision => [placeOf(decision), decision]))
-  const referrers = new Map<string, Decision[]>()
-  const present = new Set<Decision>()
-  for (const decision of all) {
-    if (!isMade(decision)) present.add(decision)
-    for (const place of referencesOf(decision)) referrers.set(place, [...(referrers.get(place) ?? []), decision])
-  }
-  const softDelete = (decision: Decision): void => {
-    const place = placeOf(decision)
-    if (decision.version === null || !due.delete(place)) return
-    for (const referrer of referrers.get(place) ?? []) if (present.has(referrer)) softDelete(referrer)
-    steps.push(deletionOf(decision.wanted.subject, decision.version, false))
-  }
-  for (const decision of all) {
-    const made = registrations.get(decision)
-    if (!made) continue
-    for (const place of referencesOf(decision)) {
-      const deleted = due.get(place)
-      if (deleted && !decision.wanted.source.isDeleted) softDelete(deleted)
-    }
-    steps.push(...made)
-    present.add(decision)
-  }
-  for (const decision of softDeletes.toReversed()) softDelete(decision)
-  return steps
+  const live = new Set(all.filter(({ wanted }) => !wanted.source.isDeleted).flatMap(referencesOf))
+  const early = new Set(softDeletes.filter(decision => live.has(placeOf(decision))))
+  const late = softDeletes.filter(decision => !early.has(decision)).reverse()
+  return [
+    ...all.flatMap(decision => [
+      ...(registrations.get(decision) ?? []),
+      ...(early.has(decision) ? [softDeletionOf(decision)] : []),
+    ]),
+    ...late.map(softDeletionOf),
+  ]
+}
+
+function softDeletionOf({ wanted, version }: Decision): RestoreStep {
+  return deletionOf(wanted.subject, version ?? wanted.source.version, false)
 }
 
 export interface PlainDeletions {

@@ -3,7 +3,7 @@ import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject } 
 import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type RegisterStep, type RestoreStep, versionKey } from './restore-step.ts'
-import { keepsContracts, type TargetIndex } from './target-index.ts'
+import { FILLER_NAME, keepsContracts, type TargetIndex } from './target-index.ts'
 
 type Deletion = Extract<RestoreStep, { type: 'delete-version' }>
 
@@ -88,7 +88,8 @@ function fillerOf(subject: string, version: number, options: RegistryRestoreOpti
 }
 
 function placeholder(subject: string, version: number, purpose: 'filler' | 'reserve', id?: number): RegisterStep {
-  const schema = `{"type":"fixed","name":"kafka_backup_${purpose}_${id ?? version}","size":1}`
+  const name = purpose === 'filler' ? `${FILLER_NAME}_${version}` : `kafka_backup_reserve_${id}`
+  const schema = `{"type":"fixed","name":"${name}","size":1}`
   const content = { schemaType: 'AVRO', schema, references: [], metadata: null, ruleSet: null } as const
   return { type: 'register', purpose, subject, version, id: id ?? null, ...content, force: false, sourceIds: [] }
 }

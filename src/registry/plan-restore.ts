@@ -65,10 +65,7 @@ function orderWanted(
       subject: one.subject,
       version: one.source.version,
       id: one.source.id,
-      needs: one.references.flatMap(({ key }) => [
-        standIns.get(key) ?? key,
-        ...(one.source.isDeleted ? [] : (laterTwins.get(key) ?? []).filter(later => later !== one.key)),
-      ]),
+      needs: [...one.references.map(({ key }) => standIns.get(key) ?? key), ...(laterTwins.get(one.key) ?? [])],
     }))
   const { order, circular } = orderVersions(nodes)
   return {
@@ -81,13 +78,16 @@ function orderWanted(
 }
 
 /**
- * By deleted version: the later ones of its subject with its ID. To register one of them removes what is marked as deleted
- * before it with the same ID, so that they come before the mark is set.
+ * By deleted version that live ones refer to: the later ones of its subject with its ID. To register one of them removes
+ * what is marked as deleted before it with the same ID. It is marked as soon as it is there, so that they come first.
  */
 function findLaterTwins(wanted: readonly Wanted[]): Map<string, string[]> {
+  const live = new Set(
+    wanted.filter(({ source }) => !source.isDeleted).flatMap(({ references }) => references.map(({ key }) => key)),
+  )
   const later = new Map<string, string[]>()
   for (const group of Map.groupBy(wanted, ({ subject, source }) => `${source.id} ${subject}`).values()) {
-    for (const one of group.filter(({ source }) => source.isDeleted)) {
+    for (const one of group.filter(({ key, source }) => source.isDeleted && live.has(key))) {
       const keys = group.filter(({ source }) => source.version > one.source.version).map(({ key }) => key)
       if (keys.length > 0) later.set(one.key, keys)
     }

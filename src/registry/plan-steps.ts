@@ -47,12 +47,7 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
     ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
     : withDeletes(made, planSoftDeletes(decisions.all, softDeletes, target, decisions.deleted))
   const { configs, aliases, modes } = closeSettings(work, backup, book, options)
-  const schemas = [
-    ...plain.steps,
-    ...removeFillers(made, grounds, options),
-    ...reserves,
-    ...closeReserves(reserves, grounds),
-  ]
+  const schemas = [...plain.steps, ...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
   const removals = planRemovals(decisions.deleted)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
   const steps = [...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
@@ -102,13 +97,9 @@ function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {
 }
 
 /** Those of this run, and those that an unfinished one has left. */
-function removeFillers(
-  made: readonly RegisterStep[],
-  { target }: Grounds,
-  { unfinished }: RegistryRestoreOptions,
-): RestoreStep[] {
-  const fillers = new Set(unfinished?.fillers)
-  const left = target.versions.filter(({ subject, version }) => fillers.has(versionKey(subject, version)))
+function removeFillers(made: readonly RegisterStep[], { target, decisions, index }: Grounds): RestoreStep[] {
+  const gone = new Set(decisions.deleted)
+  const left = target.versions.filter(one => index.isFiller(one) && !gone.has(one))
   const own = made.filter(({ purpose }) => purpose === 'filler')
   return [...left, ...own].map(({ subject, version }) => deletionOf(subject, version, true))
 }

@@ -4,18 +4,22 @@ import { type RegistryPlan, type RestoreJournal, versionKey } from './restore-st
 import { compareSchemas } from './same-schema.ts'
 import { resolveReference } from './wanted-version.ts'
 
+/** How the schemas of fillers are called. */
+export const FILLER_NAME = 'kafka_backup_filler'
+
 /** A subject of the target while the versions of the backup are gone through in their order. */
 export interface TargetSubject {
   subject: string
   /** Ascending, without what an unfinished run put in as fillers. */
   theirs: readonly SchemaVersion[]
+  fillers: readonly SchemaVersion[]
   /** It stays as it is, whatever the backup has. */
   isLeft: boolean
   /** The highest number that is taken, once all that has to go is gone. */
   highest: number
   /** How many of `theirs`, from the first on, are known to be the same as the backup's. */
   matched: number
-  /** What comes after `matched` has to go. */
+  /** The backup goes on in another way than what comes after `matched`, which has to go. */
   isDiverged: boolean
 }
 
@@ -54,7 +58,8 @@ export class TargetIndex {
     const isOwn = this.#own.subjects.has(name)
     const subject: TargetSubject = {
       subject: name,
-      theirs: all.filter(({ version }) => !this.#own.fillers.has(versionKey(name, version))),
+      theirs: all.filter(one => !this.isFiller(one)),
+      fillers: all.filter(one => this.isFiller(one)),
       isLeft: strategy === 'lookup' || (strategy === 'skip' && all.length > 0 && !isOwn),
       highest: all.at(-1)?.version ?? 0,
       matched: 0,
@@ -67,6 +72,11 @@ export class TargetIndex {
   /** An unfinished run of this restore has made it. */
   isOwn(subject: string, version: number): boolean {
     return this.#own.versions.has(versionKey(subject, version))
+  }
+
+  /** One of an unfinished run, and not what was at its place before. */
+  isFiller({ subject, version, schema }: SchemaVersion): boolean {
+    return this.#own.fillers.has(versionKey(subject, version)) && schema.includes(FILLER_NAME)
   }
 
   /** `ours` has the references that it is to have on the target. */
