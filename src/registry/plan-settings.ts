@@ -2,7 +2,15 @@ import type { JsonObject, RegistrySettings, RegistrySnapshot } from './model.ts'
 import { splitSubject } from './model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, RestoreStep, Scope } from './restore-step.ts'
-import { contextScope, globalScope, outerScope, type SettingsBook, subjectScope, unset } from './settings-book.ts'
+import {
+  contextScope,
+  EVERY_CONTEXT,
+  globalScope,
+  outerScopes,
+  type SettingsBook,
+  subjectScope,
+  unset,
+} from './settings-book.ts'
 
 export interface Work {
   /** Subjects of the target that the backup has and the strategy does not leave alone. */
@@ -45,7 +53,7 @@ export function openSubjects(work: Work, book: SettingsBook, options: RegistryRe
 export function checkModes(work: Work, book: SettingsBook): Conflict[] {
   const closed = new Map<string, Conflict>()
   for (const subject of [...work.registering, ...work.deleting]) {
-    const outer = outerScope(subject)
+    const outer = outerScopes(subject).find(scope => book.original(scope).mode !== null) ?? globalScope
     const mode = book.original(outer).mode
     const own = book.original(subjectScope(subject)).mode
     if (mode === null || !blocking.includes(mode) || (own === 'READWRITE' && mode === 'READONLY')) continue
@@ -91,7 +99,8 @@ export function startRegistering(work: Work, book: SettingsBook, options: Regist
 }
 
 function changesOf(subject: string, book: SettingsBook): JsonObject {
-  const effective = { ...book.present(outerScope(subject)).config, ...book.present(subjectScope(subject)).config }
+  const scopes = [subjectScope(subject), ...outerScopes(subject)]
+  const effective: JsonObject = Object.assign({}, ...scopes.map(scope => book.present(scope).config).reverse())
   const switches = ['normalize', 'validateFields', 'validateRules'].filter(name => effective[name] === true)
   return Object.fromEntries(switches.map(name => [name, false]))
 }
@@ -114,7 +123,7 @@ export function closeSettings(
       scope: subjectScope(subject),
       settings: wantedOfSubject(subject, work, book, options),
     })),
-    ...[...backup.contextSettings].map(([context, settings]) => ({
+    ...byContext(backup.contextSettings).map(([context, settings]) => ({
       scope: contextScope(context),
       settings: work.isEmptyContext(context) ? settings : wantedOuter(contextScope(context), settings, book, options),
     })),
@@ -134,6 +143,11 @@ export function closeSettings(
     aliases: setConfigs(rows.filter(isAlias)),
     modes: rows.flatMap(({ scope, settings }) => book.setMode(scope, settings.mode, settings.mode === 'IMPORT')),
   }
+}
+
+/** What stands behind all contexts comes after them. */
+function byContext(settings: RegistrySnapshot['contextSettings']): [string, RegistrySettings][] {
+  return [...settings].sort(([a], [b]) => Number(a === EVERY_CONTEXT) - Number(b === EVERY_CONTEXT))
 }
 
 /** A subject that takes no schemas takes no configuration either. */

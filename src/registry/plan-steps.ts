@@ -62,9 +62,8 @@ function withDeletes(made: readonly RegisterStep[], { steps, notes }: { steps: R
 
 function outlineWork(grounds: Grounds, reserves: readonly RegisterStep[], options: RegistryRestoreOptions): Work {
   const { backup, target, decisions, index, book } = grounds
-  const { unfinished, subjectMapping } = options
-  const wanted = new Map<string, RegistrySettings>()
-  for (const [subject, settings] of backup.subjects) wanted.set(subjectMapping.get(subject) ?? subject, settings)
+  const { unfinished } = options
+  const wanted = wantedSettings(backup, options)
   const made = decisions.all.filter(isMade)
   const names = new Set([...wanted.keys(), ...decisions.all.map(one => one.wanted.subject)])
   const inTarget = new Set(target.versions.map(({ subject }) => subject))
@@ -90,6 +89,27 @@ function outlineWork(grounds: Grounds, reserves: readonly RegisterStep[], option
     isEmptyContext: context => empty.has(context) || !full.has(context),
     isEmpty: target.versions.length === 0,
   }
+}
+
+/** By subject of the target. Aliases follow the mapping; a subject that a filter of types leaves out has no part in it. */
+function wantedSettings(
+  backup: RegistrySnapshot,
+  { subjectMapping, schemaTypes }: RegistryRestoreOptions,
+): Map<string, RegistrySettings> {
+  const rename = (subject: string) => subjectMapping.get(subject) ?? subject
+  const held = new Set(backup.versions.map(({ subject }) => subject))
+  const taken = new Set(
+    backup.versions.filter(({ schemaType }) => schemaTypes.includes(schemaType)).map(({ subject }) => subject),
+  )
+  return new Map(
+    [...backup.subjects]
+      .filter(([subject]) => taken.has(subject) || !held.has(subject))
+      .map(([subject, settings]) => {
+        const { config } = settings
+        if (typeof config?.alias !== 'string') return [rename(subject), settings]
+        return [rename(subject), { ...settings, config: { ...config, alias: rename(config.alias) } }]
+      }),
+  )
 }
 
 function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {

@@ -4,6 +4,8 @@ import { isSame } from './same-schema.ts'
 
 export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 export const globalScope: Scope = { kind: 'global' }
+/** The name under which settings of all contexts stand. */
+export const EVERY_CONTEXT = '.__GLOBAL'
 
 /**
  * The settings of a registry while a plan goes on: as they were before the restore, and as they are after the steps so
@@ -37,21 +39,17 @@ export class SettingsBook {
 
   /** The mode that counts for a subject; its own where it has one. */
   effectiveMode(subject: string): { mode: string; scope: Scope } {
-    const scopes = [subjectScope(subject), outerScope(subject)]
-    for (const scope of scopes) {
+    for (const scope of [subjectScope(subject), ...outerScopes(subject)]) {
       const { mode } = this.present(scope)
       if (mode !== null) return { mode, scope }
     }
     return { mode: 'READWRITE', scope: globalScope }
   }
 
-  /** The level that counts for a subject before the restore. */
+  /** The level that counts for a subject before the restore; null where it is the registry's own default. */
   effectiveLevel(subject: string): string | null {
-    return (
-      this.original(subjectScope(subject)).compatibility ??
-      this.original(outerScope(subject)).compatibility ??
-      this.original(globalScope).compatibility
-    )
+    const scopes = [subjectScope(subject), ...outerScopes(subject)]
+    return scopes.map(scope => this.original(scope).compatibility).find(level => level !== null) ?? null
   }
 
   setMode(scope: Scope, mode: string | null, force: boolean): RestoreStep[] {
@@ -105,9 +103,12 @@ export function contextScope(context: string): Scope {
   return context === DEFAULT_CONTEXT ? globalScope : { kind: 'context', context }
 }
 
-/** Settings of the whole registry are those of the default context; other contexts have their own. */
-export function outerScope(subject: string): Scope {
-  return contextScope(splitSubject(subject).context)
+/**
+ * Where a subject without settings has them from, the nearest first. Those of the registry are of the default context; the
+ * other ones have their own, and `.__GLOBAL` stands behind all.
+ */
+export function outerScopes(subject: string): Scope[] {
+  return [contextScope(splitSubject(subject).context), contextScope(EVERY_CONTEXT)]
 }
 
 function keyOf(scope: Scope): string {

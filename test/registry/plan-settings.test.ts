@@ -54,6 +54,13 @@ describe('settings', () => {
     assert.deepEqual(outline(plan), ['config a null {"normalize":false}', 'register a@1', 'config a unset'])
   })
 
+  test('of subjects that a filter of types leaves out are left out, too', () => {
+    const backup = snapshotOf([versionOf('a', 1, 1, { schemaType: 'JSON' }), versionOf('b', 1, 2)], {
+      subjects: { a: { compatibility: 'FULL' } },
+    })
+    assert.deepEqual(outline(restore(backup, undefined, { schemaTypes: ['AVRO'] }).plan), ['register b@1'])
+  })
+
   test('of contexts come with their first schemas', () => {
     const eu = { compatibility: 'NONE', mode: 'READONLY', config: null }
     const backup = snapshotOf([versionOf(':.eu:a', 1, 1)], { contextSettings: new Map([['.eu', eu]]) })
@@ -94,6 +101,19 @@ describe('modes', () => {
           new RegExp(`^the target registry is in mode ${mode}, and takes no`),
         )
       }
+    }
+  })
+
+  test('of a context, or of what stands behind all contexts, are not lifted either (edge 21)', () => {
+    for (const context of ['.eu', '.__GLOBAL']) {
+      const closed = { compatibility: null, mode: 'READONLY', config: null }
+      const target = snapshotOf([], { contextSettings: new Map([[context, closed]]) })
+      const refused = plan(snapshotOf([versionOf(':.eu:a', 1, 1), versionOf('a', 1, 1)]), target)
+      assert.deepEqual([refused.steps, kinds(refused)], [[], ['read-only']])
+      assert.match(
+        refused.conflicts[0]?.message ?? '',
+        new RegExp(`context \\${context} of the target registry is in mode`),
+      )
     }
   })
 
@@ -144,6 +164,12 @@ describe('aliases', () => {
       ['journal', 'register', 'verify', 'set-config'],
     )
     assert.deepEqual(after.subjects.get('short')?.config, { alias: 'a' })
+  })
+
+  test('follow subjects that get other names', () => {
+    const backup = snapshotOf([versionOf('a', 1, 1)], { subjects: { short: { config: { alias: 'a' } } } })
+    const { after } = restore(backup, undefined, { subjectMapping: new Map([['a', 'b']]) })
+    assert.deepEqual(after.subjects.get('short')?.config, { alias: 'b' })
   })
 
   test('that the target has are taken away for the time, so that no schema goes astray (edge 34)', () => {
