@@ -96,7 +96,7 @@ function judgeReference(one: Resolved, { wanted }: Decision, { forceIds }: Decid
     one.version === null
       ? `${referrer}, which is neither in the backup nor on the target`
       : !one.isMade && one.theirs?.isDeleted && !forceIds
-        ? `${referrer}, which is marked as deleted on the target`
+        ? `${referrer}, which is marked as deleted on the target, where restore.strategy overwrite can replace it`
         : undefined
   if (missing === undefined) return []
   const message = referenceNotFound(one.target, missing)

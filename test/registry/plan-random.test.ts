@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RegistrySnapshot, SchemaVersion } from '../../src/registry/model.ts'
+import { RegistryModel } from '../fakes/registry-model.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
-import { forced, listVersions, restore } from './restore-stage.ts'
+import { forced, listVersions, plan, restore } from './restore-stage.ts'
 
 /** Numbers that are the same in every run. */
 function random(seed: number): (below: number) => number {
@@ -92,5 +93,26 @@ describe('any registry', () => {
         [...new Set(some.map(one => `${one.subject} ${one.schema}`))].sort()
       assert.deepEqual(texts(after.versions), texts(backup.versions), `seed ${seed}`)
     }
+  })
+
+  test('is added to a part of itself with every strategy, or refused before any write', () => {
+    const outcomes = { written: 0, refused: 0 }
+    for (let seed = 0; seed < 100; seed++) {
+      const backup = { ...registryOf(seed), global: snapshotOf([]).global }
+      const registers = plan(backup, undefined, { setCompatibility: 'NONE' }).steps.filter(
+        ({ type }) => type === 'register',
+      )
+      const part = new RegistryModel(snapshotOf([], { global: { ...backup.global, compatibility: 'NONE' } }))
+      const target = part.run(registers.slice(0, seed % registers.length)).snapshot
+      for (const strategy of ['preserve', 'overwrite', 'skip'] as const) {
+        const options = { strategy, setCompatibility: 'NONE' }
+        if (plan(backup, target, options).conflicts.length > 0) outcomes.refused++
+        else {
+          restore(backup, target, options)
+          outcomes.written++
+        }
+      }
+    }
+    assert.ok(outcomes.written > 200, JSON.stringify(outcomes))
   })
 })

@@ -83,6 +83,13 @@ describe('modes', () => {
     }
   })
 
+  test('of a subject that is in IMPORT at the source are so again, with its versions in place', () => {
+    const backup = snapshotOf([versionOf('a', 1, 1)], { subjects: { a: { mode: 'IMPORT' } } })
+    for (const options of [{}, forced]) {
+      assert.equal(restore(backup, undefined, options).after.subjects.get('a')?.mode, 'IMPORT')
+    }
+  })
+
   test('of a subject that is READONLY on the target are lifted for the time, and put back (edge 20)', () => {
     const target = snapshotOf([versionOf('a', 1, 1)], { subjects: { a: { mode: 'READONLY' } } })
     const backup = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2)])

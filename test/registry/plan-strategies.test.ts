@@ -60,6 +60,18 @@ describe('preserve', () => {
     assert.match(lossy(plan)[0] ?? '', /^version 1 of subject a is marked as deleted on the target/)
   })
 
+  test('refuses a reference to what is marked as deleted on the target, which only IMPORT takes', () => {
+    const backup = snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2, { refs: ['a@1'] })])
+    const target = snapshotOf([versionOf('a', 1, 1, { isDeleted: true })])
+    const refused = plan(backup, target)
+    assert.deepEqual([refused.steps, kinds(refused)], [[], ['reference-missing']])
+    assert.match(
+      refused.conflicts[0]?.message ?? '',
+      /^Reference to subject a not found: .* is marked as deleted on the/,
+    )
+    assert.deepEqual(restore(backup, target, forced).versions, ['-a@1 1', 'b@1 2'])
+  })
+
   test('leaves settings of subjects that are there, and of the registry, as they are (edge 23)', () => {
     const backup = snapshotOf(three, {
       subjects: { a: { compatibility: 'FULL', mode: 'READONLY' } },
@@ -151,6 +163,20 @@ describe('overwrite', () => {
     const { versions, plan } = restore(snapshotOf(three), target, { ...strategy, ...forced })
     assert.deepEqual(versions, ['a@1 1', 'a@2 2', 'a@3 3'])
     assert.deepEqual(outline(plan), ['remove a@2', 'mode a IMPORT', 'register a@2 2', 'register a@3 3', 'mode a unset'])
+  })
+
+  test('sets again what a registry drops with the last version of a subject', () => {
+    const settings = { subjects: { a: { compatibility: 'FULL', mode: 'READONLY' } } }
+    const target = snapshotOf([versionOf('a', 1, 11)], settings)
+    const { plan, after } = restore(snapshotOf([versionOf('a', 1, 1)], settings), target, strategy)
+    assert.deepEqual(outline(plan).slice(2), ['register a@1', 'config a FULL', 'mode a READONLY'])
+    assert.deepEqual(after.subjects, target.subjects)
+  })
+
+  test('does not call an ID lost that another subject has', () => {
+    const target = snapshotOf([versionOf('a', 1, 11), versionOf('z', 1, 11)])
+    const { notes } = plan(snapshotOf([versionOf('a', 1, 1)]), target, strategy)
+    assert.deepEqual(notes, [])
   })
 
   test('makes settings those of the backup, and unset what it does not set (edge 19)', () => {

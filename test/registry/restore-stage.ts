@@ -71,7 +71,10 @@ function assertConverges(
   const where = `died after step ${done.length}: ${JSON.stringify(done.at(-1))}`
   assert.deepEqual(next.conflicts, [], where)
   model.run(next.steps)
-  assert.deepEqual(listVersions(model.snapshot.versions), listVersions(expected.versions), where)
+  // Which IDs a registry gives hangs on how often it was asked for some.
+  const listed = ({ versions }: RegistrySnapshot) =>
+    options.forceIds ? listVersions(versions) : versions.map(({ id: _, ...rest }) => rest)
+  assert.deepEqual(listed(model.snapshot), listed(expected), where)
   assert.deepEqual(model.snapshot.subjects, expected.subjects, where)
   assert.deepEqual(model.snapshot.global, expected.global, where)
   assert.deepEqual(model.snapshot.contextSettings, expected.contextSettings, where)
