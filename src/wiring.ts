@@ -6,7 +6,6 @@ import type { BackupReport } from './backup/run-backup.ts'
 import type { ShardReport } from './backup/run-shard.ts'
 import type { ShardNumber } from './backup/shards.ts'
 import type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
-import { refuseRegistry } from './config/refuse-registry.ts'
 import { KafkaBackupError } from './errors.ts'
 import type { Cluster } from './kafka/cluster.ts'
 import { systemClock } from './lib/clock.ts'
@@ -266,6 +265,7 @@ async function withParts<T>(
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,
 ): Promise<T> {
+  const { refuseRegistry } = await import('./config/refuse-registry.ts')
   refuseRegistry(job)
   const clock = systemClock
   const onRetry = (error: unknown, delayMs: number) =>
