@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
 import { describeBackup } from '../../src/archive/describe.ts'
@@ -8,6 +11,7 @@ import type { RegistrySection } from '../../src/archive/registry-section.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { writeRegistry } from '../../src/archive/write-registry.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { draftManifest, never } from './sample-archive.ts'
@@ -117,6 +121,21 @@ describe('a registry in an archive', () => {
     assert.equal(id_mapping['5'], 'subjects/orders-value/v1.avsc')
     assert.equal(id_mapping[':.eu:5'], 'subjects/%3a.eu%3aorders-value/v1.avsc')
     assert.deepEqual(Object.keys(id_mapping).sort(), ['10', '5', '6', '7', '8', '9', ':.eu:5'])
+  })
+
+  test('is the same on a file system, whatever its subjects are called (edge 14, 15)', async () => {
+    const path = await mkdtemp(join(tmpdir(), 'registry-'))
+    const storage = openStorage({ backend: 'filesystem', path })
+    try {
+      const names = ['../x', 'Orders', 'orders', 'a/b', '..', '.', 'a b%+?#', 'ü'.repeat(300), 'x'.repeat(300), '']
+      const snapshot = snapshotOf(names.sort().map((name, at) => versionOf(name, 1, at + 1)))
+      const place = { backupId: 'b1', generation: 1, run: 'run1', previous: undefined }
+      const schema_registry = await writeRegistry(storage, snapshot, place, never)
+      assert.deepEqual(await readRegistry(storage, { backup_id: 'b1', schema_registry }, never), snapshot)
+    } finally {
+      await storage.close()
+      await rm(path, { recursive: true })
+    }
   })
 
   test('that is empty, or has only deleted subjects, is one too (edge 42)', async () => {
