@@ -260,11 +260,13 @@ async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Pr
 }
 
 async function withParts<T>(
-  job: { storage: StorageOptions; source: RestoreJob['target'] },
+  job: { storage: StorageOptions; source: RestoreJob['target'] } & Pick<Job, 'enterprise'>,
   { onProgress, onRequest, onStorageCall, decorateStorage = storage => storage }: Hooks,
   signal: AbortSignal,
   work: (parts: { cluster: Cluster; storage: Storage; clock: typeof systemClock }) => Promise<T>,
 ): Promise<T> {
+  const { refuseRegistry } = await import('./config/refuse-registry.ts')
+  refuseRegistry(job)
   const clock = systemClock
   const onRetry = (error: unknown, delayMs: number) =>
     onProgress({ type: 'retry', what: error instanceof Error ? error.message : String(error), delayMs })

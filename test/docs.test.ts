@@ -6,6 +6,7 @@ import { type BenchPart, type BenchResult, formatTable } from '../bench/report.t
 import { isMissed } from '../bench/row.ts'
 import { jobMetricsTable } from '../docs/metrics-table.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
+import { globalConfigSchema, registrySettingsSchema, subjectMetadataSchema } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { configTables } from '../src/config/config-table.ts'
@@ -71,6 +72,9 @@ test('docs/reliability.md has the figures of test/faults/results.json, and no pr
 for (const [name, schema, marker] of [
   ['manifest', manifestSchema, 'manifest-fields'],
   ['index', partitionIndexSchema, 'index-fields'],
+  ['settings of a registry', registrySettingsSchema, 'registry-settings-fields'],
+  ['global configuration of a registry', globalConfigSchema, 'registry-global-fields'],
+  ['metadata of a subject', subjectMetadataSchema, 'registry-metadata-fields'],
 ] as const) {
   test(`docs/format.md names every field of the ${name}`, () => {
     const documented = tableRows(read('docs/format.md'), marker).map(([field]) => field)

@@ -35,6 +35,14 @@ test('a restore from a folder that is not there says so, and makes none', async 
   }
 })
 
+test('a job that asks for a registry is refused before anything is connected to', async () => {
+  const { signal } = new AbortController()
+  const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://127.0.0.1:1" } }'
+  const job = jobWith(`{}\n${registry}`)
+  await assert.rejects(runRestoreJob(job, { onProgress: () => undefined }, signal), { code: 'CONFIG_INVALID' })
+  await assert.rejects(dryRunRestoreJob(job, signal), { code: 'CONFIG_INVALID' })
+})
+
 describe('the options of a restore', () => {
   test('are the defaults where the job says nothing', () => {
     assert.deepEqual(restoreOptions(jobWith('{}')), {

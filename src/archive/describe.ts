@@ -3,6 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
+import { newestOf } from './registry-files.ts'
 import { type Totals, totalsOf } from './summary.ts'
 import { earlier, later } from './times.ts'
 
@@ -26,7 +27,15 @@ export interface Description {
   totals: Totals
   warnings: string[]
   topics: DescribedTopic[]
-  schema_registry: { enabled: boolean; subjects_count: number; schemas_count: number; subjects: never[] }
+  schema_registry: DescribedRegistry
+}
+
+export interface DescribedRegistry {
+  enabled: boolean
+  subjects_count: number
+  /** Versions of all subjects. */
+  schemas_count: number
+  subjects: { name: string; versions: number; latest_id: number | null }[]
 }
 
 export interface DescribedTopic extends Omit<ManifestTopic, 'partitions'> {
@@ -76,7 +85,21 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     totals: totalsOf(manifest.topics),
     warnings: manifest.warnings,
     topics: manifest.topics.map(describeTopic),
-    schema_registry: { enabled: false, subjects_count: 0, schemas_count: 0, subjects: [] },
+    schema_registry: describeRegistry(manifest.schema_registry),
+  }
+}
+
+function describeRegistry(section: Manifest['schema_registry']): DescribedRegistry {
+  const subjects = (section?.subjects ?? []).map(({ name, versions }) => ({
+    name,
+    versions: versions.length,
+    latest_id: newestOf(versions)?.id ?? null,
+  }))
+  return {
+    enabled: section !== undefined,
+    subjects_count: subjects.length,
+    schemas_count: subjects.reduce((sum, { versions }) => sum + versions, 0),
+    subjects,
   }
 }
 

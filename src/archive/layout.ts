@@ -55,3 +55,8 @@ export function shardKey(
 ): string {
   return `${shardsPrefix(backup_id, generation)}shard-${shard}-of-${shards}.${writer}.json`
 }
+
+/** `file` is relative to the folder of the registry, as manifests name it. */
+export function registryKey(backupId: string, file: string): string {
+  return `${backupId}/schema-registry/${file}`
+}

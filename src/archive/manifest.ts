@@ -1,14 +1,12 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { registrySectionSchema } from './registry-section.ts'
+import { count, hash, int64 } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
 /** The newest format this program writes, and reads. */
 export const FORMAT_VERSION = 1
-
-const int64 = z.union([z.int(), z.bigint()]).transform(BigInt)
-export const count = z.int().nonnegative()
-export const hash = z.string().regex(/^[0-9a-f]{64}$/)
 
 const gap = z.strictObject({
   from: int64,
@@ -78,6 +76,8 @@ export const manifestSchema = z.strictObject({
   cluster: clusterSchema,
   selection: selectionSchema,
   topics: z.array(topicSchema),
+  /** Absent where no registry belongs to the backup. */
+  schema_registry: registrySectionSchema.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),
@@ -144,16 +144,19 @@ function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurthe
   } catch (cause) {
     throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
   }
-  const version = versionOf(data)
-  if (version !== undefined && version > FORMAT_VERSION) {
-    const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
-    throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
-  }
+  refuseNewer(data, key)
   checkFurther(data)
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]
   throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+export function refuseNewer(data: unknown, key: string): void {
+  const version = versionOf(data)
+  if (version === undefined || version <= FORMAT_VERSION) return
+  const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
+  throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
 }
 
 function versionOf(data: unknown): number | undefined {

@@ -4,15 +4,14 @@ import type { Storage } from '../storage/storage.ts'
 import { shardKey, shardsPrefix } from './layout.ts'
 import {
   clusterSchema,
-  count,
   FORMAT_VERSION,
-  hash,
   parseSealed,
   type Segment,
   segmentSchema,
   selectionSchema,
   topicSchema,
 } from './manifest.ts'
+import { count, hash } from './scalars.ts'
 import { sealJson } from './seal.ts'
 
 /** What one of several processes has done for the next generation. It counts when a commit has gathered it. */

@@ -7,6 +7,7 @@ import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
+import { verifyRegistry } from './verify-registry.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions {
@@ -45,8 +46,10 @@ export async function verifyBackup(
     gatherSegments(storage, topic, one, signal),
   )
   const segments = gathered.flatMap(one => one.segments)
-  const misfits = findMisfits(segments, await listSizes(storage, backupId, signal))
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits]
+  const sizes = await listSizes(storage, backupId, signal)
+  const misfits = findMisfits(segments, sizes)
+  const registry = await verifyRegistry(storage, manifest, { deep, sizes }, signal)
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...registry.problems]
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -58,8 +61,8 @@ export async function verifyBackup(
     generation,
     complete,
     deep,
-    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, 0),
+    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + registry.objects,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, registry.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),

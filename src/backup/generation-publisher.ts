@@ -113,6 +113,8 @@ export class GenerationPublisher implements Publisher {
         cluster: { id: observed.clusterId, brokers: observed.brokers },
         selection: { include: [...topics.include], exclude: [...topics.exclude] },
         topics: draftTopics(this.#prepared.plan, copies),
+        // The schemas of a backup stay in it, as topics do that are no longer copied.
+        ...(this.#newest?.schema_registry && { schema_registry: this.#newest.schema_registry }),
         warnings: [...warnings],
       },
     }
@@ -120,9 +122,11 @@ export class GenerationPublisher implements Publisher {
 }
 
 /** What counts as news; how far an open transaction holds the end back is only a reading. */
-function contentOf({ selection, topics, warnings }: Pick<Manifest, 'selection' | 'topics' | 'warnings'>): unknown {
+function contentOf(manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry'>): unknown {
+  const { selection, topics, warnings } = manifest
+  const registry = manifest.schema_registry && { ...manifest.schema_registry, backup_timestamp: '' }
   const partitions = topics.flatMap(topic =>
     topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
   )
-  return { selection, warnings, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
+  return { selection, warnings, registry, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
 }

@@ -22,21 +22,16 @@ export function choice<const V extends string>(values: readonly V[], options: { 
   })
 }
 
-/** `refusal`: why `true` is not accepted, for a switch of something that this version does not have. */
-export function flag(options: { description: string; refusal?: string }) {
-  const { description, refusal } = options
-  const given = refusal === undefined ? ['true', 'false'] : ['false']
+export function flag({ description }: { description: string }) {
   return leaf<boolean, boolean | Reference>({
     description,
     type: 'boolean',
-    allowed: given.join(', '),
-    json: { anyOf: [{ enum: given.flatMap(text => [text === 'true', text]) }, reference] },
+    allowed: 'true, false',
+    json: { anyOf: [{ enum: [true, 'true', false, 'false'] }, reference] },
     read: (value, complain) => {
-      const flagged =
-        value === true || value === 'true' ? true : value === false || value === 'false' ? false : undefined
-      if (flagged === undefined) complain({ wrong: 'is neither true nor false' })
-      if (!flagged || refusal === undefined) return flagged
-      complain({ about: 'field', wrong: refusal, allowed: undefined })
+      if (value === true || value === 'true') return true
+      if (value === false || value === 'false') return false
+      complain({ wrong: 'is neither true nor false' })
       return undefined
     },
   })

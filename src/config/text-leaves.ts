@@ -22,16 +22,19 @@ export interface TextListOptions<S extends 'one' | 'commas'> {
   min: number
   /** A single text may stand for the list: `one` is a list of that text, `commas` is split at its commas. */
   shorthand?: S
+  /** An item may contain a secret: no message shows one. */
+  hidden?: boolean
 }
 
 export function textList<S extends 'one' | 'commas' = never>(rule: TextRule, options: TextListOptions<S>) {
-  const { description, allowed, min, shorthand } = options
+  const { description, allowed, min, shorthand, hidden = false } = options
   const list = { type: 'array', items: jsonOfText(rule), ...(min > 0 ? { minItems: min } : {}) }
   const single = shorthand === 'one' ? jsonOfText(rule) : { type: 'string', minLength: 1 }
   return leaf<string[], readonly string[] | ([S] extends [never] ? never : string)>({
     description,
     type: shorthand === undefined ? 'list of text' : 'list of text, or text',
     allowed,
+    hidden,
     json: shorthand === undefined ? list : { anyOf: [list, single] },
     read: (value, complain) => {
       const items = shorthand !== undefined && typeof value === 'string' ? spread(value, shorthand) : value

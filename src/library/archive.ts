@@ -108,7 +108,10 @@ function described(description: Description) {
         openAborted: partition.open_aborted.map(one => camelKeys(one)),
       })),
     })),
-    schemaRegistry: camelKeys(description.schema_registry),
+    schemaRegistry: {
+      ...camelKeys(description.schema_registry),
+      subjects: description.schema_registry.subjects.map(subject => camelKeys(subject)),
+    },
   }
 }
 

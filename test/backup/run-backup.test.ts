@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listGenerations } from '../../src/archive/catalog.ts'
+import { commitGeneration } from '../../src/archive/commit.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { writeRegistry } from '../../src/archive/write-registry.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
@@ -19,6 +21,7 @@ import {
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 
 const never = new AbortController().signal
 
@@ -102,6 +105,17 @@ describe('a backup', () => {
       assert.deepEqual([second.copied.records, second.manifest.generation], [10, 2])
       const report = await verify(storage)
       assert.deepEqual([report.problems, report.records, report.warnings], [[], 60, []])
+    }))
+
+  test('keeps the schemas that an earlier generation has', () =>
+    withStage([fakeTopic('t', [[encodeRun(0n, 3)]])], async ({ backUp }) => {
+      const storage = openMemoryStorage()
+      const { manifest } = await backUp(storage, 'run1')
+      const place = { backupId: 'b1', generation: 2, run: 'run2', previous: undefined }
+      const schema_registry = await writeRegistry(storage, snapshotOf([versionOf('t-value', 1, 1)]), place, never)
+      const next = { ...manifest, generation: 2, run: 'run2', schema_registry }
+      await commitGeneration(storage, { manifest: next, freshSegments: new Map(), attempt: 1 }, never)
+      assert.deepEqual((await backUp(storage, 'run3')).manifest.schema_registry, schema_registry)
     }))
 
   test('is whole over holes at the end of a run, whatever the next run begins with', () =>

@@ -102,6 +102,27 @@ Warnings
     )
   })
 
+  test('shows the subjects of a registry', async () => {
+    const schema_registry = {
+      enabled: true,
+      subjects_count: 2,
+      schemas_count: 1204,
+      subjects: [
+        { name: 'orders-value', versions: 1203, latest_id: 100001 },
+        { name: 'bare', versions: 1, latest_id: null },
+      ],
+    }
+    const { out } = await run(['describe', ...one], {
+      describeBackup: async () => ({ ...description, schema_registry }),
+    })
+    assert.match(out, /^Schemas +2 subjects, 1,204 versions$/m)
+    const table = `SUBJECT       VERSIONS  LATEST ID
+orders-value     1,203     100001
+bare                 1          -
+`
+    assert.ok(out.includes(table), out)
+  })
+
   test('in JSON is the whole description, with 64-bit numbers as digits', async () => {
     const [topic] = description.topics
     const far = { ...description, topics: topic ? [{ ...topic, last_timestamp: 1_763_199_372_123_456_789n }] : [] }

@@ -1,4 +1,4 @@
-import type { DescribedTopic, Description } from '../../archive/describe.ts'
+import type { DescribedRegistry, DescribedTopic, Description } from '../../archive/describe.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
@@ -25,6 +25,7 @@ function formatDescription(description: Description, look: Look): string[] {
     ...formatHead(description, look),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
     ...formatSettings(topics, look),
+    ...formatSubjects(description.schema_registry, look),
     ...formatGaps('Gaps: lost at the source before they could be copied', gaps, look),
     ...formatWarnings(description.warnings, look),
   ]
@@ -48,6 +49,7 @@ function formatHead(description: Description, look: Look): string[] {
         'Holds',
         `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
       ],
+      ['Schemas', schemasOf(description.schema_registry)],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
     ],
@@ -90,4 +92,23 @@ function formatSettings(topics: readonly DescribedTopic[], look: Look): string[]
     return settings.length === 0 ? [] : [`  ${look.bold(printable(topicName(topic)))}`, ...settings]
   })
   return lines.length === 0 ? [] : ['', 'Settings that differ from the default', ...lines]
+}
+
+function schemasOf({ enabled, subjects_count, schemas_count }: DescribedRegistry): string | undefined {
+  return enabled ? `${plural(subjects_count, 'subject')}, ${plural(schemas_count, 'version')}` : undefined
+}
+
+function formatSubjects({ subjects }: DescribedRegistry, look: Look): string[] {
+  if (subjects.length === 0) return []
+  const rows = formatTable<DescribedRegistry['subjects'][number]>(
+    [
+      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
+      // An id is a name, not a quantity: no separators.
+      { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latest_id ?? '-') },
+    ],
+    subjects,
+    look,
+  )
+  return ['', ...rows]
 }

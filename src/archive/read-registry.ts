@@ -1,0 +1,140 @@
+import type * as z from 'zod'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { RegistrySnapshot, SchemaVersion } from '../registry/model.ts'
+import type { Storage } from '../storage/storage.ts'
+import { hashOf } from './hash.ts'
+import { registryKey } from './layout.ts'
+import { type Manifest, refuseNewer } from './manifest.ts'
+import {
+  globalConfigSchema,
+  type RegistrySubject,
+  registrySettingsSchema,
+  type StoredFile,
+  type SubjectMetadata,
+  subjectMetadataSchema,
+} from './registry-section.ts'
+
+const CONCURRENCY = 16
+
+/** The registry of a backup as it was; undefined where the backup has none. Every object is compared with the manifest. */
+export async function readRegistry(
+  storage: Storage,
+  { backup_id, schema_registry: section }: Pick<Manifest, 'backup_id' | 'schema_registry'>,
+  signal: AbortSignal,
+): Promise<RegistrySnapshot | undefined> {
+  if (!section) return undefined
+  const settings = await readJson(storage, backup_id, section.settings, registrySettingsSchema, signal)
+  const global = await readJson(storage, backup_id, section.global, globalConfigSchema, signal)
+  const subjects = await runPool(section.subjects, CONCURRENCY, subject =>
+    readSubject(storage, backup_id, subject, signal),
+  )
+  return {
+    flavour: settings.flavour,
+    registryVersion: settings.registry_version,
+    takenAt: section.backup_timestamp,
+    contexts: settings.contexts,
+    versions: subjects.flatMap(({ versions }) => versions),
+    subjects: new Map(
+      subjects.map(({ metadata: { subject, compatibility, mode, config } }) => [
+        subject,
+        { compatibility, mode, config },
+      ]),
+    ),
+    contextSettings: new Map(settings.context_settings.map(({ context, ...rest }) => [context, rest])),
+    global: { ...global, mode: settings.mode },
+    maxIds: new Map(Object.entries(settings.max_ids)),
+    skippedDeleted: settings.skipped_deleted,
+    warnings: settings.warnings,
+  }
+}
+
+/** The metadata of a subject, which must be those that the manifest means. */
+export async function readMetadata(
+  storage: Storage,
+  backupId: string,
+  { name, metadata: file, versions }: RegistrySubject,
+  signal: AbortSignal,
+): Promise<SubjectMetadata> {
+  const metadata = await readJson(storage, backupId, file, subjectMetadataSchema, signal)
+  const listed = (some: readonly { version: number; id: number; deleted: boolean }[]) =>
+    some.map(({ version, id, deleted }) => `${version} ${id} ${deleted}`).join()
+  if (metadata.subject === name && listed(metadata.versions) === listed(versions)) return metadata
+  const key = registryKey(backupId, file.file)
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} has other versions than the manifest says of subject ${name}`)
+}
+
+/** The bytes of an object as the manifest vouches for it: one that is gone, or has other bytes, is damage. */
+export async function readStored(
+  storage: Storage,
+  backupId: string,
+  { file, size, blake3 }: StoredFile,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  const key = registryKey(backupId, file)
+  let bytes: Buffer
+  try {
+    bytes = await storage.read(key, signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is missing`, { cause: error })
+  }
+  if (bytes.length === size && hashOf(bytes) === blake3) return bytes
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not the object that the manifest recorded`)
+}
+
+export async function readJson<T>(
+  storage: Storage,
+  backupId: string,
+  stored: StoredFile,
+  schema: z.ZodType<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const key = registryKey(backupId, stored.file)
+  const bytes = await readStored(storage, backupId, stored, signal)
+  let data: unknown
+  try {
+    // Numbers in settings are a registry's own, and doubles as it sent them.
+    data = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
+  }
+  refuseNewer(data, key)
+  const result = schema.safeParse(data)
+  if (result.success) return result.data
+  const issue = result.error.issues[0]
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+async function readSubject(
+  storage: Storage,
+  backupId: string,
+  subject: RegistrySubject,
+  signal: AbortSignal,
+): Promise<{ metadata: SubjectMetadata; versions: SchemaVersion[] }> {
+  const metadata = await readMetadata(storage, backupId, subject, signal)
+  const versions: SchemaVersion[] = []
+  for (const [at, { schema_file: file, size, blake3 }] of subject.versions.entries()) {
+    const text = (await readStored(storage, backupId, { file, size, blake3 }, signal)).toString('utf8')
+    const described = metadata.versions[at]
+    if (described) versions.push(versionOf(subject.name, described, text))
+  }
+  return { metadata, versions }
+}
+
+function versionOf(subject: string, described: SubjectMetadata['versions'][number], text: string): SchemaVersion {
+  const { version, id, schema_type, references, metadata, rule_set, guid, deleted, pulled_in, schema } = described
+  return {
+    subject,
+    version,
+    id,
+    schemaType: schema_type,
+    schema: schema ?? text,
+    references,
+    metadata,
+    ruleSet: rule_set,
+    guid,
+    isDeleted: deleted,
+    ...(pulled_in ? { isPulledIn: true as const } : {}),
+  }
+}

@@ -1,0 +1,125 @@
+import {
+  joinSubject,
+  type RegistrySettings,
+  type RegistrySnapshot,
+  type SchemaType,
+  type SchemaVersion,
+  splitSubject,
+} from '../registry/model.ts'
+import type { GlobalConfigFile, RegistrySettingsFile, RegistrySubject, SubjectMetadata } from './registry-section.ts'
+import { subjectFolder } from './subject-folder.ts'
+
+export const SETTINGS_FILE = '_schemas.json'
+export const GLOBAL_FILE = 'config/global.json'
+
+const endings = { AVRO: 'avsc', JSON: 'json', PROTOBUF: 'proto' } as const satisfies Record<SchemaType, string>
+const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
+
+/** A file on its way: its place, were it the first of that name, and its bytes. */
+export interface RegistryFile {
+  path: string
+  bytes: Buffer
+}
+
+export interface SubjectFiles extends Pick<RegistrySubject, 'name' | 'schema_type' | 'compatibility'> {
+  metadata: RegistryFile
+  versions: ({ version: number; id: number; deleted: boolean } & RegistryFile)[]
+}
+
+export interface RegistryFiles {
+  settings: RegistryFile
+  global: RegistryFile
+  subjects: SubjectFiles[]
+}
+
+/** Pure. A snapshot as files. The same registry gives the same bytes, whenever it is asked. */
+export function layOutRegistry(snapshot: RegistrySnapshot): RegistryFiles {
+  const bySubject = Map.groupBy(snapshot.versions, ({ subject }) => subject)
+  const names = [...new Set([...snapshot.subjects.keys(), ...bySubject.keys()])].sort()
+  const { compatibility, config } = snapshot.global
+  return {
+    settings: jsonFile(SETTINGS_FILE, settingsOf(snapshot)),
+    global: jsonFile(GLOBAL_FILE, { compatibility, config } satisfies GlobalConfigFile),
+    subjects: names.map(name => layOutSubject(name, snapshot.subjects.get(name) ?? unset, bySubject.get(name) ?? [])),
+  }
+}
+
+export function metadataPath(subject: string): string {
+  return `subjects/${subjectFolder(subject)}/metadata.json`
+}
+
+export function versionPath(subject: string, version: number, ending: string): string {
+  return `subjects/${subjectFolder(subject)}/v${version}.${ending}`
+}
+
+/** Pure. The version that `latest` means: the highest that is live, else the highest. */
+export function newestOf<V extends { version: number; deleted: boolean }>(versions: readonly V[]): V | undefined {
+  const live = versions.filter(({ deleted }) => !deleted)
+  return (live.length > 0 ? live : versions).reduce<V | undefined>(
+    (newest, each) => (newest === undefined || each.version > newest.version ? each : newest),
+    undefined,
+  )
+}
+
+/** The key of an id in `id_mapping`: an id is unique in its context only. */
+export function mappedId(subject: string, id: number): string {
+  return joinSubject({ context: splitSubject(subject).context, name: String(id) })
+}
+
+function settingsOf(snapshot: RegistrySnapshot): RegistrySettingsFile {
+  return {
+    format: 'kafka-backup-registry',
+    format_version: 1,
+    flavour: snapshot.flavour,
+    registry_version: snapshot.registryVersion,
+    schema_types: [...new Set(snapshot.versions.map(({ schemaType }) => schemaType))].sort(),
+    mode: snapshot.global.mode,
+    contexts: [...snapshot.contexts],
+    context_settings: [...snapshot.contextSettings].map(([context, settings]) => ({ context, ...settings })),
+    max_ids: Object.fromEntries(snapshot.maxIds),
+    skipped_deleted: snapshot.skippedDeleted,
+    warnings: [...snapshot.warnings],
+  }
+}
+
+function layOutSubject(
+  name: string,
+  { compatibility, mode, config }: RegistrySettings,
+  unsorted: readonly SchemaVersion[],
+): SubjectFiles {
+  const versions = unsorted.toSorted((a, b) => a.version - b.version)
+  const metadata: SubjectMetadata = { subject: name, compatibility, mode, config, versions: versions.map(describe) }
+  const newest = newestOf(metadata.versions)
+  return {
+    name,
+    schema_type: newest?.schema_type ?? null,
+    compatibility,
+    metadata: jsonFile(metadataPath(name), metadata),
+    versions: versions.map(({ version, id, isDeleted, schemaType, schema }) => ({
+      version,
+      id,
+      deleted: isDeleted,
+      path: versionPath(name, version, endings[schemaType]),
+      bytes: Buffer.from(schema),
+    })),
+  }
+}
+
+function describe(one: SchemaVersion): SubjectMetadata['versions'][number] {
+  return {
+    version: one.version,
+    id: one.id,
+    schema_type: one.schemaType,
+    references: one.references.map(({ name, subject, version }) => ({ name, subject, version })),
+    metadata: one.metadata,
+    rule_set: one.ruleSet,
+    guid: one.guid,
+    deleted: one.isDeleted,
+    pulled_in: one.isPulledIn === true,
+    ...(one.schema.isWellFormed() ? {} : { schema: one.schema }),
+  }
+}
+
+function jsonFile(path: string, content: object): RegistryFile {
+  return { path, bytes: Buffer.from(`${JSON.stringify(content, undefined, 1)}\n`) }
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod'
+import { count, hash } from './scalars.ts'
+
+const schemaType = z.enum(['AVRO', 'JSON', 'PROTOBUF'])
+const jsonObject = z.record(z.string(), z.json())
+
+/** `file` is relative to the folder of the registry. */
+const storedFile = z.strictObject({ file: z.string(), size: count, blake3: hash })
+
+/** What a manifest says of the registry: it names, and vouches for, every object of it. */
+export const registrySectionSchema = z.strictObject({
+  schema_registry_version: z.string().nullable(),
+  backup_timestamp: z.string(),
+  settings: storedFile,
+  global: storedFile,
+  subjects: z.array(
+    z.strictObject({
+      name: z.string(),
+      /** Of its newest version; null where it has none. */
+      schema_type: schemaType.nullable(),
+      compatibility: z.string().nullable(),
+      metadata: storedFile,
+      versions: z.array(
+        z.strictObject({
+          version: z.int(),
+          id: z.int(),
+          deleted: z.boolean(),
+          schema_file: z.string(),
+          size: count,
+          blake3: hash,
+        }),
+      ),
+    }),
+  ),
+  /** Source schema ID to a file with its text; `:.context:5` for one of another context than the default one. */
+  id_mapping: z.record(z.string(), z.string()),
+})
+
+/** `_schemas.json`. */
+export const registrySettingsSchema = z.strictObject({
+  format: z.literal('kafka-backup-registry'),
+  format_version: z.literal(1),
+  flavour: z.enum(['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other']),
+  registry_version: z.string().nullable(),
+  schema_types: z.array(schemaType),
+  mode: z.string().nullable(),
+  contexts: z.array(z.string()),
+  context_settings: z.array(
+    z.strictObject({
+      context: z.string(),
+      compatibility: z.string().nullable(),
+      mode: z.string().nullable(),
+      config: jsonObject.nullable(),
+    }),
+  ),
+  max_ids: z.record(z.string(), z.int()),
+  skipped_deleted: count,
+  warnings: z.array(z.string()),
+})
+
+/** `config/global.json`. */
+export const globalConfigSchema = z.strictObject({
+  compatibility: z.string().nullable(),
+  config: jsonObject.nullable(),
+})
+
+/** `subjects/<subject>/metadata.json`. */
+export const subjectMetadataSchema = z.strictObject({
+  subject: z.string(),
+  compatibility: z.string().nullable(),
+  mode: z.string().nullable(),
+  config: jsonObject.nullable(),
+  versions: z.array(
+    z.strictObject({
+      version: z.int(),
+      id: z.int(),
+      schema_type: schemaType,
+      references: z.array(z.strictObject({ name: z.string(), subject: z.string(), version: z.int() })),
+      metadata: jsonObject.nullable(),
+      rule_set: jsonObject.nullable(),
+      guid: z.string().nullable(),
+      deleted: z.boolean(),
+      pulled_in: z.boolean(),
+      /** The text itself, where it is no valid Unicode and a file cannot hold it. */
+      schema: z.string().optional(),
+    }),
+  ),
+})
+
+export type RegistrySection = z.output<typeof registrySectionSchema>
+export type RegistrySubject = RegistrySection['subjects'][number]
+export type StoredFile = z.output<typeof storedFile>
+export type RegistrySettingsFile = z.output<typeof registrySettingsSchema>
+export type GlobalConfigFile = z.output<typeof globalConfigSchema>
+export type SubjectMetadata = z.output<typeof subjectMetadataSchema>

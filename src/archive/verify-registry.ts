@@ -1,0 +1,87 @@
+import { hasCode } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { registryKey } from './layout.ts'
+import type { Manifest } from './manifest.ts'
+import { readJson, readMetadata, readStored } from './read-registry.ts'
+import { globalConfigSchema, registrySettingsSchema, type StoredFile } from './registry-section.ts'
+import type { Problem } from './verify-objects.ts'
+
+const CONCURRENCY = 16
+
+export interface RegistryFindings {
+  objects: number
+  bytes: number
+  problems: Problem[]
+}
+
+/**
+ * What is wrong with the registry of a backup. Settings and metadata are read; of the texts of schemas presence and size
+ * are compared, and their bytes too where the look is deep.
+ */
+export async function verifyRegistry(
+  storage: Storage,
+  { backup_id, schema_registry: section }: Manifest,
+  { deep, sizes }: { deep: boolean; sizes: ReadonlyMap<string, number> },
+  signal: AbortSignal,
+): Promise<RegistryFindings> {
+  if (!section) return { objects: 0, bytes: 0, problems: [] }
+  const texts = section.subjects.flatMap(({ versions }) =>
+    versions.map(({ schema_file: file, size, blake3 }) => ({ file, size, blake3 })),
+  )
+  const metadata = section.subjects.map(subject => subject.metadata)
+  const checks = [
+    check(section.settings, () => readJson(storage, backup_id, section.settings, registrySettingsSchema, signal)),
+    check(section.global, () => readJson(storage, backup_id, section.global, globalConfigSchema, signal)),
+    ...section.subjects.map(subject =>
+      check(subject.metadata, () => readMetadata(storage, backup_id, subject, signal)),
+    ),
+    ...texts.map(text => check(text, async () => deep && readStored(storage, backup_id, text, signal))),
+  ]
+  const found = await runPool(checks, CONCURRENCY, async ({ file, read }) => {
+    const key = registryKey(backup_id, file.file)
+    const problem = misfitOf(file, sizes.get(key)) ?? (await damageOf(key, read))
+    return problem === undefined ? [] : [{ key, problem }]
+  })
+  const all = [section.settings, section.global, ...metadata, ...texts]
+  return {
+    objects: all.length,
+    bytes: all.reduce((sum, { size }) => sum + size, 0),
+    problems: [...found.flat(), ...checkIds(backup_id, section)],
+  }
+}
+
+interface Check {
+  file: StoredFile
+  read(): Promise<unknown>
+}
+
+function check(file: StoredFile, read: () => Promise<unknown>): Check {
+  return { file, read }
+}
+
+function misfitOf({ size: expected }: StoredFile, size: number | undefined): string | undefined {
+  if (size === undefined) return 'the object is missing'
+  return size === expected ? undefined : `it has ${size} bytes instead of ${expected}`
+}
+
+async function damageOf(key: string, read: () => Promise<unknown>): Promise<string | undefined> {
+  try {
+    await read()
+    return undefined
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    return error.message.replace(`${key} `, 'it ')
+  }
+}
+
+/** Every id leads to a text that the subjects name. */
+function checkIds(backupId: string, section: NonNullable<Manifest['schema_registry']>): Problem[] {
+  const named = new Set(section.subjects.flatMap(({ versions }) => versions.map(({ schema_file }) => schema_file)))
+  return Object.entries(section.id_mapping)
+    .filter(([, file]) => !named.has(file))
+    .map(([id, file]) => ({
+      key: registryKey(backupId, file),
+      problem: `no subject names it, but schema ID ${id} does`,
+    }))
+}

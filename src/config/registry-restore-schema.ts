@@ -1,0 +1,111 @@
+import { camelKeys } from './camel-keys.ts'
+import { fields, leaf } from './leaf.ts'
+import { distinctList, type Item, mapOf } from './map-leaves.ts'
+import { registryContext } from './registry-text-rules.ts'
+import { choice, flag } from './scalar-leaves.ts'
+import { jsonOfText, readText, text, textList } from './text-leaves.ts'
+import { anyText, file, type TextRule, topicPattern } from './text-rules.ts'
+
+const compatibilityLevels = [
+  'NONE',
+  'BACKWARD',
+  'BACKWARD_TRANSITIVE',
+  'FORWARD',
+  'FORWARD_TRANSITIVE',
+  'FULL',
+  'FULL_TRANSITIVE',
+] as const
+
+const recordParts = ['key', 'value'] as const
+type RecordPart = (typeof recordParts)[number]
+
+const recordPart: Item<RecordPart, RecordPart> = {
+  allowed: recordParts.join(', '),
+  json: { enum: [...recordParts] },
+  read: (value, complain) => {
+    const found = recordParts.find(part => part === value)
+    if (found === undefined) complain({ wrong: 'is not known' })
+    return found
+  },
+}
+
+const schemaFields = {
+  enabled: flag({ description: 'Restore schemas, before any data.' }).prefault(true),
+  strategy: choice(['preserve', 'overwrite', 'skip'], {
+    description:
+      '`preserve` keeps what the target has and adds what is missing; `overwrite` replaces it; ' +
+      '`skip` restores only into empty subjects.',
+  }).prefault('preserve'),
+  subject_mapping: mapOf(anyText, item(anyText), {
+    description: 'Other names for subjects on the target: source subject to target subject. References follow.',
+    type: 'map of text to text',
+    allowed: 'a map of subject names to subject names, no two to the same',
+  }).prefault({}),
+  set_compatibility: choice(compatibilityLevels, {
+    description:
+      'The compatibility level under which schemas are registered; afterwards each subject has its own again.',
+  }).exactOptional(),
+  force_register: flag({
+    description: 'Register a schema even where it is incompatible. Dangerous.',
+  }).prefault(false),
+}
+
+const idFields = {
+  id_mapping: flag({ description: 'Keep the schema IDs in messages consistent with the target registry.' }).prefault(
+    true,
+  ),
+  rewrite_ids: flag({
+    description:
+      'Write the IDs of the target registry into restored messages. Not together with `force_ids`. Without it: true, ' +
+      'or false with `force_ids: true` or `id_mapping: false`.',
+  }).exactOptional(),
+  force_ids: flag({
+    description: 'Register schemas under their old IDs; needs an empty target registry.',
+  }).prefault(false),
+  id_mapping_file: text(file, {
+    description: 'A JSON object of source schema IDs to target schema IDs, such as `{"5": 12}`.',
+  }).exactOptional(),
+  unknown_ids: choice(['fail', 'pass'], {
+    description: 'What becomes of a message with a schema ID that no schema of the backup has.',
+  }).prefault('fail'),
+  rewrite_topics: fields({
+    include: topicList('Topics whose messages carry schema IDs, by their names in the backup.', 1).prefault(['*']),
+    exclude: topicList('Topics whose messages are left as they are, even where `include` matches them.', 0).prefault(
+      [],
+    ),
+  })
+    .meta({ description: 'Where schema IDs are rewritten.' })
+    .prefault({}),
+  rewrite_parts: leaf<RecordPart[], readonly RecordPart[]>({
+    description: 'The parts of a message that carry schema IDs.',
+    type: 'list of text',
+    ...distinctList(recordPart, 'a list of key, value or both'),
+  }).prefault([...recordParts]),
+  topic_contexts: mapOf(topicPattern, item(registryContext), {
+    description:
+      "The registry context of a topic's schema IDs, by its name in the backup or a pattern; the first that matches " +
+      'counts. Other topics are of the default context.',
+    type: 'map of text to text',
+    allowed: 'a map of topic names or patterns to contexts, such as {orders: .prod}',
+  }).prefault({}),
+}
+
+export const registryRestoreSchema = fields({ ...schemaFields, ...idFields })
+  .transform(({ rewrite_ids, ...restore }) => ({
+    ...camelKeys(restore),
+    rewriteIds: rewrite_ids ?? (restore.id_mapping && !restore.force_ids),
+  }))
+  .meta({ description: 'How schemas are put back, and what becomes of their IDs in messages.' })
+  .prefault({})
+
+function topicList(description: string, min: number) {
+  return textList(topicPattern, { description, allowed: 'topic names or patterns with * and ?', min })
+}
+
+function item(rule: TextRule): Item<string, string> {
+  return {
+    allowed: rule.allowed,
+    json: jsonOfText(rule),
+    read: (value, complain) => readText(rule, value, complain),
+  }
+}

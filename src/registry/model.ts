@@ -1,0 +1,76 @@
+/** What a schema registry holds, as plain data: read from one, kept in an archive, written to another. */
+
+export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF'
+
+/** References are by subject and version, never by id. An unqualified subject is one of the referrer's context. */
+export interface SchemaReference {
+  name: string
+  subject: string
+  version: number
+}
+
+/** One version of a subject. Empty parts are null, so that unset stays unset. */
+export interface SchemaVersion {
+  /** With its context where that is not the default one: `:.context:name`. */
+  subject: string
+  version: number
+  /** Unique within a context only. */
+  id: number
+  schemaType: SchemaType
+  /** Verbatim, as the registry gave it. */
+  schema: string
+  references: readonly SchemaReference[]
+  metadata: JsonObject | null
+  ruleSet: JsonObject | null
+  guid: string | null
+  isDeleted: boolean
+  /** It was not asked for: it is here since another version refers to it. */
+  isPulledIn?: true
+}
+
+/** Settings of a subject, of a context or of the whole registry; null is not set there. */
+export interface RegistrySettings {
+  compatibility: string | null
+  mode: string | null
+  /** Everything else that a config may say: alias, normalize, default and override metadata and rule sets. */
+  config: JsonObject | null
+}
+
+export interface RegistrySnapshot {
+  flavour: RegistryFlavour
+  /** As the registry tells it; null where it does not. */
+  registryVersion: string | null
+  takenAt: string
+  /** The default one is `.`. */
+  contexts: readonly string[]
+  /** By subject and version. */
+  versions: readonly SchemaVersion[]
+  /** Every subject of `versions`. */
+  subjects: ReadonlyMap<string, RegistrySettings>
+  /** By context, where one has settings of its own. */
+  contextSettings: ReadonlyMap<string, RegistrySettings>
+  global: RegistrySettings
+  /** The highest id that was ever given, by context, where the registry tells. */
+  maxIds: ReadonlyMap<string, number>
+  /** Versions that were left out since they are soft-deleted. */
+  skippedDeleted: number
+  warnings: readonly string[]
+}
+
+export type RegistryFlavour = 'confluent' | 'apicurio' | 'karapace' | 'redpanda' | 'axonops' | 'other'
+
+export type JsonObject = { [key: string]: JsonValue }
+export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject
+
+export const DEFAULT_CONTEXT = '.'
+
+/** `:.context:name` into its parts; a plain name is of the default context. */
+export function splitSubject(subject: string): { context: string; name: string } {
+  const qualified = /^:(\.[^:]*):([\s\S]*)$/.exec(subject)
+  if (!qualified) return { context: DEFAULT_CONTEXT, name: subject }
+  return { context: qualified[1] ?? DEFAULT_CONTEXT, name: qualified[2] ?? '' }
+}
+
+export function joinSubject({ context, name }: { context: string; name: string }): string {
+  return context === DEFAULT_CONTEXT ? name : `:${context}:${name}`
+}

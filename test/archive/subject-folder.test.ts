@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseSubjectFolder, subjectFolder } from '../../src/archive/subject-folder.ts'
+import { isKey } from '../../src/storage/key.ts'
+
+const folders: Record<string, string> = {
+  'orders-value': 'orders-value',
+  'com.acme_v2.orders-value': 'com.acme_v2.orders-value',
+  Orders: '%4frders',
+  '../x': '%2e.%2fx',
+  '.': '%2e',
+  '..': '%2e.',
+  '.tmp-1': '%2etmp-1',
+  'google/protobuf/any.proto': 'google%2fprotobuf%2fany.proto',
+  ':.prod:orders': '%3a.prod%3aorders',
+  'a b%+?#': 'a%20b%25%2b%3f%23',
+  '%41': '%2541',
+  é: '%c3%a9',
+  'e\u0301': 'e%cc%81',
+  'a\\b\u0000': 'a%5cb%00',
+  '': '%',
+}
+
+for (const [subject, folder] of Object.entries(folders)) {
+  test(`the subject ${JSON.stringify(subject)} has the folder ${folder}, and is read back from it (edge 14, 15)`, () => {
+    assert.equal(subjectFolder(subject), folder)
+    assert.equal(parseSubjectFolder(folder), subject)
+  })
+}
+
+test('a name that would be too long keeps its beginning, and a hash keeps it apart from all others (edge 15)', () => {
+  for (const long of ['a'.repeat(300), 'é'.repeat(300), `${'b'.repeat(129)}é${'c'.repeat(200)}`]) {
+    const folder = subjectFolder(long)
+    assert.ok(folder.length <= 200)
+    assert.match(folder, /^([a-z]|%[0-9a-f]{2})+%~[0-9a-f]{64}$/)
+    assert.equal(parseSubjectFolder(folder), undefined)
+    assert.notEqual(folder, subjectFolder(`${long}x`))
+  }
+  assert.equal(subjectFolder('a'.repeat(200)), 'a'.repeat(200))
+  assert.match(subjectFolder('a'.repeat(201)), /%~/)
+})
+
+test('names that are no valid Unicode do not meet', () => {
+  const names = ['\ud800', '\ud801', '\ufffd', 'a\ud800'].map(subjectFolder)
+  assert.equal(new Set(names).size, names.length)
+})
+
+test('every folder is a safe part of a key, and no two differ in case alone', () => {
+  const subjects = [...Object.keys(folders), 'orders', 'ORDERS', 'oRders', 'Ä', 'ä', 'A'.repeat(300), 'a'.repeat(300)]
+  const names = subjects.map(subjectFolder)
+  for (const name of names) assert.ok(isKey(`b1/schema-registry/subjects/${name}/metadata.g2.0011aabb.json`), name)
+  assert.equal(new Set(names.map(name => name.toLowerCase())).size, names.length)
+})
