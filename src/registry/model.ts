@@ -24,6 +24,8 @@ export interface SchemaVersion {
   ruleSet: JsonObject | null
   guid: string | null
   isDeleted: boolean
+  /** Taken only since a version of the selection refers to it. */
+  isPulledIn?: boolean
 }
 
 /** Settings of a subject, of a context or of the whole registry; null is not set there. */
@@ -43,7 +45,7 @@ export interface RegistrySnapshot {
   contexts: readonly string[]
   /** By subject and version. */
   versions: readonly SchemaVersion[]
-  /** Every subject of `versions`. */
+  /** Every subject of `versions`; an alias, which has settings and no versions of its own, is here too. */
   subjects: ReadonlyMap<string, RegistrySettings>
   /** By context, where one has settings of its own. */
   contextSettings: ReadonlyMap<string, RegistrySettings>

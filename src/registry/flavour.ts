@@ -1,0 +1,72 @@
+import type { RegistryClient } from './client.ts'
+import { DEFAULT_CONTEXT, type RegistryFlavour } from './model.ts'
+
+/** Which registry it is, as far as answers tell. */
+export interface Identity {
+  flavour: RegistryFlavour
+  version: string | null
+  /** The default one first. A registry without contexts has that one. */
+  contexts: readonly string[]
+}
+
+/**
+ * Asks for what one vendor has and the others do not. What nothing tells apart is `other`, of which nothing is assumed.
+ * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
+ */
+export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
+  await client.call({ path: '/subjects', query: { limit: 1 } }, signal)
+  const listed = await client.probe({ path: '/contexts' }, signal)
+  const contexts = parseContexts(listed)
+  const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
+
+  const told = asRecord(await client.probe({ path: '/v1/metadata/version' }, signal))
+  if (typeof told?.commitId === 'string') return identity('confluent', asText(told.version))
+  if (told !== undefined && ('commit' in told || 'build_time' in told)) return identity('axonops', asText(told.version))
+
+  const native = await probeApicurio(client, signal)
+  if (native !== undefined) return identity('apicurio', native)
+  if (Array.isArray(listed) && listed[0] === ':.:') return identity('apicurio', null)
+
+  const health = asRecord(await client.probe({ path: '/_health' }, signal))
+  if (asRecord(health?.status)?.schema_registry_ready !== undefined) return identity('karapace', null)
+  if (health?.schema_registry_ready !== undefined) return identity('karapace', null)
+
+  const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
+  if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
+  if (await isRedpanda(client, signal)) return identity('redpanda', null)
+  return identity('other', asText(told?.version))
+}
+
+/** Apicurio has its own API beside the Confluent one: `/apis/ccompat/v7` and `/apis/registry/v3`. */
+export function apicurioNative(version: 'v2' | 'v3'): (basePath: string) => string {
+  return basePath => basePath.replace(/\/apis\/ccompat\/v\d+$/, `/apis/registry/${version}`)
+}
+
+async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promise<string | undefined> {
+  for (const version of ['v3', 'v2'] as const) {
+    const call = { path: '/system/info', beside: apicurioNative(version) }
+    const info = asRecord(await client.probe(call, signal))
+    if (typeof info?.name === 'string' && /apicurio/i.test(info.name)) return asText(info.version) ?? ''
+  }
+  return undefined
+}
+
+/** Its readiness has no body. */
+async function isRedpanda(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
+  return (await client.probe({ path: '/status/ready' }, signal)) === null
+}
+
+/** `.`, `.a` or, as Apicurio writes them, `:.:`. */
+function parseContexts(listed: unknown): string[] {
+  const names = Array.isArray(listed) ? listed.filter(name => typeof name === 'string') : []
+  const plain = names.map(name => name.replace(/^:(.*):$/s, '$1')).filter(name => name.startsWith('.'))
+  return [DEFAULT_CONTEXT, ...new Set(plain.filter(name => name !== DEFAULT_CONTEXT))]
+}
+
+export function asRecord(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+}
+
+function asText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}
