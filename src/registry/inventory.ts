@@ -8,6 +8,8 @@ import { listSubjects, SubjectWalk } from './walk-subjects.ts'
 /** Every version that a registry holds, soft-deleted ones too, by subject and version. */
 export interface Inventory {
   versions: readonly SchemaVersion[]
+  /** Subjects that have settings and no versions, as far as the registry tells. */
+  aliases: readonly string[]
   warnings: readonly string[]
 }
 
@@ -27,6 +29,7 @@ export async function readInventory(
   const walk = new SubjectWalk(client, identity)
   const found = await untilAgreed(client, async () => ({
     versions: await walk.pass(signal),
+    aliases: [],
     warnings: walk.warnings,
   }))
   if (walk.unreadable.length === 0) return found
@@ -44,13 +47,12 @@ async function readByList(
   identity: Identity,
   signal: AbortSignal,
 ): Promise<Inventory | undefined> {
-  const first = await listSchemas(client, identity, signal)
-  if (first === undefined) return undefined
-  let next: SchemaVersion[] | undefined = first
+  let next = await listSchemas(client, identity, signal)
+  if (next === undefined) return undefined
   const inventory = await untilAgreed(client, async () => {
-    const versions = next ?? (await listSchemas(client, identity, signal)) ?? []
+    const list = next ?? (await listSchemas(client, identity, signal))
     next = undefined
-    return { versions, warnings: [] }
+    return { versions: [], aliases: [], ...list, warnings: [] }
   })
   const known = new Set(inventory.versions.map(({ subject }) => subject))
   const subjects = await listSubjects(client, identity, signal)

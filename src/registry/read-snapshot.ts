@@ -4,7 +4,7 @@ import { asRecord, detectFlavour, type Identity } from './flavour.ts'
 import { readInventory } from './inventory.ts'
 import { DEFAULT_CONTEXT, type RegistrySnapshot, type SchemaVersion, splitSubject } from './model.ts'
 import { readSettings } from './read-settings.ts'
-import { everything, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
+import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
 /**
  * All that is selected of a registry, read until two passes agree. Taken after the end of the data is fixed, it holds the
@@ -18,10 +18,12 @@ export async function readSnapshot(
   const takenAt = formatUtc(client.clock.now())
   const identity = await detectFlavour(client, signal)
   const inventory = await readInventory(client, identity, signal)
-  const selected = selectVersions(inventory.versions, { ...everything, ...selection })
+  const wanted = { ...everything, ...selection }
+  const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
   const versions = cleared.map(({ version }) => version)
-  const subjects = [...new Set(versions.map(({ subject }) => subject))]
+  const aliases = inventory.aliases.filter(isSelected(wanted))
+  const subjects = [...new Set([...versions.map(({ subject }) => subject), ...aliases])]
   const settings = await readSettings(client, identity, subjects, signal)
   return {
     flavour: identity.flavour,

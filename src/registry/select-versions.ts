@@ -34,7 +34,9 @@ export interface Selected {
 
 /** Pure. The versions stay in their order. */
 export function selectVersions(all: readonly SchemaVersion[], selection: Selection): Selected {
-  const matching = all.filter(matcherOf(selection))
+  const isWanted = isSelected(selection)
+  const types = new Set(selection.schemaTypes)
+  const matching = all.filter(({ subject, schemaType }) => isWanted(subject) && types.has(schemaType))
   const alive = matching.filter(({ isDeleted }) => selection.includeSoftDeleted || !isDeleted)
   const chosen = new Set(selection.includeVersions === 'latest' ? latestOf(alive) : alive)
   const { pulled, missing } = followReferences(all, chosen, selection)
@@ -50,11 +52,10 @@ export function selectVersions(all: readonly SchemaVersion[], selection: Selecti
   }
 }
 
-function matcherOf({ subjects, exclude, schemaTypes }: Selection): (version: SchemaVersion) => boolean {
+export function isSelected({ subjects, exclude }: Selection): (subject: string) => boolean {
   const isWanted = compileGlobs(subjects)
   const isExcluded = compileGlobs(exclude)
-  const types = new Set(schemaTypes)
-  return ({ subject, schemaType }) => isWanted(subject) && !isExcluded(subject) && types.has(schemaType)
+  return subject => isWanted(subject) && !isExcluded(subject)
 }
 
 /** The highest live version of each subject; of a subject that is deleted as a whole, the highest. */
