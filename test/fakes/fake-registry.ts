@@ -12,7 +12,7 @@ export interface FakeRegistryOptions {
   modes?: Record<string, string>
   maxId?: number
   aliases?: Record<string, string[]>
-  /** How many rows a page of `/schemas` has at most. */
+  /** How many rows a page of `/schemas` has at most; of Apicurio, how many subjects one of `/subjects`. */
   maxPage?: number
   /** Called before each answer; what it returns takes the place of the answer. */
   before?: (request: SeenRequest, rows: Row[]) => ScriptedAnswer | undefined
@@ -56,7 +56,7 @@ function answer(vendor: Vendor, asked: Asked, rows: Row[], options: FakeRegistry
   const [first, second] = asked.parts
   switch (first) {
     case 'subjects':
-      return second === undefined ? listSubjects(vendor, asked, rows) : ofSubject(vendor, asked, rows)
+      return second === undefined ? listSubjects(vendor, asked, rows, options) : ofSubject(vendor, asked, rows)
     case 'schemas':
       return second === 'ids' ? byId(vendor, asked, rows, options) : listSchemas(vendor, asked, rows, options)
     case 'contexts':
@@ -92,7 +92,12 @@ function metadataVersion(vendor: Vendor): ScriptedAnswer | undefined {
 }
 
 /** Confluent lists the subjects of all contexts, AxonOps those of one. */
-function listSubjects(vendor: Vendor, { context, query }: Asked, rows: Row[]): ScriptedAnswer {
+function listSubjects(
+  vendor: Vendor,
+  { context, query }: Asked,
+  rows: Row[],
+  { maxPage = 1000 }: FakeRegistryOptions,
+): ScriptedAnswer {
   const isOne = vendor === 'axonops' || context !== '.'
   const visible = rows
     .filter(({ subject }) => !isOne || splitSubject(subject).context === context)
@@ -101,7 +106,7 @@ function listSubjects(vendor: Vendor, { context, query }: Asked, rows: Row[]): S
   const all = [...new Set(names)].sort()
   if (vendor !== 'apicurio') return { json: all }
   const offset = Number(query.get('offset') ?? 0)
-  return { json: all.slice(offset, offset + Math.min(Number(query.get('limit') ?? 1000), 1000)) }
+  return { json: all.slice(offset, offset + Math.min(Number(query.get('limit') ?? maxPage), maxPage)) }
 }
 
 function ofSubject(vendor: Vendor, { context, parts, query }: Asked, rows: Row[]): ScriptedAnswer {

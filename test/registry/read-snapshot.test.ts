@@ -26,11 +26,11 @@ for (const vendor of vendors) {
       assert.equal(snapshot.global.compatibility, 'BACKWARD')
     })
 
-    test('1: of more than a thousand versions is read as a whole', async t => {
+    test('1: of more than a thousand versions and of more subjects than a page has is read as a whole', async t => {
       const rows = Array.from({ length: 1203 }, (_, at) =>
-        row(`s${String(at >> 1).padStart(4, '0')}`, 1 + (at & 1), at + 1),
+        row(`s${String(Math.floor(at / 40)).padStart(2, '0')}`, (at % 40) + 1, at + 1),
       )
-      const { snapshot } = await snapshotOf(t, vendor, { rows })
+      const { snapshot } = await snapshotOf(t, vendor, { rows, maxPage: 10 })
       assert.equal(snapshot.versions.length, 1203)
       assert.equal(new Set(snapshot.versions.map(({ id }) => id)).size, 1203)
     })
