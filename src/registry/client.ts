@@ -7,7 +7,7 @@ import { type Address, formatQuery, parseAddress } from './address.ts'
 import { exchange, type HttpAnswer } from './http-exchange.ts'
 import { type Agents, type Login, makeLogin, openAgents } from './login.ts'
 import { defaultAttempts, defaultConcurrency, defaultTimeoutMs, type RegistryOptions } from './options.ts'
-import { classifyAnswer, classifyFailure, isHtml, RegistryError } from './registry-error.ts'
+import { classifyAnswer, classifyFailure, describeHtml, isHtml, RegistryError } from './registry-error.ts'
 
 export interface RegistryCall {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -176,9 +176,9 @@ export class RegistryClient {
       return exchange(request, clock, signal)
     }
     try {
-      const shown = (await login.authorization()) ?? ofAddress
+      const shown = (await login.authorization(signal)) ?? ofAddress
       const answer = await send(shown)
-      return answer.status === 401 && login.refused(shown) ? await send(await login.authorization()) : answer
+      return answer.status === 401 && login.refused(shown) ? await send(await login.authorization(signal)) : answer
     } catch (error) {
       signal.throwIfAborted()
       throw classifyFailure(error, where)
@@ -213,7 +213,7 @@ function parseAnswer(answer: HttpAnswer, where: string, nowMs: number): unknown 
   if (status < 200 || status >= 300) throw classifyAnswer(answer, where, nowMs)
   const facts = { status, errorCode: null }
   if (isHtml(answer)) {
-    throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with a page of HTML, not JSON`, facts)
+    throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with ${describeHtml(body)}`, facts)
   }
   if (body.trim() === '') return null
   try {

@@ -34,7 +34,7 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
   const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
   if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
   if (await isRedpanda(client, signal)) return identity('redpanda', null)
-  return identity('other', asText(told?.version))
+  return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(told?.version))
 }
 
 /** Apicurio has its own API beside the Confluent one: `/apis/ccompat/v7` and `/apis/registry/v3`. */
@@ -54,6 +54,12 @@ async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promi
 /** Its readiness has no body. */
 async function isRedpanda(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
   return (await client.probe({ path: '/status/ready' }, signal)) === null
+}
+
+/** Confluent's cloud tells no version; its schemas alone have a guid. */
+async function isHostedConfluent(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
+  const rows = await client.probe({ path: '/schemas', query: { limit: 1, deleted: true } }, signal)
+  return Array.isArray(rows) && typeof asRecord(rows[0])?.guid === 'string'
 }
 
 /** `.`, `.a` or, as Apicurio writes them, `:.:`. */

@@ -10,7 +10,7 @@ import type { RegistryAuth, RegistryOptions } from './options.ts'
 /** What every request shows. */
 export interface Login {
   /** The Authorization header; undefined where the connection itself is the login, or none is needed. */
-  authorization(): Promise<string | undefined>
+  authorization(signal: AbortSignal): Promise<string | undefined>
   /** Told of a 401; true says that a new try shows something else. */
   refused(authorization: string | undefined): boolean
 }
@@ -58,7 +58,7 @@ export function makeLogin(
     case 'oauth': {
       const tokens = new TokenSource(auth, parts)
       return {
-        authorization: async () => `Bearer ${await tokens.token()}`,
+        authorization: async signal => `Bearer ${await tokens.token(signal)}`,
         refused: shown => {
           tokens.forget(shown?.replace('Bearer ', '') ?? '')
           return true

@@ -30,7 +30,7 @@ export class TokenSource {
     this.#parts = parts
   }
 
-  async token(): Promise<string> {
+  async token(signal: AbortSignal): Promise<string> {
     const { clock } = this.#parts
     const held = this.#token
     if (held && clock.now() < held.renewAtMs) return held.text
@@ -38,9 +38,10 @@ export class TokenSource {
       this.#asking = undefined
     })
     try {
-      this.#token = await this.#asking
+      this.#token = await orAborted(this.#asking, signal)
       return this.#token.text
     } catch (error) {
+      signal.throwIfAborted()
       // An endpoint that is away for a while does no harm as long as the token still lives.
       if (held && clock.now() < held.endsAtMs) return held.text
       throw error
@@ -82,6 +83,14 @@ export class TokenSource {
       agent.destroy()
     }
   }
+}
+
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 /** The registry's CA is trusted here beside the public ones: the endpoint is often another company's. */

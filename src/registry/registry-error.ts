@@ -54,7 +54,7 @@ function parseErrorBody(answer: HttpAnswer): { errorCode: number | null; message
   if (status >= 300 && status < 400 && location !== undefined) {
     return { errorCode: null, message: `it redirects to ${withoutSecrets(location)}; set that address in url` }
   }
-  if (isHtml(answer)) return { errorCode: null, message: 'a page of HTML, which no registry sends' }
+  if (isHtml(answer)) return { errorCode: null, message: describeHtml(body) }
   try {
     const parsed = JSON.parse(body) as { error_code?: unknown; message?: unknown; detail?: unknown } | null
     const text = parsed?.message ?? parsed?.detail
@@ -69,6 +69,12 @@ function parseErrorBody(answer: HttpAnswer): { errorCode: number | null; message
 
 export function isHtml({ headers, body }: HttpAnswer): boolean {
   return /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(body)
+}
+
+/** No registry sends pages; the title is what a proxy in front of it has to say. */
+export function describeHtml(body: string): string {
+  const title = /<title>([^<]+)<\/title>/i.exec(body)?.[1]
+  return `a page of HTML${title === undefined ? '' : ` with the title "${shorten(title)}"`}, not JSON`
 }
 
 /** Seconds, or a date. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
+import { splitUrls } from '../../src/registry/address.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client.ts'
 import type { RegistryOptions } from '../../src/registry/options.ts'
 import { type HttpScript, type ScriptedAnswer, type SeenRequest, startHttpScript } from '../fakes/http-script.ts'
@@ -32,6 +33,10 @@ describe('the address of a registry', () => {
       assert.doesNotMatch(error.message, /hunter2/)
       return true
     })
+  })
+
+  test('37: may be several with commas between them', () => {
+    assert.deepEqual(splitUrls('http://a:1, http://b:2/x ,'), ['http://a:1', 'http://b:2/x'])
   })
 
   test('37: of several, the next one is asked when one is down, and goes on being asked', async () => {
@@ -119,12 +124,12 @@ describe('what is final', () => {
   }
 
   test('36: a page of HTML is told as such, whatever its status', async () => {
-    const page = { text: '<!DOCTYPE html><html><p>Welcome</p></html>' }
+    const page = { text: '<!DOCTYPE html><html><title>Welcome</title></html>' }
     const server = await serve(({ path }) => (path === '/ok' ? page : { ...page, status: 404 }))
     const { client } = await open({ urls: [server.url] })
     await assert.rejects(client.call({ path: '/ok' }, never), {
       code: 'REGISTRY_PROTOCOL',
-      message: /HTML, not JSON/,
+      message: /HTML with the title "Welcome", not JSON$/,
     })
     await assert.rejects(client.call({ path: '/no' }, never), { code: 'REGISTRY_NOT_FOUND', message: /page of HTML/ })
     await assert.rejects(client.find({ path: '/no' }, never), { code: 'REGISTRY_NOT_FOUND' })

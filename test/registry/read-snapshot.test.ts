@@ -160,6 +160,31 @@ for (const vendor of ['confluent', 'confluent-7', 'axonops'] as const) {
   })
 }
 
+describe('a registry that does not say what it is', () => {
+  const hidden = ({ path }: { path: string }) =>
+    path.startsWith('/v1/') ? { status: 404, json: { error_code: 404, message: 'HTTP 404 Not Found' } } : undefined
+
+  test('is known by the guids of its schemas as one of Confluent', async t => {
+    const rows = [row('a', 1, 1, { guid: 'g1' }), row('a', 2, 2, { guid: 'g2', deleted: true })]
+    const { snapshot, registry } = await snapshotOf(t, 'confluent', { rows, before: hidden })
+    assert.equal(snapshot.flavour, 'confluent')
+    assert.equal(snapshot.registryVersion, null)
+    assert.deepEqual(
+      snapshot.versions.map(({ guid }) => guid),
+      ['g1', 'g2'],
+    )
+    assert.ok(!registry.paths().includes('/subjects/a/versions'))
+  })
+
+  test('is otherwise read subject by subject, whatever its list of schemas says', async t => {
+    const rows = [row('a', 1, 1), row('a', 2, 2, { deleted: true })]
+    const { snapshot, registry } = await snapshotOf(t, 'confluent-7', { rows, before: hidden })
+    assert.equal(snapshot.flavour, 'other')
+    assert.deepEqual(brief(snapshot.versions), ['a@1#1', 'a@2#2-'])
+    assert.ok(registry.paths().includes('/subjects/a/versions/2'))
+  })
+})
+
 test('18: a config holds all that it says, of whatever kind', async t => {
   const config = { alias: 'orders', normalize: true, defaultRuleSet: { domainRules: [] } }
   const { snapshot } = await snapshotOf(t, 'confluent', { rows: [row('a', 1, 1)], configs: { a: config } })
