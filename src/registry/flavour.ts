@@ -33,6 +33,7 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
 
   const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
   if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
+  if (told !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(told.version))
   if (await isRedpanda(client, signal)) return identity('redpanda', null)
   return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(told?.version))
 }

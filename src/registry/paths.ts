@@ -10,7 +10,7 @@ export function pathOf(
   rest = '',
 ): string {
   const { context, name } = splitSubject(subject)
-  // AxonOps looks for a qualified name in the context of the address.
+  // AxonOps has the settings of a context there alone.
   if (flavour === 'axonops' && context !== DEFAULT_CONTEXT) {
     const below = name === '' ? '' : `/${encodeSegment(name)}`
     return `/contexts/${encodeSegment(context)}/${resource}${below}${rest}`

@@ -14,7 +14,9 @@ export class RegistryError extends KafkaBackupError {
     message: string,
     facts: { status: number; errorCode: number | null; retryAfterMs?: number },
   ) {
-    super(code, message)
+    // With a code of its own it is the registry that misses a thing, not the address that is wrong.
+    const isMissing = code === 'REGISTRY_NOT_FOUND' && facts.errorCode !== null
+    super(code, message, isMissing ? { help: 'The registry does not have it, or does not have it any more.' } : {})
     this.name = 'RegistryError'
     this.status = facts.status
     this.errorCode = facts.errorCode

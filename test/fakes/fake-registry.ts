@@ -70,7 +70,7 @@ function answer(vendor: Vendor, asked: Asked, rows: Row[], options: FakeRegistry
     case 'mode':
       return mode(vendor, asked, options)
     case 'v1':
-      return asked.parts[2] === 'version' ? metadataVersion(vendor) : undefined
+      return asked.parts[2] === 'version' ? metadataVersion(vendor) : metadataId(vendor)
     case '_health':
       return vendor === 'karapace' ? { json: { status: { schema_registry_ready: true }, healthy: true } } : undefined
     case 'status':
@@ -88,6 +88,12 @@ function metadataVersion(vendor: Vendor): ScriptedAnswer | undefined {
   if (vendor === 'confluent') return { json: { version: '8.1.0', commitId: 'abc' } }
   if (vendor === 'confluent-7') return { json: { version: '7.6.0', commitId: 'abc' } }
   if (vendor === 'axonops') return { json: { version: '1.2.0', commit: 'abc', build_time: 'then' } }
+  return undefined
+}
+
+function metadataId(vendor: Vendor): ScriptedAnswer | undefined {
+  if (vendor === 'axonops') return { json: { id: 'axon' } }
+  if (vendor === 'confluent' || vendor === 'confluent-7') return { json: { scope: { path: [], clusters: {} }, id: '' } }
   return undefined
 }
 

@@ -185,6 +185,26 @@ describe('a registry that does not say what it is', () => {
   })
 })
 
+test('a registry without a version is known by its cluster', async t => {
+  const noVersion = ({ path }: { path: string }) =>
+    path === '/v1/metadata/version' ? { status: 404, json: { error_code: 404, message: 'no' } } : undefined
+  const { snapshot } = await snapshotOf(t, 'confluent-7', { before: noVersion })
+  assert.equal(snapshot.flavour, 'confluent')
+  const bare = ({ path }: { path: string }) =>
+    path === '/v1/metadata/version' ? { json: { version: 'dev' } } : undefined
+  assert.equal((await snapshotOf(t, 'axonops', { before: bare })).snapshot.flavour, 'axonops')
+})
+
+test('a subject that has settings and no versions is told, and not taken for a fault', async t => {
+  const rows = [row('a', 1, 1)]
+  const { snapshot } = await snapshotOf(t, 'karapace', {
+    rows,
+    before: ({ path }) => (path === '/subjects' ? { json: ['a', 'only-settings'] } : undefined),
+  })
+  assert.deepEqual(brief(snapshot.versions), ['a@1#1'])
+  assert.match(snapshot.warnings.join(), /^subject "only-settings" is listed but shows no versions/)
+})
+
 test('18: a config holds all that it says, of whatever kind', async t => {
   const config = { alias: 'orders', normalize: true, defaultRuleSet: { domainRules: [] } }
   const { snapshot } = await snapshotOf(t, 'confluent', { rows: [row('a', 1, 1)], configs: { a: config } })
