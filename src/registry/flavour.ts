@@ -1,4 +1,6 @@
+import { KafkaBackupError } from '../errors.ts'
 import type { RegistryClient } from './client.ts'
+import { asRecord } from './json-shape.ts'
 import { DEFAULT_CONTEXT, type RegistryFlavour } from './model.ts'
 
 /** Which registry it is, as far as answers tell. */
@@ -14,7 +16,9 @@ export interface Identity {
  * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
  */
 export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
-  await client.call({ path: '/subjects', query: { limit: 1 } }, signal)
+  if (!Array.isArray(await client.call({ path: '/subjects', query: { limit: 1 } }, signal))) {
+    throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
+  }
   const listed = await client.probe({ path: '/contexts' }, signal)
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
@@ -68,10 +72,6 @@ function parseContexts(listed: unknown): string[] {
   const names = Array.isArray(listed) ? listed.filter(name => typeof name === 'string') : []
   const plain = names.map(name => name.replace(/^:(.*):$/s, '$1')).filter(name => name.startsWith('.'))
   return [DEFAULT_CONTEXT, ...new Set(plain.filter(name => name !== DEFAULT_CONTEXT))]
-}
-
-export function asRecord(value: unknown): Record<string, unknown> | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
 }
 
 function asText(value: unknown): string | null {

@@ -62,13 +62,19 @@ export class ExchangeTimeout extends Error {
   }
 }
 
+export class AnswerTooLong extends Error {
+  constructor() {
+    super(`the answer is longer than ${MAX_BODY_BYTES} bytes`)
+  }
+}
+
 async function readBody(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes > MAX_BODY_BYTES) throw new Error(`its answer is longer than ${MAX_BODY_BYTES} bytes`)
+    if (bytes > MAX_BODY_BYTES) throw new AnswerTooLong()
   }
   return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import { asRecord } from './flavour.ts'
+import { asObject, asRecord } from './json-shape.ts'
 import {
   DEFAULT_CONTEXT,
   type JsonObject,
@@ -16,14 +16,15 @@ export function parseVersion(value: unknown, context: string): SchemaVersion | u
   if (row === undefined) return undefined
   const { subject, version, id, schema } = row
   if (typeof subject !== 'string' || typeof schema !== 'string') return undefined
-  if (!isWhole(version) || !isWhole(id)) return undefined
+  const references = parseReferences(row.references)
+  if (!isWhole(version) || !isWhole(id) || references === undefined) return undefined
   return {
     subject: qualify(subject, context),
     version,
     id,
     schemaType: parseType(row.schemaType, `version ${version} of subject ${subject}`),
     schema,
-    references: parseReferences(row.references),
+    references,
     metadata: asObject(row.metadata),
     ruleSet: asObject(row.ruleSet),
     guid: typeof row.guid === 'string' ? row.guid : null,
@@ -47,12 +48,17 @@ function parseType(type: unknown, what: string): SchemaType {
   })
 }
 
-function parseReferences(value: unknown): SchemaReference[] {
-  if (!Array.isArray(value)) return []
-  return value.map(each => {
-    const { name, subject, version } = asRecord(each) ?? {}
-    return { name: String(name), subject: String(subject), version: Number(version) }
-  })
+function parseReferences(value: unknown): SchemaReference[] | undefined {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) return undefined
+  const references = value.map(parseReference)
+  return references.every(each => each !== undefined) ? references : undefined
+}
+
+function parseReference(value: unknown): SchemaReference | undefined {
+  const { name, subject, version } = asRecord(value) ?? {}
+  if (typeof name !== 'string' || typeof subject !== 'string' || !isWhole(version)) return undefined
+  return { name, subject, version }
 }
 
 /**
@@ -65,14 +71,6 @@ export function withoutInjectedVersion(metadata: JsonObject | null): JsonObject 
   const { 'confluent:version': _, ...own } = properties
   const { properties: __, ...rest } = metadata
   return asObject({ ...rest, ...(Object.keys(own).length > 0 && { properties: own }) })
-}
-
-/** Null for what is not an object, or an empty one. */
-export function asObject(value: unknown): JsonObject | null {
-  const record = asRecord(value)
-  if (record === undefined) return null
-  const entries = Object.entries(record).filter(([, each]) => each !== null && each !== undefined)
-  return entries.length === 0 ? null : (Object.fromEntries(entries) as JsonObject)
 }
 
 function isWhole(value: unknown): value is number {

@@ -1,9 +1,9 @@
 import { runPool } from '../lib/pool.ts'
 import { encodeSegment } from './address.ts'
 import type { RegistryClient } from './client.ts'
-import { apicurioNative, asRecord, type Identity } from './flavour.ts'
+import { apicurioNative, type Identity } from './flavour.ts'
+import { asObject, asRecord } from './json-shape.ts'
 import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from './model.ts'
-import { asObject } from './parse-version.ts'
 import { pathOf } from './paths.ts'
 
 export interface AllSettings {

@@ -1,5 +1,5 @@
 import { type ErrorCode, KafkaBackupError } from '../errors.ts'
-import { ExchangeTimeout, type HttpAnswer } from './http-exchange.ts'
+import { AnswerTooLong, type HttpAnswer } from './http-exchange.ts'
 
 /** An answer that is not a success, with what callers decide by. */
 export class RegistryError extends KafkaBackupError {
@@ -27,7 +27,7 @@ export class RegistryError extends KafkaBackupError {
 /** Nobody waits longer than this between two tries, whatever a server asks for. */
 const MAX_RETRY_AFTER_MS = 60_000
 const passingStatus = new Set([408, 425, 429, 500, 502, 503, 504])
-/** Node's codes of a connection that failed for a reason that may pass. */
+/** Node's codes of certificates and of TLS itself. */
 const tlsCodes =
   /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
 
@@ -90,9 +90,15 @@ export function parseRetryAfter(text: string | undefined, nowMs: number): number
 export function classifyFailure(error: unknown, where: string): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
   const { code = '', message } = error as NodeJS.ErrnoException
-  const why = error instanceof ExchangeTimeout || code === '' ? message : `${code} (${message})`
-  const kind = tlsCodes.test(code) && !code.includes('UNEXPECTED_EOF') ? 'REGISTRY_TLS' : 'REGISTRY_UNREACHABLE'
+  const why = code === '' ? message : `${code} (${message})`
+  const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
   return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error })
+}
+
+/** By Node's code. `HPE_` are those of bytes that are not HTTP. */
+function kindOf(code: string): ErrorCode {
+  if (code.startsWith('HPE_')) return 'REGISTRY_PROTOCOL'
+  return tlsCodes.test(code) && !code.includes('UNEXPECTED_EOF') ? 'REGISTRY_TLS' : 'REGISTRY_UNREACHABLE'
 }
 
 /** An address without login and query, either of which may hold a secret. */

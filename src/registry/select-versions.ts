@@ -1,6 +1,6 @@
 import { compileGlobs } from '../lib/glob.ts'
+import { asObject } from './json-shape.ts'
 import { type JsonObject, joinSubject, type SchemaType, type SchemaVersion, splitSubject } from './model.ts'
-import { asObject } from './parse-version.ts'
 import { versionKey } from './paths.ts'
 
 /** What of a registry is taken. */

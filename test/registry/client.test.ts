@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, describe, test } from 'node:test'
 import { splitUrls } from '../../src/registry/address.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client.ts'
@@ -134,6 +135,15 @@ describe('what is final', () => {
     await assert.rejects(client.call({ path: '/no' }, never), { code: 'REGISTRY_NOT_FOUND', message: /page of HTML/ })
     await assert.rejects(client.find({ path: '/no' }, never), { code: 'REGISTRY_NOT_FOUND' })
     assert.equal(await client.probe({ path: '/ok' }, never), undefined)
+  })
+
+  test('what is not even HTTP is told at once', async () => {
+    const server = createServer(socket => socket.end('SSH-2.0-OpenSSH_9.2\r\n'))
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    closers.push(() => server.close())
+    const { client } = await open({ urls: [`http://127.0.0.1:${(server.address() as AddressInfo).port}`] })
+    await assert.rejects(client.call({ path: '/subjects' }, never), { code: 'REGISTRY_PROTOCOL', message: /HPE_/ })
+    assert.equal(client.requests, 1)
   })
 
   test('what is not JSON at all is not taken for an empty answer', async () => {

@@ -159,6 +159,7 @@ describe('36: a registry that cannot be read', () => {
       /AUTH/,
     ],
     ['is a web page', 'confluent', { before: () => ({ text: '<html></html>' }) }, /PROTOCOL/],
+    ['is another service', 'confluent', { before: () => ({ json: { status: 'UP' } }) }, /PROTOCOL/],
     ['has another base path', 'confluent', { before: () => ({ status: 404, text: 'nothing here' }) }, /NOT_FOUND/],
     ['cuts every connection', 'confluent', { before: () => 'reset' }, /UNREACHABLE/],
     [
