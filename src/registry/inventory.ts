@@ -5,7 +5,7 @@ import { listSchemas } from './list-schemas.ts'
 import type { SchemaVersion } from './model.ts'
 import { listSubjects, SubjectWalk } from './walk-subjects.ts'
 
-/** Every version that a registry holds, soft-deleted ones too, by subject and version. */
+/** Versions of a registry, soft-deleted ones too, by subject and version. */
 export interface Inventory {
   versions: readonly SchemaVersion[]
   /** Subjects that have settings and no versions, as far as the registry tells. */
@@ -16,17 +16,21 @@ export interface Inventory {
 /** A registry changes while it is read. A pass that finds what the one before found is taken as true. */
 const MAX_PASSES = 6
 
-/** Through the list of all schemas where that is whole, else subject by subject. */
+/**
+ * Through the list of all schemas where that is whole, else subject by subject. It holds at least the subjects that are
+ * wanted, and all that they refer to.
+ */
 export async function readInventory(
   client: RegistryClient,
   identity: Identity,
+  isWanted: (subject: string) => boolean,
   signal: AbortSignal,
 ): Promise<Inventory> {
   if (identity.flavour === 'confluent' || identity.flavour === 'karapace') {
     const listed = await readByList(client, identity, signal)
     if (listed !== undefined) return listed
   }
-  const walk = new SubjectWalk(client, identity)
+  const walk = new SubjectWalk(client, identity, isWanted)
   const found = await untilAgreed(client, async () => ({
     versions: await walk.pass(signal),
     aliases: [],

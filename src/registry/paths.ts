@@ -1,6 +1,6 @@
 import { encodeSegment } from './address.ts'
 import type { Identity } from './flavour.ts'
-import { DEFAULT_CONTEXT, splitSubject } from './model.ts'
+import { DEFAULT_CONTEXT, joinSubject, splitSubject } from './model.ts'
 
 /** The path of something of a subject, or of a context where its name is that of no subject: `:.context:`. */
 export function pathOf(
@@ -21,4 +21,11 @@ export function pathOf(
 /** No subject holds a line break. */
 export function versionKey(subject: string, version: number): string {
   return `${subject}\n${version}`
+}
+
+/** A name without a context is one of the context of the schema that refers to it. */
+export function resolveReference(from: string, subject: string): string {
+  const target = splitSubject(subject)
+  if (target.name !== subject) return joinSubject(target)
+  return joinSubject({ context: splitSubject(from).context, name: subject })
 }

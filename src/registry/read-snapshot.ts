@@ -18,8 +18,8 @@ export async function readSnapshot(
 ): Promise<RegistrySnapshot> {
   const takenAt = formatUtc(client.clock.now())
   const identity = await detectFlavour(client, signal)
-  const inventory = await readInventory(client, identity, signal)
   const wanted = { ...everything, ...selection }
+  const inventory = await readInventory(client, identity, isSelected(wanted), signal)
   const selected = selectVersions(inventory.versions, wanted)
   const cleared = selected.versions.map(withoutSensitive)
   const versions = cleared.map(({ version }) => version)

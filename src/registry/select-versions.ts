@@ -1,7 +1,7 @@
 import { compileGlobs } from '../lib/glob.ts'
 import { asObject } from './json-shape.ts'
-import { type JsonObject, joinSubject, type SchemaType, type SchemaVersion, splitSubject } from './model.ts'
-import { versionKey } from './paths.ts'
+import type { JsonObject, SchemaType, SchemaVersion } from './model.ts'
+import { resolveReference, versionKey } from './paths.ts'
 
 /** What of a registry is taken. */
 export interface Selection {
@@ -96,13 +96,6 @@ function followReferences(
     }
   }
   return { pulled, missing }
-}
-
-/** A name without a context is one of the context of the schema that refers to it. */
-export function resolveReference(from: string, subject: string): string {
-  const target = splitSubject(subject)
-  if (target.name !== subject) return joinSubject(target)
-  return joinSubject({ context: splitSubject(from).context, name: subject })
 }
 
 function warnOfDeleted(count: number): string {

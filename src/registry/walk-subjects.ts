@@ -6,7 +6,7 @@ import { asRecord } from './json-shape.ts'
 import { DEFAULT_CONTEXT, type SchemaVersion, splitSubject } from './model.ts'
 import { readPages } from './pages.ts'
 import { parseVersion, qualify, withoutInjectedVersion } from './parse-version.ts'
-import { pathOf, versionKey } from './paths.ts'
+import { pathOf, resolveReference, versionKey } from './paths.ts'
 
 /** Apicurio gives no more than so many numbers of versions. */
 const APICURIO_VERSIONS = 500
@@ -40,7 +40,7 @@ export async function listSubjects(
 }
 
 /**
- * Reads a registry subject by subject. A pass asks for all numbers of versions again, but for the schemas only once: what
+ * Reads a registry subject by subject: those that are wanted, and those that these refer to, as a whole. A pass asks for all numbers of versions again, but for the schemas only once: what
  * stands under a number does not change.
  */
 export class SubjectWalk {
@@ -49,17 +49,32 @@ export class SubjectWalk {
   unreadable: string[] = []
   readonly #client: RegistryClient
   readonly #identity: Identity
+  readonly #isWanted: (subject: string) => boolean
   readonly #held = new Map<string, SchemaVersion>()
 
-  constructor(client: RegistryClient, identity: Identity) {
+  constructor(client: RegistryClient, identity: Identity, isWanted: (subject: string) => boolean) {
     this.#client = client
     this.#identity = identity
+    this.#isWanted = isWanted
   }
 
   async pass(signal: AbortSignal): Promise<SchemaVersion[]> {
     this.warnings = []
     this.unreadable = []
     const subjects = await listSubjects(this.#client, this.#identity, signal)
+    const left = new Set(subjects)
+    const read: SchemaVersion[] = []
+    for (let next = subjects.filter(this.#isWanted); next.length > 0; ) {
+      for (const subject of next) left.delete(subject)
+      const found = await this.#readSubjects(next, signal)
+      read.push(...found)
+      const referred = found.flatMap(each => each.references.map(to => resolveReference(each.subject, to.subject)))
+      next = [...new Set(referred)].filter(subject => left.has(subject))
+    }
+    return read
+  }
+
+  async #readSubjects(subjects: readonly string[], signal: AbortSignal): Promise<SchemaVersion[]> {
     const numbers = await this.#each(subjects, subject => this.#numbersOf(subject, signal))
     const wanted = numbers.flatMap(({ subject, all, live, guessed }) => [
       ...all.map(version => ({ subject, version, isDeleted: !live.has(version), isGuess: false })),

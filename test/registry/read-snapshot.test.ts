@@ -126,6 +126,26 @@ for (const vendor of vendors) {
   })
 }
 
+for (const vendor of ['confluent', 'redpanda', 'apicurio'] as const) {
+  test(`13: of ${vendor}, what patterns select and what that refers to is taken, and no more is asked for`, async t => {
+    const rows = [
+      row('common-address', 1, 1, { references: [reference('common-city', 1)] }),
+      row('common-address', 2, 2),
+      row('common-city', 1, 3, { deleted: true }),
+      row('orders-value', 1, 4, { references: [reference('common-address', 1)] }),
+      row('users-value', 1, 5),
+    ]
+    const selection = { subjects: ['orders-*'], includeSoftDeleted: false }
+    const { snapshot, registry } = await snapshotOf(t, vendor, { rows }, selection)
+    assert.deepEqual(brief(snapshot.versions), ['common-address@1#1+', 'common-city@1#3-+', 'orders-value@1#4'])
+    assert.deepEqual([...snapshot.subjects.keys()], ['common-address', 'common-city', 'orders-value'])
+    assert.deepEqual(
+      registry.paths().filter(path => path.includes('users-value')),
+      [],
+    )
+  })
+}
+
 for (const vendor of ['confluent', 'confluent-7', 'axonops'] as const) {
   test(`33: the same id in two contexts of ${vendor} is two schemas`, async t => {
     const rows = [row(':.eu:orders', 1, 1, { schema: '"int"' }), row('orders', 1, 1, { schema: '"long"' })]

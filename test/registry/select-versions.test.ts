@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { SchemaVersion } from '../../src/registry/model.ts'
-import { everything, resolveReference, type Selection, selectVersions } from '../../src/registry/select-versions.ts'
+import { resolveReference } from '../../src/registry/paths.ts'
+import { everything, type Selection, selectVersions } from '../../src/registry/select-versions.ts'
 import { reference } from '../fakes/registry-rows.ts'
 import { brief } from './snapshots.ts'
 
