@@ -83,7 +83,7 @@ export class SubjectWalk {
     const read = await this.#each(wanted, async ({ subject, version, isDeleted, isGuess }) => {
       const found = await this.#version(subject, version, signal)
       const what = `version ${version} of subject ${JSON.stringify(subject)}`
-      if (found) return { ...found, isDeleted }
+      if (found) return { ...found, isDeleted: isGuess ? !(await this.#isLive(found, signal)) : isDeleted }
       if (isDeleted) this.warnings.push(`${what} is soft-deleted, and the registry does not show it`)
       else if (!isGuess) this.unreadable.push(what)
       return undefined
@@ -117,6 +117,12 @@ export class SubjectWalk {
     const latest = Number(asRecord(await this.#client.find({ path, subject }, signal))?.version ?? 0)
     const known = new Set(listed)
     return Array.from({ length: latest }, (_, at) => at + 1).filter(version => !known.has(version))
+  }
+
+  /** Whether it is given without being asked for among the deleted. */
+  async #isLive({ subject, version }: SchemaVersion, signal: AbortSignal): Promise<boolean> {
+    const path = pathOf(this.#identity, 'subjects', subject, `/versions/${version}`)
+    return (await this.#client.find({ path, subject }, signal)) !== undefined
   }
 
   async #version(subject: string, version: number, signal: AbortSignal): Promise<SchemaVersion | undefined> {

@@ -142,12 +142,17 @@ test('1: versions beyond the 500 that Apicurio lists are found', async t => {
   const rows = Array.from({ length: 620 }, (_, at) => row('long', at + 1, at + 1)).filter(
     ({ version }) => version !== 610,
   )
+  Object.assign(rows[600] ?? {}, { deleted: true })
   const { snapshot } = await snapshotOf(t, 'apicurio', {
     rows,
     before: ({ path }) =>
       path.endsWith('/subjects/long/versions') ? { json: rows.slice(0, 500).map(({ version }) => version) } : undefined,
   })
   assert.equal(snapshot.versions.length, 619)
+  assert.deepEqual(
+    snapshot.versions.filter(({ isDeleted }) => isDeleted).map(({ version }) => version),
+    [601],
+  )
 })
 
 describe('36: a registry that cannot be read', () => {
