@@ -6,7 +6,7 @@ import { retry } from '../lib/retry.ts'
 import { type Address, formatQuery, parseAddress } from './address.ts'
 import { exchange, type HttpAnswer } from './http-exchange.ts'
 import { type Agents, type Login, makeLogin, openAgents } from './login.ts'
-import { defaultAttempts, defaultConcurrency, defaultTimeoutMs, type RegistryOptions } from './options.ts'
+import { defaultAttempts, defaultConcurrency, type RegistryOptions, timeoutsOf } from './options.ts'
 import { classifyAnswer, classifyFailure, describeHtml, isHtml, RegistryError } from './registry-error.ts'
 
 export interface RegistryCall {
@@ -42,7 +42,7 @@ export async function openRegistryClient(
 ): Promise<RegistryClient> {
   const addresses = options.urls.map(parseAddress)
   const { agents, ca } = await openAgents(options)
-  const login = makeLogin(options.auth, { clock, timeoutMs: options.timeoutMs ?? defaultTimeoutMs, ca })
+  const login = makeLogin(options.auth, { clock, timeouts: timeoutsOf(options), ca })
   return new RegistryClient(addresses, { options, agents, login, clock })
 }
 
@@ -171,7 +171,7 @@ export class RegistryClient {
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
         agent: agents.for(origin),
-        timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
+        timeouts: timeoutsOf(options),
       }
       return exchange(request, clock, signal)
     }

@@ -11,7 +11,14 @@ export interface HttpRequest {
   headers: Record<string, string>
   body?: string
   agent: Agent
-  timeoutMs: number
+  timeouts: Timeouts
+}
+
+export interface Timeouts {
+  /** Of a new connection, TLS included. */
+  connectMs: number
+  /** Of the whole exchange. */
+  requestMs: number
 }
 
 export interface HttpAnswer {
@@ -33,8 +40,10 @@ export function exchange(sent: HttpRequest, clock: Clock, signal: AbortSignal): 
       ...(sent.body !== undefined && { 'content-length': String(Buffer.byteLength(sent.body)) }),
     }
     const request = open(sent.origin, { path: sent.path, method: sent.method, headers, agent: sent.agent })
+    let cancelConnect = () => {}
     const settle = (finish: () => void) => {
       cancel()
+      cancelConnect()
       signal.removeEventListener('abort', onAbort)
       finish()
     }
@@ -44,8 +53,14 @@ export function exchange(sent: HttpRequest, clock: Clock, signal: AbortSignal): 
         reject(error)
       })
     const onAbort = () => fail(signal.reason)
-    const cancel = clock.after(sent.timeoutMs, () => fail(new ExchangeTimeout(sent.timeoutMs)))
+    const { connectMs, requestMs } = sent.timeouts
+    const cancel = clock.after(requestMs, () => fail(new Error(`no answer within ${requestMs} ms`)))
     signal.addEventListener('abort', onAbort, { once: true })
+    request.on('socket', socket => {
+      if (request.reusedSocket) return
+      cancelConnect = clock.after(connectMs, () => fail(new Error(`no connection within ${connectMs} ms`)))
+      socket.once(open === requestHttps ? 'secureConnect' : 'connect', cancelConnect)
+    })
     request.on('error', fail)
     request.on('response', response => {
       readBody(response).then(body => {
@@ -54,12 +69,6 @@ export function exchange(sent: HttpRequest, clock: Clock, signal: AbortSignal): 
     })
     request.end(sent.body)
   })
-}
-
-export class ExchangeTimeout extends Error {
-  constructor(timeoutMs: number) {
-    super(`no answer within ${timeoutMs} ms`)
-  }
 }
 
 export class AnswerTooLong extends Error {

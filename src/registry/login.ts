@@ -2,9 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
 import { formatBasic } from './address.ts'
-import { TokenSource } from './oauth-token.ts'
+import { type TokenParts, TokenSource } from './oauth-token.ts'
 import type { RegistryAuth, RegistryOptions } from './options.ts'
 
 /** What every request shows. */
@@ -46,10 +45,7 @@ export async function openAgents(options: RegistryOptions): Promise<{ agents: Ag
   return { agents: { for: origin => (origin.startsWith('https:') ? secureAgent : plainAgent), close }, ca }
 }
 
-export function makeLogin(
-  auth: RegistryAuth | undefined,
-  parts: { clock: Clock; timeoutMs: number; ca: string | undefined },
-): Login {
+export function makeLogin(auth: RegistryAuth | undefined, parts: TokenParts): Login {
   switch (auth?.type) {
     case 'basic': {
       const header = formatBasic(`${auth.username}:${auth.password}`)

@@ -24,8 +24,8 @@ export interface SchemaVersion {
   ruleSet: JsonObject | null
   guid: string | null
   isDeleted: boolean
-  /** Taken only since a version of the selection refers to it. */
-  isPulledIn?: boolean
+  /** It was not asked for: it is here since another version refers to it. */
+  isPulledIn?: true
 }
 
 /** Settings of a subject, of a context or of the whole registry; null is not set there. */

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
-import { exchange, type HttpAnswer } from './http-exchange.ts'
+import { exchange, type HttpAnswer, type Timeouts } from './http-exchange.ts'
 import type { OAuthOptions } from './options.ts'
 import { classifyFailure, withoutSecrets } from './registry-error.ts'
 
@@ -18,14 +18,21 @@ interface Token {
   endsAtMs: number
 }
 
+export interface TokenParts {
+  clock: Clock
+  timeouts: Timeouts
+  /** PEM of the registry's CA. */
+  ca: string | undefined
+}
+
 /** The bearer token that all requests share. However many ask at once, one request is made. */
 export class TokenSource {
   readonly #options: OAuthOptions
-  readonly #parts: { clock: Clock; timeoutMs: number; ca: string | undefined }
+  readonly #parts: TokenParts
   #token: Token | undefined
   #asking: Promise<Token> | undefined
 
-  constructor(options: OAuthOptions, parts: { clock: Clock; timeoutMs: number; ca: string | undefined }) {
+  constructor(options: OAuthOptions, parts: TokenParts) {
     this.#options = options
     this.#parts = parts
   }
@@ -55,7 +62,7 @@ export class TokenSource {
 
   async #ask(): Promise<Token> {
     const { tokenUrl, clientId, clientSecret, scope } = this.#options
-    const { clock, timeoutMs, ca } = this.#parts
+    const { clock, timeouts, ca } = this.#parts
     const { origin, pathname, search } = new URL(tokenUrl)
     const where = `the token endpoint ${withoutSecrets(tokenUrl)}`
     const credentials = Buffer.from(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)
@@ -71,7 +78,7 @@ export class TokenSource {
       },
       body: new URLSearchParams({ grant_type: 'client_credentials', ...(scope !== undefined && { scope }) }).toString(),
       agent,
-      timeoutMs,
+      timeouts,
     }
     try {
       // Without the signal of a caller: others wait for the same answer.

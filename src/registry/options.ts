@@ -4,8 +4,10 @@ export interface RegistryOptions {
   urls: readonly string[]
   auth?: RegistryAuth
   tls?: RegistryTls
+  /** Of a new connection, TLS included. */
+  connectTimeoutMs?: number
   /** Of one exchange, from connecting to the last byte. */
-  timeoutMs?: number
+  requestTimeoutMs?: number
   /** Tries in all, each over every address. */
   attempts?: number
   /** Exchanges under way at a time. */
@@ -33,6 +35,12 @@ export interface RegistryTls {
   clientKey?: string
 }
 
-export const defaultTimeoutMs = 30_000
 export const defaultAttempts = 4
 export const defaultConcurrency = 8
+
+export function timeoutsOf({ connectTimeoutMs = 10_000, requestTimeoutMs = 30_000 }: RegistryOptions): {
+  connectMs: number
+  requestMs: number
+} {
+  return { connectMs: connectTimeoutMs, requestMs: requestTimeoutMs }
+}

@@ -42,7 +42,7 @@ export function selectVersions(all: readonly SchemaVersion[], selection: Selecti
   const { pulled, missing } = followReferences(all, chosen, selection)
   const versions = all
     .filter(each => chosen.has(each) || pulled.has(each))
-    .map(each => (chosen.has(each) ? each : { ...each, isPulledIn: true }))
+    .map(each => (chosen.has(each) ? each : { ...each, isPulledIn: true as const }))
   const skippedDeleted = matching.filter(each => each.isDeleted && !chosen.has(each) && !pulled.has(each)).length
   const isSkipped = !selection.includeSoftDeleted && skippedDeleted > 0
   return {

@@ -88,7 +88,7 @@ describe('what may pass', () => {
 
   test('36: a server that does not answer is left after the time limit', async () => {
     const server = await serve(() => 'hang')
-    const client = await openRegistryClient({ urls: [server.url], timeoutMs: 40, attempts: 1 })
+    const client = await openRegistryClient({ urls: [server.url], requestTimeoutMs: 40, attempts: 1 })
     closers.push(() => client.close())
     const started = performance.now()
     await assert.rejects(client.call({ path: '/subjects' }, never), {
@@ -96,6 +96,30 @@ describe('what may pass', () => {
       message: `GET ${server.url}/subjects failed: no answer within 40 ms`,
     })
     assert.ok(performance.now() - started < 5000)
+  })
+
+  test('36: a server that does not come to TLS is left after the time limit of connections', async () => {
+    const server = createServer(() => {})
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const client = await openRegistryClient({ urls: [url], connectTimeoutMs: 40, attempts: 1 })
+    closers.push(() => client.close())
+    await assert.rejects(client.call({ path: '/subjects' }, never), {
+      code: 'REGISTRY_UNREACHABLE',
+      message: `GET ${url}/subjects failed: no connection within 40 ms`,
+    })
+    server.close()
+  })
+
+  test('the time limit of connections does not count once there is one', async () => {
+    const server = await serve(async () => {
+      await new Promise(resolve => setTimeout(resolve, 80))
+      return { json: 'late' }
+    })
+    const client = await openRegistryClient({ urls: [server.url], connectTimeoutMs: 40, attempts: 1 })
+    closers.push(() => client.close())
+    assert.equal(await client.call({ path: '/x' }, never), 'late')
+    assert.equal(await client.call({ path: '/x' }, never), 'late')
   })
 
   test('stops at once when the run is interrupted', async () => {
