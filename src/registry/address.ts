@@ -9,14 +9,6 @@ export interface Address {
   authorization?: string
 }
 
-/** Several addresses of one registry, with commas between them. */
-export function splitUrls(text: string): string[] {
-  return text
-    .split(',')
-    .map(url => url.trim())
-    .filter(url => url !== '')
-}
-
 export function parseAddress(url: string): Address {
   let parsed: URL
   try {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createServer } from 'node:net'
 import { afterEach, describe, test } from 'node:test'
-import { splitUrls } from '../../src/registry/address.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client.ts'
 import type { RegistryOptions } from '../../src/registry/options.ts'
 import { type HttpScript, type ScriptedAnswer, type SeenRequest, startHttpScript } from '../fakes/http-script.ts'
@@ -34,10 +33,6 @@ describe('the address of a registry', () => {
       assert.doesNotMatch(error.message, /hunter2/)
       return true
     })
-  })
-
-  test('37: may be several with commas between them', () => {
-    assert.deepEqual(splitUrls('http://a:1, http://b:2/x ,'), ['http://a:1', 'http://b:2/x'])
   })
 
   test('37: of several, the next one is asked when one is down, and goes on being asked', async () => {
