@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
+import { apicurioNative } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import { asRecord } from './json-shape.ts'
 import { DEFAULT_CONTEXT, type RegistryFlavour } from './model.ts'
@@ -40,11 +41,6 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
   if (told !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(told.version))
   if (await isRedpanda(client, signal)) return identity('redpanda', null)
   return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(told?.version))
-}
-
-/** Apicurio has its own API beside the Confluent one: `/apis/ccompat/v7` and `/apis/registry/v3`. */
-export function apicurioNative(version: 'v2' | 'v3'): (basePath: string) => string {
-  return basePath => basePath.replace(/\/apis\/ccompat\/v\d+$/, `/apis/registry/${version}`)
 }
 
 async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { runPool } from '../lib/pool.ts'
 import { encodeSegment } from './address.ts'
+import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { asRecord } from './json-shape.ts'
@@ -24,9 +25,11 @@ interface Numbers {
 /** Every subject of every context, soft-deleted ones too. */
 export async function listSubjects(
   client: RegistryClient,
-  { contexts }: Identity,
+  { contexts, flavour }: Identity,
   signal: AbortSignal,
 ): Promise<string[]> {
+  const artifacts = flavour === 'apicurio' ? await listArtifacts(client, signal) : undefined
+  if (artifacts !== undefined) return artifacts.sort()
   const found = new Set<string>()
   for (const context of contexts) {
     const isDefault = context === DEFAULT_CONTEXT
@@ -36,6 +39,7 @@ export async function listSubjects(
       found.add(qualify(String(subject), context))
     }
   }
+  if (flavour === 'apicurio') refuseCutList(client, [...found])
   return [...found].sort()
 }
 
@@ -131,7 +135,10 @@ export class SubjectWalk {
     if (held !== undefined) return held
     const path = pathOf(this.#identity, 'subjects', subject, `/versions/${version}`)
     const answer = await this.#client.find({ path, query: { deleted: true }, subject }, signal)
-    const found = parseVersion(answer, splitSubject(subject).context)
+    const isHidden = answer === undefined && this.#identity.flavour === 'apicurio'
+    const found = isHidden
+      ? await findHiddenVersion(this.#client, subject, version, signal)
+      : parseVersion(answer, splitSubject(subject).context)
     // A registry that does not find a subject may look in other contexts and answer with one from there.
     if (found === undefined || found.subject !== subject || found.version !== version) return undefined
     const { flavour } = this.#identity

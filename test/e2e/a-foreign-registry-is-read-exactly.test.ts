@@ -36,6 +36,8 @@ describe('a registry of Apicurio', () => {
     const full = { compatibility: 'FULL' }
     await client.call({ method: 'PUT', path: '/config/orders-value', body: full }, never)
     await client.call({ method: 'DELETE', path: '/subjects/users-value/versions/1' }, never)
+    await register('gone', 'AVRO', '"int"')
+    await client.call({ method: 'DELETE', path: '/subjects/gone' }, never)
     snapshot = await readSnapshot(client, {}, never)
   })
 
@@ -61,6 +63,7 @@ describe('a registry of Apicurio', () => {
     assert.deepEqual(seen, [
       ['common address', 1, 'AVRO', address, false],
       ['geo/point.proto', 1, 'PROTOBUF', point, false],
+      ['gone', 1, 'AVRO', '"int"', true],
       ['orders-value', 1, 'AVRO', order, false],
       ['paths-value', 1, 'PROTOBUF', path, false],
       ['users-value', 1, 'JSON', user, true],
@@ -78,6 +81,7 @@ describe('a registry of Apicurio', () => {
     assert.deepEqual(Object.fromEntries(levels), {
       'common address': null,
       'geo/point.proto': null,
+      gone: null,
       'orders-value': 'FULL',
       'paths-value': null,
       'users-value': null,
@@ -93,6 +97,20 @@ describe('a registry of Apicurio', () => {
       ['users-value', 2, false],
     ])
     assert.equal(some.skippedDeleted, 1)
+  })
+
+  test('gives more subjects than its own list has, each under its own name', async () => {
+    const names = ['100%', 'a+b', 'a?b#c', 'ünï/✓', ':.odd', 'x'.repeat(300), '../x', '..']
+    const many = Array.from({ length: 1010 }, (_, at) => `many-${at}`)
+    await Promise.all([...names, ...many].map(name => register(name, 'AVRO', '"int"')))
+    const all = await readSnapshot(client, {}, never)
+    const subjects = new Set(all.versions.map(({ subject }) => subject))
+    assert.deepEqual(
+      [...names, ...many].filter(name => !subjects.has(name)),
+      [],
+    )
+    assert.equal(subjects.size, names.length + many.length + 6)
+    assert.deepEqual(all.warnings, [])
   })
 
   test('is found out when the address lacks its base path', async () => {

@@ -12,7 +12,9 @@ export interface FakeRegistryOptions {
   modes?: Record<string, string>
   maxId?: number
   aliases?: Record<string, string[]>
-  /** How many rows a page of `/schemas` has at most; of Apicurio, how many subjects one of `/subjects`. */
+  /** Apicurio behind a proxy that lets only the Confluent API through. */
+  hidesNative?: boolean
+  /** How many rows a page of `/schemas` has at most; of Apicurio, where `/subjects` ends for good. */
   maxPage?: number
   /** Called before each answer; what it returns takes the place of the answer. */
   before?: (request: SeenRequest, rows: Row[]) => ScriptedAnswer | undefined
@@ -39,7 +41,7 @@ export async function startFakeRegistry(vendor: Vendor, options: FakeRegistryOpt
   const script = await startHttpScript(request => {
     const scripted = options.before?.(request, rows)
     if (scripted !== undefined) return scripted
-    if (!request.path.startsWith(base)) return answerBeside(vendor, request, options)
+    if (!request.path.startsWith(base)) return answerBeside(vendor, request, rows, options)
     const parts = request.path.slice(base.length).split('/').slice(1).map(decodeURIComponent)
     const inContext = parts[0] === 'contexts' && parts.length > 1
     const asked = {
@@ -111,8 +113,7 @@ function listSubjects(
   const names = visible.map(({ subject }) => (vendor === 'axonops' ? splitSubject(subject).name : subject))
   const all = [...new Set(names)].sort()
   if (vendor !== 'apicurio') return { json: all }
-  const offset = Number(query.get('offset') ?? 0)
-  return { json: all.slice(offset, offset + Math.min(Number(query.get('limit') ?? maxPage), maxPage)) }
+  return { json: all.slice(0, maxPage) }
 }
 
 function ofSubject(vendor: Vendor, { context, parts, query }: Asked, rows: Row[]): ScriptedAnswer {
@@ -165,6 +166,10 @@ function byId(
   const ofScope = rows.filter(({ subject }) => splitSubject(subject).context === scope)
   const found = ofScope.find(({ id }) => id === Number(parts[2]))
   if (found === undefined) return missing(vendor, 40403, 'Schema not found')
+  if (parts[3] === 'versions') {
+    const users = ofScope.filter(({ id }) => id === found.id)
+    return { json: users.map(({ subject, version }) => ({ subject, version })) }
+  }
   const tellsMax = query.get('fetchMaxId') === 'true' && vendor !== 'redpanda' && vendor !== 'apicurio'
   const maxId = scope === '.' ? options.maxId : undefined
   return {
@@ -195,12 +200,30 @@ function subjectOf(context: string, name = ''): string {
 }
 
 /** Apicurio's own API. */
-function answerBeside(vendor: Vendor, { path }: SeenRequest, { configs = {} }: FakeRegistryOptions): ScriptedAnswer {
-  if (vendor !== 'apicurio') return { status: 404, text: 'not found' }
+function answerBeside(
+  vendor: Vendor,
+  { path, query }: SeenRequest,
+  rows: Row[],
+  { configs = {}, hidesNative }: FakeRegistryOptions,
+): ScriptedAnswer {
+  const absent = { status: 404, json: { status: 404, name: 'NotFound' } }
+  if (vendor !== 'apicurio' || hidesNative) return { status: 404, text: 'not found' }
   if (path === '/apis/registry/v3/system/info') return { json: { name: 'Apicurio Registry (SQL)', version: '3.0.9' } }
-  const subject = /^\/apis\/registry\/v3\/groups\/default\/artifacts\/([^/]+)\/rules$/.exec(path)?.[1]
-  if (subject === undefined) return { status: 404, json: { status: 404, name: 'NotFound' } }
-  return { json: configs[decodeURIComponent(subject)] ? ['COMPATIBILITY'] : [] }
+  const [, artifact, rest] = /^\/apis\/registry\/v3\/groups\/default\/artifacts(?:\/([^/]+)\/(.+))?$/.exec(path) ?? []
+  if (!path.startsWith('/apis/registry/v3/groups/default/artifacts')) return absent
+  if (artifact === undefined) {
+    const offset = Number(query.get('offset'))
+    const names = [...new Set(rows.map(({ subject }) => subject))].map(artifactId => ({
+      artifactId,
+      artifactType: 'AVRO',
+    }))
+    const all = [{ artifactId: 'an-api', artifactType: 'OPENAPI' }, ...names]
+    return { json: { artifacts: all.slice(offset, offset + Number(query.get('limit'))), count: all.length } }
+  }
+  const subject = decodeURIComponent(artifact)
+  if (rest === 'rules') return { json: configs[subject] ? ['COMPATIBILITY'] : [] }
+  const found = rows.find(each => each.subject === subject && rest === `versions/${each.version}`)
+  return found ? { json: { contentId: found.id, globalId: found.id + 1000 } } : absent
 }
 
 function missing(vendor: Vendor, errorCode: number, message: string): ScriptedAnswer {

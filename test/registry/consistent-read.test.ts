@@ -125,17 +125,38 @@ test('an answer for a subject of another context is not taken for the one asked 
   await assert.rejects(read(registry.url), { code: 'REGISTRY_PROTOCOL' })
 })
 
-test('8: what a registry does not show of a deleted subject is told', async t => {
-  const { snapshot } = await snapshotOf(t, 'apicurio', {
-    rows: [row('gone', 1, 1, { deleted: true }), row('half', 1, 2, { deleted: true }), row('half', 2, 3)],
-    before: ({ path }) =>
-      /\/(gone\/versions|half\/versions\/1)$/.test(path)
-        ? { status: 404, json: { error_code: 40401, message: 'no' } }
-        : undefined,
+describe('8: a subject of Apicurio that is deleted as a whole', () => {
+  const rows = () => [row('gone', 1, 1, { deleted: true }), row('gone', 2, 2, { deleted: true }), row('live', 1, 2)]
+  const hide = ({ path }: { path: string }) =>
+    /\/gone\/versions\/\d$/.test(path) && path.startsWith('/apis/ccompat')
+      ? { status: 404, json: { error_code: 40401, message: 'no' } }
+      : undefined
+
+  test('is read by the ids of its schemas', async t => {
+    const { snapshot } = await snapshotOf(t, 'apicurio', { rows: rows(), before: hide })
+    assert.deepEqual(brief(snapshot.versions), ['gone@1#1-', 'gone@2#2-', 'live@1#2'])
+    assert.deepEqual(snapshot.warnings, [])
   })
-  assert.deepEqual(brief(snapshot.versions), ['half@2#3'])
-  assert.match(snapshot.warnings[0] ?? '', /^subject "gone" is listed but shows no versions/)
-  assert.equal(snapshot.warnings[1], 'version 1 of subject "half" is soft-deleted, and the registry does not show it')
+
+  test('is told where its native API is out of reach', async t => {
+    const { snapshot } = await snapshotOf(t, 'apicurio', { rows: rows(), before: hide, hidesNative: true })
+    assert.equal(snapshot.flavour, 'apicurio')
+    assert.deepEqual(brief(snapshot.versions), ['live@1#2'])
+    assert.deepEqual(snapshot.warnings.slice(0, 2).sort(), [
+      'version 1 of subject "gone" is soft-deleted, and the registry does not show it',
+      'version 2 of subject "gone" is soft-deleted, and the registry does not show it',
+    ])
+  })
+})
+
+test('1: a list of subjects that Apicurio may have cut is refused where its native API is out of reach', async t => {
+  const rows = Array.from({ length: 1100 }, (_, at) => row(`s${at}`, 1, at + 1))
+  const registry = await startFakeRegistry('apicurio', { rows, hidesNative: true })
+  t.after(() => registry.close())
+  await assert.rejects(read(registry.url), {
+    code: 'REGISTRY_PROTOCOL',
+    message: /shows 1000 subjects and may have more/,
+  })
 })
 
 test('1: versions beyond the 500 that Apicurio lists are found', async t => {
