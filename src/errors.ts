@@ -126,6 +126,38 @@ export const errorTable = {
   },
   BATCH_INVALID: { retryable: false, exitCode: 3, help: 'The bytes are not a valid record batch.' },
 
+  REGISTRY_UNREACHABLE: {
+    retryable: true,
+    exitCode: 1,
+    help: 'Check `enterprise.schema_registry.url` and the network, then run the command again.',
+  },
+  REGISTRY_TLS: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Compare `url` and `tls` under `enterprise.schema_registry` with the registry.',
+  },
+  REGISTRY_AUTH: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Check `auth` under `enterprise.schema_registry`, and what this user may do there.',
+  },
+  REGISTRY_NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Check `enterprise.schema_registry.url`: its path has to be that of the Confluent API.',
+  },
+  REGISTRY_REFUSED: { retryable: false, exitCode: 1, help: 'The registry refused the request; see its log.' },
+  REGISTRY_PROTOCOL: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The answer is not that of a schema registry; check `enterprise.schema_registry.url`.',
+  },
+  REGISTRY_CHANGING: {
+    retryable: true,
+    exitCode: 1,
+    help: 'Schemas were registered or deleted all the while; run the command again when it is quieter.',
+  },
+
   GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
   BACKUP_PARTIAL: { retryable: false, exitCode: 4, help: 'What is committed is kept; run the same command to go on.' },
   INTERRUPTED: {

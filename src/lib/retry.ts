@@ -12,6 +12,8 @@ export interface RetryParts {
   clock?: Clock
   /** A number in [0, 1): spreads out clients that failed together. */
   random?: () => number
+  /** How long the other side asked to wait after this error; the delay is not shorter. */
+  leastDelayMs?: (error: unknown) => number
   onRetry?: (error: unknown, attempt: number, delayMs: number) => void
 }
 
@@ -29,7 +31,7 @@ export async function retry<T>(
       return await call(attempt)
     } catch (error) {
       if (signal?.aborted || attempt >= policy.attempts || !parts.isRetryable(error)) throw error
-      const delayMs = backoffMs(attempt, policy, random())
+      const delayMs = Math.max(backoffMs(attempt, policy, random()), parts.leastDelayMs?.(error) ?? 0)
       parts.onRetry?.(error, attempt, delayMs)
       await clock.sleep(delayMs, signal)
     }

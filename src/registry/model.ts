@@ -45,7 +45,7 @@ export interface RegistrySnapshot {
   contexts: readonly string[]
   /** By subject and version. */
   versions: readonly SchemaVersion[]
-  /** Every subject of `versions`. */
+  /** Every subject of `versions`; an alias, which has settings and no versions of its own, is here too. */
   subjects: ReadonlyMap<string, RegistrySettings>
   /** By context, where one has settings of its own. */
   contextSettings: ReadonlyMap<string, RegistrySettings>

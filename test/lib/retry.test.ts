@@ -101,3 +101,18 @@ test('a delay keeps at least half of its length, and no attempt is too late for 
     ],
   )
 })
+
+test('a wait that the other side asks for is kept where it is the longer one', async () => {
+  const clock = new JumpingClock()
+  const asked = [0, 9000]
+  const call = retry(
+    async attempt => {
+      if (attempt < 3) throw passing
+      return attempt
+    },
+    policy,
+    { isRetryable: () => true, clock, random: () => 1, leastDelayMs: () => asked.shift() ?? 0 },
+  )
+  assert.equal(await call, 3)
+  assert.deepEqual(clock.slept, [100, 9000])
+})

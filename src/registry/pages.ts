@@ -1,0 +1,25 @@
+import type { RegistryClient } from './client.ts'
+
+type Query = Record<string, string | number | boolean>
+
+/**
+ * All rows of a list, each key once. The end is a page that brings nothing new: servers cut pages shorter than asked for,
+ * and some give the whole list however often they are asked. Undefined where there is no such list.
+ */
+export async function readPages(
+  client: RegistryClient,
+  call: { path: string; query: Query; pageSize: number; isOptional?: boolean },
+  keyOf: (row: unknown) => string,
+  signal: AbortSignal,
+): Promise<unknown[] | undefined> {
+  const rows = new Map<string, unknown>()
+  for (let offset = 0; ; ) {
+    const request = { path: call.path, query: { ...call.query, offset, limit: call.pageSize } }
+    const page = call.isOptional ? await client.probe(request, signal) : await client.call(request, signal)
+    if (!Array.isArray(page)) return undefined
+    const before = rows.size
+    for (const row of page) rows.set(keyOf(row), row)
+    if (rows.size === before) return [...rows.values()]
+    offset += page.length
+  }
+}

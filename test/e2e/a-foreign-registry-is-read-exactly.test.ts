@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { encodeSegment } from '../../src/registry/address.ts'
+import { openRegistryClient, type RegistryClient } from '../../src/registry/client.ts'
+import type { RegistrySnapshot, SchemaReference, SchemaType } from '../../src/registry/model.ts'
+import { readSnapshot } from '../../src/registry/read-snapshot.ts'
+import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+
+const never = new AbortController().signal
+
+const address = '{"type":"record","name":"Address","namespace":"a","fields":[{"name":"city","type":"string"}]}'
+const order =
+  '{"type":"record","name":"Order","namespace":"a","doc":"ü \\u0041","fields":[{"name":"n","type":"long",' +
+  '"default":9223372036854775807},{"name":"to","type":"a.Address"}]}'
+const user = '{"type":"object","properties":{"name":{"type":"string"}}}'
+const userToo = '{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}}}'
+const point = 'syntax = "proto3";\npackage geo;\n\n// A place.\nmessage Point {\n  int32 x = 1;\n}\n'
+const path = 'syntax = "proto3";\npackage geo;\n\nimport "geo/point.proto";\n\nmessage Path {\n  Point from = 1;\n}\n'
+
+describe('a registry of Apicurio', () => {
+  let apicurio: Apicurio
+  let client: RegistryClient
+  let snapshot: RegistrySnapshot
+
+  before(async () => {
+    apicurio = await startApicurio()
+    client = await openRegistryClient({ urls: [apicurio.url] })
+    await register('common address', 'AVRO', address)
+    await register('orders-value', 'AVRO', order, [{ name: 'a.Address', subject: 'common address', version: 1 }])
+    await register('users-value', 'JSON', user)
+    await register('users-value', 'JSON', userToo)
+    await register('geo/point.proto', 'PROTOBUF', point)
+    await register('paths-value', 'PROTOBUF', path, [
+      { name: 'geo/point.proto', subject: 'geo/point.proto', version: 1 },
+    ])
+    const full = { compatibility: 'FULL' }
+    await client.call({ method: 'PUT', path: '/config/orders-value', body: full }, never)
+    await client.call({ method: 'DELETE', path: '/subjects/users-value/versions/1' }, never)
+    await register('gone', 'AVRO', '"int"')
+    await client.call({ method: 'DELETE', path: '/subjects/gone' }, never)
+    snapshot = await readSnapshot(client, {}, never)
+  })
+
+  after(async () => {
+    client.close()
+    await apicurio.stop()
+  })
+
+  test('is known with its version', () => {
+    assert.equal(snapshot.flavour, 'apicurio')
+    assert.equal(snapshot.registryVersion, apicurio.version)
+    assert.deepEqual(snapshot.contexts, ['.'])
+  })
+
+  test('gives every version with its text, its type and its references', () => {
+    const seen = snapshot.versions.map(each => [
+      each.subject,
+      each.version,
+      each.schemaType,
+      each.schema,
+      each.isDeleted,
+    ])
+    assert.deepEqual(seen, [
+      ['common address', 1, 'AVRO', address, false],
+      ['geo/point.proto', 1, 'PROTOBUF', point, false],
+      ['gone', 1, 'AVRO', '"int"', true],
+      ['orders-value', 1, 'AVRO', order, false],
+      ['paths-value', 1, 'PROTOBUF', path, false],
+      ['users-value', 1, 'JSON', user, true],
+      ['users-value', 2, 'JSON', userToo, false],
+    ])
+    const references = snapshot.versions.flatMap(each => each.references.map(({ subject }) => [each.subject, subject]))
+    assert.deepEqual(references, [
+      ['orders-value', 'common address'],
+      ['paths-value', 'geo/point.proto'],
+    ])
+  })
+
+  test('says which levels are set and which are not', () => {
+    const levels = [...snapshot.subjects].map(([subject, { compatibility }]) => [subject, compatibility])
+    assert.deepEqual(Object.fromEntries(levels), {
+      'common address': null,
+      'geo/point.proto': null,
+      gone: null,
+      'orders-value': 'FULL',
+      'paths-value': null,
+      'users-value': null,
+    })
+  })
+
+  test('gives what a pattern selects, with what that refers to', async () => {
+    const some = await readSnapshot(client, { subjects: ['paths-*', 'users-*'], includeSoftDeleted: false }, never)
+    const seen = some.versions.map(each => [each.subject, each.version, each.isPulledIn ?? false])
+    assert.deepEqual(seen, [
+      ['geo/point.proto', 1, true],
+      ['paths-value', 1, false],
+      ['users-value', 2, false],
+    ])
+    assert.equal(some.skippedDeleted, 1)
+  })
+
+  test('gives more subjects than its own list has, each under its own name', async () => {
+    const names = ['100%', 'a+b', 'a?b#c', 'ünï/✓', ':.odd', 'x'.repeat(300), '../x', '..']
+    const many = Array.from({ length: 1010 }, (_, at) => `many-${at}`)
+    await Promise.all([...names, ...many].map(name => register(name, 'AVRO', '"int"')))
+    const all = await readSnapshot(client, {}, never)
+    const subjects = new Set(all.versions.map(({ subject }) => subject))
+    assert.deepEqual(
+      [...names, ...many].filter(name => !subjects.has(name)),
+      [],
+    )
+    assert.equal(subjects.size, names.length + many.length + 6)
+    assert.deepEqual(all.warnings, [])
+  })
+
+  test('is found out when the address lacks its base path', async () => {
+    const wrong = await openRegistryClient({ urls: [apicurio.origin], attempts: 1 })
+    await assert.rejects(readSnapshot(wrong, {}, never), (error: Error & { code?: string }) => {
+      assert.match(error.code ?? '', /^REGISTRY_(NOT_FOUND|PROTOCOL)$/)
+      return true
+    })
+    wrong.close()
+  })
+
+  async function register(
+    subject: string,
+    schemaType: SchemaType,
+    schema: string,
+    references: SchemaReference[] = [],
+  ): Promise<void> {
+    const call = { method: 'POST', path: `/subjects/${encodeSegment(subject)}/versions`, subject } as const
+    await client.call({ ...call, body: { schema, schemaType, references } }, never)
+  }
+})

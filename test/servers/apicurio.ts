@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
+import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
+import { quickStartFlags } from './kafka-dist.ts'
+import { findFreePorts } from './ports.ts'
+
+export interface Apicurio {
+  /** The Confluent API. */
+  url: string
+  origin: string
+  version: string
+  stop(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+const startTimeoutMs = 120_000
+
+/** Starts a registry that is empty and forgets everything at its end, on a free port of 127.0.0.1. */
+export async function startApicurio(version = defaultApicurioVersion): Promise<Apicurio> {
+  const jar = await apicurioJar(version)
+  const folder = await makeGuardedFolder('apicurio')
+  const [port = 0] = await findFreePorts(1)
+  const logFile = join(folder.path, 'apicurio.log')
+  const settings = {
+    'java.io.tmpdir': folder.path,
+    'quarkus.http.host': '127.0.0.1',
+    'quarkus.http.port': String(port),
+    'quarkus.log.level': 'WARN',
+    'apicurio.rest.deletion.artifact.enabled': 'true',
+    'apicurio.rest.deletion.artifact-version.enabled': 'true',
+  }
+  const flags = Object.entries(settings).map(([name, value]) => `-D${name}=${value}`)
+  const server = spawnGuarded('java', [...quickStartFlags, '-Xmx512m', ...flags, '-jar', jar], {
+    cwd: folder.path,
+    logFile,
+  })
+  const stop = async () => {
+    await server.end('SIGKILL')
+    await folder.remove()
+  }
+  const origin = `http://127.0.0.1:${port}`
+  const url = `${origin}/apis/ccompat/v7`
+  await waitForAnswer(`${url}/subjects`, server, logFile)
+  return { url, origin, version, stop, [Symbol.asyncDispose]: stop }
+}
+
+async function waitForAnswer(url: string, server: GuardedProcess, logFile: string): Promise<void> {
+  const deadline = Date.now() + startTimeoutMs
+  while (!(await answers(url))) {
+    if (server.hasExited() || Date.now() > deadline) {
+      throw new Error(`Apicurio does not answer at ${url}: ${await readFile(logFile, 'utf8')}`)
+    }
+    await sleep(100)
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const answer = await fetch(url).catch(() => undefined)
+  await answer?.body?.cancel()
+  return answer?.status === 200
+}
