@@ -50,5 +50,6 @@ function findInherited(
   return versions
     .versions(subject, including)
     .reverse()
+    .filter(version => version.metadata || version.ruleSet)
     .find(version => identityOf({ ...version, metadata: null, ruleSet: null }) === identity)
 }

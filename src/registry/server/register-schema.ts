@@ -37,16 +37,15 @@ export function registerSchema(
 }
 
 /** The same schema, live in the subject, and not asked for by another id or number. */
-function findSame(state: RegistryState, subject: string, request: RegisterRequest): StoredVersion | undefined {
-  return state.versions
-    .versions(subject, 'live')
-    .reverse()
-    .find(
-      version =>
-        (request.id === null || request.id === version.id) &&
-        (request.version <= 0 || request.version === version.version) &&
-        version.identity === identityOf(request),
-    )
+function findSame({ versions }: RegistryState, subject: string, request: RegisterRequest): StoredVersion | undefined {
+  const live = versions.versions(subject, 'live').reverse()
+  const identity = live.length > 0 ? identityOf(request) : ''
+  return live.find(
+    version =>
+      (request.id === null || request.id === version.id) &&
+      (request.version <= 0 || request.version === version.version) &&
+      version.identity === identity,
+  )
 }
 
 function checkRegisterMode(state: RegistryState, subject: string, { id }: RegisterRequest): void {
