@@ -6,7 +6,8 @@ import { schemaRoutes } from './routes/schema-routes.ts'
 import { settingsRoutes } from './routes/settings-routes.ts'
 import { subjectRoutes } from './routes/subject-routes.ts'
 
-const routes = [...otherRoutes, ...schemaRoutes, ...subjectRoutes, ...settingsRoutes].map(route => ({
+/** All that is answered, which docs/registry-server.md lists. */
+export const routes = [...otherRoutes, ...schemaRoutes, ...subjectRoutes, ...settingsRoutes].map(route => ({
   ...route,
   pattern: route.path.split('/').slice(1),
 }))
