@@ -44,7 +44,7 @@ export function setMode(state: RegistryState, scope: string, text: unknown, isFo
   if (!isContextScope(scope)) checkSubjectName(scope)
   const mode = parseMode(text, scope)
   checkModesChange(state)
-  if (mode === 'IMPORT' && !isForced && state.settings.mode(scope) !== 'IMPORT') clearScope(state, scope)
+  if (mode === 'IMPORT' && !isForced && state.settings.modeInScope(scope) !== 'IMPORT') clearScope(state, scope)
   state.settings.setMode(scope, mode)
   return mode
 }

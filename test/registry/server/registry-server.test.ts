@@ -17,7 +17,3 @@ const everything: RegistryFeatures = {
 registrySuite('the embedded registry', everything, () =>
   openRegistryServer({ store: new RegistryStore(), host: '127.0.0.1', port: 0 }),
 )
-
-registrySuite('the embedded registry whose ids begin elsewhere', everything, () =>
-  openRegistryServer({ store: new RegistryStore({ firstId: 100_001 }), host: '127.0.0.1', port: 0 }),
-)

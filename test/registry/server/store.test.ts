@@ -94,6 +94,49 @@ test('an import takes defaults that a new registration does not', () => {
   refused(42201, () => store.register('a', avro('{"type":', { id: 2, version: 2 })))
 })
 
+test('a lower version of an id leaves a soft-deleted higher one alone', () => {
+  const store = open()
+  store.setMode('a', 'IMPORT', false)
+  store.register('a', avro(fixed('A'), { id: 1, version: 5 }))
+  store.deleteVersion('a', 5, false)
+  store.register('a', avro(fixed('A'), { id: 1, version: 2 }))
+  assert.deepEqual(
+    store.versions('a', 'all').map(({ version, isDeleted }) => [version, isDeleted]),
+    [
+      [2, false],
+      [5, true],
+    ],
+  )
+})
+
+test('latest is the highest that lives, also where soft-deleted ones are asked for (case 9)', () => {
+  const store = open()
+  store.register('a', avro(fixed('A')))
+  store.register('a', avro('{"type":"fixed","name":"A","size":1,"doc":"2"}'))
+  store.deleteVersion('a', 2, false)
+  assert.equal(store.version('a', -1, 'all').version, 1)
+  store.deleteVersion('a', 1, false)
+  assert.equal(store.version('a', -1, 'all').version, 2)
+  refused(40401, () => store.version('a', -1, 'live'))
+})
+
+test('a schema is looked up without the metadata that it has inherited', () => {
+  const store = open()
+  const metadata = { properties: { owner: 'me' } }
+  store.register('a', avro(fixed('A'), { metadata }))
+  assert.equal(store.lookUp('a', avro(fixed('A')), 'live').version, 1)
+  refused(40403, () => store.lookUp('a', avro(fixed('A'), { metadata: { properties: { owner: 'you' } } }), 'live'))
+})
+
+test('a registry that overrides all modes takes no delete and no config', () => {
+  const store = open()
+  store.register('a', avro(fixed('A')))
+  store.setMode('a', 'READWRITE', false)
+  store.setMode(':.:', 'READONLY_OVERRIDE', false)
+  refused(42205, () => store.deleteSubject('a', false))
+  refused(42205, () => store.updateConfig('a', { compatibility: 'NONE' }))
+})
+
 test('a reference to the latest version is registered by its number', () => {
   const store = open()
   store.register('a', avro('{"type":"record","name":"A","fields":[]}'))
@@ -164,6 +207,7 @@ test('an alias of a context stays in it', () => {
 
 test('an id is found in another context by the name of its subject', () => {
   const store = open()
+  store.register(':.b:another', avro(fixed('B')))
   store.register(':.c:only-there', avro(fixed('A')))
   assert.equal(store.byId(1, 'only-there').subject, ':.c:only-there')
   refused(40403, () => store.byId(1, ''))
