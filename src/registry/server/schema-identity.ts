@@ -69,7 +69,11 @@ function updateTexts(hash: Hash, value: JsonValue | undefined): void {
 /** Never parsed and printed again: a number beyond a double would change. */
 function plainText({ schemaType, schema }: SchemaContent): string {
   if (schemaType === 'PROTOBUF') return schema
-  return schema.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, text: string | undefined) => text ?? '')
+  let isInText = false
+  return schema.replace(/\\.|"|\s+/gs, token => {
+    if (token === '"') isInText = !isInText
+    return isInText || token.trim() !== '' ? token : ''
+  })
 }
 
 function sorted(value: JsonValue): JsonValue {
