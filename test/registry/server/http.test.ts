@@ -48,6 +48,12 @@ test('a registry of soft-deleted subjects alone is told as such (case 42)', asyn
   assert.equal((await registry.get<unknown[]>('/schemas?deleted=true')).length, 1)
 })
 
+test('a config that is written is answered in the words of the request', async () => {
+  const registry = new RegistryClient((await open()).url)
+  const body = { compatibility: 'FULL', normalize: true }
+  assert.deepEqual(await registry.ok('PUT', '/config/a', body), body)
+})
+
 test('the text of a schema is answered as it is', async () => {
   const registry = new RegistryClient((await open()).url)
   const schema = '{ "type":"string" }'
@@ -85,6 +91,8 @@ test('a path that is none, a method that is none, a body that is none: each has 
   await registry.refused(400, 'GET', '/subjects/%ff/versions')
   await registry.refused(400, 'PUT', '/config', 'BACKWARD')
   await registry.refused(400, 'POST', '/subjects/a/versions')
+  for (const version of ['0', '-2', 'first', '2147483648'])
+    await registry.refused(42202, 'GET', `/subjects/a/versions/${version}`)
   await registry.refused(42201, 'POST', '/subjects/a/versions', {})
   await registry.refused(42201, 'POST', '/subjects/a/versions', { schema: '"int"', schemaType: 'THRIFT' })
   await registry.refused(42201, 'POST', '/subjects/a/versions', { schema: '"int"', references: [{ name: 'x' }] })
