@@ -6,6 +6,7 @@ import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/check.ts'
+import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
@@ -36,6 +37,7 @@ export interface Actions {
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
+  openRegistry(options: { host: string; port: number; firstId: number }): Promise<RegistryServer>
 }
 
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
@@ -64,4 +66,9 @@ export const realActions: Actions = {
   compareJob: async (...args) => (await import('../wiring.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring.ts')).findOffsetJob(...args),
+  openRegistry: async ({ host, port, firstId }) => {
+    const { RegistryStore } = await import('../registry/server/registry-store.ts')
+    const { openRegistryServer } = await import('../registry/server/open-registry-server.ts')
+    return openRegistryServer({ store: new RegistryStore({ firstId }), host, port })
+  },
 }

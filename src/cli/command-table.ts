@@ -4,6 +4,8 @@ import {
   config,
   deep,
   dryRun,
+  firstId,
+  listen,
   type OptionSpec,
   offset,
   partition,
@@ -19,7 +21,7 @@ export interface CommandSpec {
   /** One line, for the list of commands and for completion. */
   summary: string
   description: string
-  argument?: { name: 'shell'; choices: readonly string[]; description: string }
+  argument?: { name: 'shell' | 'action'; choices: readonly string[]; description: string }
   options: readonly OptionSpec[]
   examples: readonly { command: string; meaning: string }[]
   /** What the process ends with beyond 0 for done, 1 for failed and 2 for a bad command line. */
@@ -192,6 +194,24 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     exits: '1 also when neither the record nor a later one is on the target',
     ...nothingChanged,
+  },
+  {
+    name: 'registry',
+    summary: 'run a schema registry in memory',
+    description:
+      'Serves a schema registry over the Confluent API until it is stopped: subjects and versions, references, contexts, IMPORT and the other modes, soft and hard deletes, and the compatibility of Avro schemas. It is meant for tests and drills, and keeps nothing when it ends.',
+    argument: { name: 'action', choices: ['serve'], description: 'what to do' },
+    options: [listen, firstId],
+    examples: [
+      { command: 'kafka-backup registry serve', meaning: 'at http://127.0.0.1:8081' },
+      {
+        command: 'kafka-backup registry serve --listen 127.0.0.1:8082 --first-id 1001',
+        meaning: 'a second one, whose ids are others',
+      },
+    ],
+    exits: '0 also when it is stopped by a signal',
+    onInterrupt: 'Nothing is kept; what was registered is gone.',
+    stopsAtOnce: true,
   },
   {
     name: 'completion',

@@ -29,7 +29,10 @@ export interface CommandOptions {
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined
+  listen?: string | undefined
+  firstId?: string | undefined
   shell?: string | undefined
+  action?: string | undefined
   format: 'text' | 'json'
   logFormat: 'text' | 'json'
   verbose: number
@@ -108,6 +111,20 @@ export const offset: OptionSpec = {
   name: 'offset',
   value: { kind: 'text', label: 'number' },
   description: 'where the record at this offset of the partition went',
+}
+
+export const listen: OptionSpec = {
+  name: 'listen',
+  value: { kind: 'text', label: 'host:port' },
+  description: 'where it is reached; port 0 takes any that is free',
+  fallback: '127.0.0.1:8081',
+}
+
+export const firstId: OptionSpec = {
+  name: 'first-id',
+  value: { kind: 'text', label: 'number' },
+  description: 'the id of the first schema of each context',
+  fallback: '1',
 }
 
 const format: OptionSpec = {

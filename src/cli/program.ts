@@ -33,7 +33,7 @@ export function parseCommandLine(argv: readonly string[], io: Io, version: strin
   return chosen
 }
 
-type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument: string | undefined) => void
+type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument: Record<string, string>) => void
 
 function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
   const look = lookOf(io.stdout, io.env)
@@ -77,7 +77,7 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
       : ['', look.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
   command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
-    onChosen(spec, command.opts(), spec.argument ? String(args[0]) : undefined)
+    onChosen(spec, command.opts(), spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
   })
 }
 
@@ -108,9 +108,9 @@ function setUp(command: Command, io: Io, look: Look): void {
     })
 }
 
-function readOptions(values: Record<string, unknown>, argument: string | undefined): CommandOptions {
-  const rest = { set: [], deep: false, dryRun: false, commit: false, verbose: 0, quiet: false, shell: argument }
-  return { ...rest, ...values } as unknown as CommandOptions
+function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
+  const rest = { set: [], deep: false, dryRun: false, commit: false, verbose: 0, quiet: false }
+  return { ...rest, ...argument, ...values } as unknown as CommandOptions
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {

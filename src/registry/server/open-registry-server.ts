@@ -1,0 +1,115 @@
+import { timingSafeEqual } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { KafkaBackupError } from '../../errors.ts'
+import { RegistryFault } from './registry-fault.ts'
+import type { RegistryStore } from './registry-store.ts'
+import type { Answer } from './route.ts'
+import { answerRequest } from './router.ts'
+
+export interface RegistryServerOptions {
+  store: RegistryStore
+  host: string
+  /** 0 for any free one. */
+  port: number
+  /** Asked for with every request where it is given. */
+  basicAuth?: { username: string; password: string }
+  /** PEM. With `ca`, clients must show a certificate that it has signed. */
+  tls?: { key: string; cert: string; ca?: string }
+  /** Told of every request before it is answered. */
+  onRequest?: (request: { method: string; target: string }) => void
+}
+
+export interface RegistryServer {
+  /** Without a slash at its end. */
+  url: string
+  close(): Promise<void>
+}
+
+/** A body beyond this is no schema. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024
+
+/** Serves a store over HTTP until it is closed. */
+export async function openRegistryServer(options: RegistryServerOptions): Promise<RegistryServer> {
+  const { host, port, tls } = options
+  const onRequest = (request: IncomingMessage, response: ServerResponse) => void serve(options, request, response)
+  const server = tls
+    ? createTlsServer({ ...tls, ...(tls.ca ? { requestCert: true, rejectUnauthorized: true } : {}) }, onRequest)
+    : createServer(onRequest)
+  await listen(server, host, port)
+  const bound = server.address()
+  const actual = typeof bound === 'object' && bound ? bound.port : port
+  return {
+    url: `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${actual}`,
+    close: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+async function serve(options: RegistryServerOptions, request: IncomingMessage, response: ServerResponse) {
+  const { method = 'GET', url: target = '/' } = request
+  try {
+    options.onRequest?.({ method, target })
+    checkAuth(options, request)
+    const body = await readBody(request)
+    send(response, 200, answerRequest(options.store, { method, target, body }))
+  } catch (error) {
+    const { status, errorCode, message } = toFault(error)
+    if (status === 401) response.setHeader('www-authenticate', 'Basic realm="schema registry"')
+    send(response, status, { json: { error_code: errorCode, message } })
+  }
+}
+
+function checkAuth({ basicAuth }: RegistryServerOptions, { headers }: IncomingMessage): void {
+  if (!basicAuth) return
+  const expected = Buffer.from(`${basicAuth.username}:${basicAuth.password}`)
+  const [scheme = '', encoded = ''] = (headers.authorization ?? '').split(' ')
+  const given = Buffer.from(encoded, 'base64')
+  const isRight =
+    scheme.toLowerCase() === 'basic' && given.length === expected.length && timingSafeEqual(given, expected)
+  if (!isRight) throw new RegistryFault(401, 'Unauthorized')
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > MAX_BODY_BYTES) throw new RegistryFault(413, `The body is larger than ${MAX_BODY_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function toFault(error: unknown): RegistryFault {
+  if (error instanceof RegistryFault) return error
+  return new RegistryFault(500, error instanceof Error ? error.message : String(error))
+}
+
+function send(response: ServerResponse, status: number, answer: Answer): void {
+  const body = 'text' in answer ? answer.text : JSON.stringify(answer.json)
+  response.writeHead(status, {
+    'content-type': 'application/vnd.schemaregistry.v1+json',
+    'content-length': Buffer.byteLength(body),
+  })
+  response.end(body)
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const message = `the registry cannot listen on ${host}:${port} (${cause.code ?? cause.message})`
+      const help = 'Choose a free port and an address of this machine.'
+      reject(new KafkaBackupError('USAGE', message, { cause, help }))
+    })
+    server.listen(port, host, () => {
+      server.removeAllListeners('error')
+      // A connection that cannot be accepted is its client's loss alone.
+      server.on('error', () => undefined)
+      resolve()
+    })
+  })
+}
