@@ -16,9 +16,10 @@ const allowed: Record<string, string[]> = {
   kafka: ['lib', 'errors', 'batch'],
   storage: ['lib', 'errors'],
   observe: ['lib', 'errors'],
+  registry: ['lib', 'errors'],
   archive: ['lib', 'errors', 'batch', 'type:storage', 'observe'],
   backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'type:storage', 'observe'],
-  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'type:storage', 'observe'],
+  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',

@@ -1,5 +1,14 @@
 import { promisify } from 'node:util'
-import { gunzip, gunzipSync, gzipSync, zstdCompressSync, zstdDecompress, zstdDecompressSync } from 'node:zlib'
+import {
+  gunzip,
+  gunzipSync,
+  gzip,
+  gzipSync,
+  zstdCompress,
+  zstdCompressSync,
+  zstdDecompress,
+  zstdDecompressSync,
+} from 'node:zlib'
 import type { Codec } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
@@ -71,4 +80,13 @@ export function compress(codec: Codec, plain: Buffer): Buffer {
     default:
       return codec satisfies never
   }
+}
+
+const gzipAside = promisify(gzip)
+const zstdCompressAside = promisify(zstdCompress)
+
+/** The same beside the main thread where the codec can; the others are quick. */
+export async function compressAside(codec: Codec, plain: Buffer): Promise<Buffer> {
+  if (codec !== 'gzip' && codec !== 'zstd') return compress(codec, plain)
+  return codec === 'gzip' ? gzipAside(plain) : zstdCompressAside(plain)
 }

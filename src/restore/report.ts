@@ -4,6 +4,7 @@ import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
+import { addCounts, type IdCounts, noCounts } from './rewrite-ids.ts'
 import type { Stream } from './stream.ts'
 
 export interface RestoreReport {
@@ -45,6 +46,8 @@ export interface Amounts {
   rebuilt: number
   /** The same by reason. */
   conversions: Conversions
+  /** What was found of schema ids; absent where they were not looked for. */
+  schemaIds?: IdCounts
 }
 
 export type Conversions = Partial<Record<Conversion, number>>
@@ -85,6 +88,7 @@ export function reportTopics(
       durationMs: durationOf(topic.name),
       rebuilt: sum(Object.values(conversions), count => count),
       conversions,
+      ...(plan.rewrites?.has(topic.source.name) && { schemaIds: sumCounts(own.map(({ ids }) => ids)) }),
     }
   })
 }
@@ -98,7 +102,19 @@ export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals
     found: sum(topics, ({ found }) => found),
     rebuilt: sum(topics, ({ rebuilt }) => rebuilt),
     conversions: sumConversions(topics.map(({ conversions }) => conversions)),
+    ...sumSchemaIds(topics),
   }
+}
+
+function sumSchemaIds(topics: readonly TopicReport[]): { schemaIds?: IdCounts } {
+  const counted = topics.flatMap(({ schemaIds }) => (schemaIds ? [schemaIds] : []))
+  return counted.length === 0 ? {} : { schemaIds: sumCounts(counted) }
+}
+
+function sumCounts(all: readonly IdCounts[]): IdCounts {
+  const total = noCounts()
+  for (const one of all) addCounts(total, one)
+  return total
 }
 
 /** Those that touch what is restored. */

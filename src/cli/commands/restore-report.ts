@@ -65,6 +65,7 @@ const reasons: Record<keyof Conversions, string> = {
   oversize: 'too large',
   cut: 'cut',
   headers: 'with added headers',
+  schema_ids: 'with other schema IDs',
   merged: 'merged',
 }
 
@@ -114,6 +115,8 @@ export function restoreDocument(report: RestoreReport, location: string) {
   }
 }
 
-function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions }: Amounts) {
-  return { partitions, records, bytes, already_there: found, rebuilt_batches: rebuilt, rebuilt_because: conversions }
+function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions, schemaIds }: Amounts) {
+  const amounts = { partitions, records, bytes, already_there: found }
+  const ids = schemaIds && { schema_ids: schemaIds }
+  return { ...amounts, rebuilt_batches: rebuilt, rebuilt_because: conversions, ...ids }
 }

@@ -1,0 +1,102 @@
+import { runPool } from '../lib/pool.ts'
+import { judgePart, type PartSample } from '../registry/judge-frames.ts'
+import { type Part, parts } from '../registry/schema-id.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type Finding, topicError } from './finding.ts'
+import type { PlannedTopic } from './plan.ts'
+import { type TopicRewrite, unknownId } from './rewrite-ids.ts'
+import { contextOf, type RewriteOptions, wishFor } from './rewrite-options.ts'
+import { sampleTopic } from './sample-topic.ts'
+
+export interface PlannedRewrites {
+  /** By topic of the source. */
+  rewrites: ReadonlyMap<string, TopicRewrite>
+  /** Topics that somebody has to decide about. */
+  findings: readonly Finding[]
+}
+
+const CONCURRENCY = 4
+
+/** Which parts of which topics are rewritten. Where the job leaves it to the records, some of them are looked at. */
+export async function planRewrites(
+  options: RewriteOptions | undefined,
+  topics: readonly PlannedTopic[],
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<PlannedRewrites> {
+  if (!options) return { rewrites: new Map(), findings: [] }
+  const decided = await runPool(topics, CONCURRENCY, async ({ source, legs }) => {
+    const wishes = { key: wishFor(options, source, 'key'), value: wishFor(options, source, 'value') }
+    const context = contextOf(options, source.name)
+    // Where every id stays the same, no record need be opened to find out.
+    if (options.idMap.isIdentity(context)) return { topic: source.name, context, parts: [], findings: [] }
+    const isAsked = Object.values(wishes).includes('ask')
+    const samples = isAsked ? await sampleTopic(storage, legs, signal) : { key: [], value: [] }
+    return { topic: source.name, context, ...decideTopic(options, source.name, wishes, samples) }
+  })
+  const { idMap, unknownIds } = options
+  const rewritten = decided.filter(one => one.parts.length > 0)
+  return {
+    rewrites: new Map(
+      rewritten.map(({ topic, context, parts: own }) => [topic, { idMap, context, parts: own, unknownIds }]),
+    ),
+    findings: decided.flatMap(({ findings }) => findings),
+  }
+}
+
+/** Pure. */
+function decideTopic(
+  options: RewriteOptions,
+  topic: string,
+  wishes: Readonly<Record<Part, ReturnType<typeof wishFor>>>,
+  samples: Readonly<Record<Part, readonly PartSample[]>>,
+): { parts: Part[]; findings: Finding[] } {
+  const own: Part[] = []
+  const findings: Finding[] = []
+  for (const part of parts) {
+    const wish = wishes[part]
+    if (wish === 'always') own.push(part)
+    if (wish !== 'ask') continue
+    const verdict = judge(options, topic, part, samples[part])
+    if (verdict === 'rewrite') own.push(part)
+    else if (verdict !== 'leave') findings.push(verdict)
+  }
+  return { parts: own, findings }
+}
+
+function judge(
+  options: RewriteOptions,
+  topic: string,
+  part: Part,
+  samples: readonly PartSample[],
+): 'rewrite' | 'leave' | Finding {
+  const { schemas, idMap, unknownIds } = options
+  const context = contextOf(options, topic)
+  const isMapped = (id: number) => idMap.get(context, id) !== undefined
+  const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, unknownIds })
+  switch (verdict.kind) {
+    case 'rewrite':
+    case 'leave':
+      return verdict.kind
+    case 'unclear':
+      return topicError(
+        topic,
+        `it is not clear whether its ${part}s carry schema IDs: ${verdict.why}`,
+        remedy(topic, part),
+      )
+    case 'unknown': {
+      const { message } = unknownId(verdict.id, part, `${topic}/${verdict.partition}`, verdict.offset)
+      return topicError(topic, message, UNKNOWN_REMEDY)
+    }
+    default:
+      return verdict satisfies never
+  }
+}
+
+const UNKNOWN_REMEDY =
+  'restore the schemas first (restore.enabled: true does), set restore.unknown_ids: pass, or name the topic in restore.rewrite_topics.exclude'
+
+function remedy(topic: string, part: Part): string {
+  const parts = `restore.rewrite_parts says which of key and value, here ${part}`
+  return `name ${topic} in restore.rewrite_topics.include to have them rewritten or in .exclude to leave them; ${parts}`
+}
