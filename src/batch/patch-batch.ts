@@ -2,41 +2,45 @@ import { KafkaBackupError } from '../errors.ts'
 import { knownCodec, openBodyAside } from './body.ts'
 import { compressAside } from './compression.ts'
 import { computeCrc } from './crc.ts'
-import { type BatchHeader, HEADER_BYTES, isControl } from './header.ts'
+import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import type { SourceBatch } from './rebuild.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */
 export type PatchRecord = (record: EncodedRecord) => boolean
 
+export interface PatchOptions {
+  patch: PatchRecord
+  /** That a changed batch is packed with; `keep` is the one that it had. */
+  codec: Codec | 'keep'
+  /** Called when all records were seen, before anything else can happen. */
+  onSeen?: () => void
+}
+
 /**
- * The batch with its records patched, packed with the codec that it had, beside the main thread; undefined where no record
- * was changed, and then not a bit of the batch is. An unpacked one is changed where it lies. All else in its header stays:
+ * The batch with its records patched, unpacked and packed beside the main thread; undefined where no record was changed,
+ * and then not a bit of the batch is. A batch that is not packed is changed where it lies. All else in the header stays:
  * offsets, times, the producer, and that it belongs to a transaction.
  */
 export async function patchBatch(
   { bytes, header }: SourceBatch,
-  patch: PatchRecord,
-  onPatched: () => void = () => undefined,
+  { patch, codec, onSeen }: PatchOptions,
 ): Promise<SourceBatch | undefined> {
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
-  const codec = knownCodec(header)
+  const own = knownCodec(header)
+  const wanted = codec === 'keep' ? own : codec
   const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
   const body = await openBodyAside(bytes, header)
   const isChanged = patchRecords(body, header, patch)
-  onPatched()
+  onSeen?.()
   if (!isChanged) return undefined
-  if (codec === 'none') {
+  if (own === 'none' && wanted === 'none') {
     setCrc(whole)
     return { bytes, header }
   }
-  const packed = await compressAside(codec, body)
-  const patched = Buffer.allocUnsafe(HEADER_BYTES + packed.length)
-  whole.copy(patched, 0, 0, HEADER_BYTES)
-  packed.copy(patched, HEADER_BYTES)
-  patched.writeInt32BE(patched.length - 12, 8)
-  setCrc(patched)
-  return { bytes: patched, header: { ...header, position: 0, sizeBytes: patched.length } }
+  const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
+  const patched = replaceBody(whole, attributes, await compressAside(wanted, body))
+  return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
 }
 
 function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
@@ -54,6 +58,16 @@ export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
   } catch (cause) {
     throw cause instanceof KafkaBackupError ? cause : cursor.refusal(cause)
   }
+}
+
+function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
+  const replaced = Buffer.allocUnsafe(HEADER_BYTES + body.length)
+  batch.copy(replaced, 0, 0, HEADER_BYTES)
+  body.copy(replaced, HEADER_BYTES)
+  replaced.writeInt32BE(replaced.length - 12, 8)
+  replaced.writeInt16BE(attributes, 21)
+  setCrc(replaced)
+  return replaced
 }
 
 function setCrc(batch: Buffer): void {

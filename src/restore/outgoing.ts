@@ -108,10 +108,11 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
 }
 
 function patched(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncIterable<Piece & Partial<PatchedPiece>> {
-  if (!options.ids) return pieces
+  const { ids, codec = 'keep' } = options
+  if (!ids) return pieces
   const choose = (piece: Piece) =>
     planGroups(piece, options).flatMap(({ headers, staysAsStored }) => (staysAsStored ? headers : []))
-  return patchPieces(readAhead(pieces), choose, options.ids)
+  return patchPieces(readAhead(pieces), choose, { ids, codec })
 }
 
 function* convert(piece: Piece & Partial<PatchedPiece>, options: OutgoingOptions): Generator<Outgoing> {

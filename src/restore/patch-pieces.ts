@@ -1,9 +1,9 @@
-import type { BatchHeader } from '../batch/header.ts'
+import type { BatchHeader, Codec } from '../batch/header.ts'
 import { patchBatch } from '../batch/patch-batch.ts'
 import type { SourceBatch } from '../batch/rebuild.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Piece } from './pieces.ts'
-import type { IdCounts, IdRewriter } from './rewrite-ids.ts'
+import { type IdCounts, type IdRewriter, noCounts } from './rewrite-ids.ts'
 
 /** A batch whose records have the ids of the target. */
 export interface PatchedBatch {
@@ -24,21 +24,24 @@ const PATCHES_AT_ONCE = 4
 export async function* patchPieces(
   pieces: AsyncIterable<Piece>,
   choose: (piece: Piece) => readonly BatchHeader[],
-  ids: IdRewriter,
+  { ids, codec = 'keep' }: { ids: IdRewriter; codec?: Codec | 'keep' },
 ): AsyncGenerator<PatchedPiece> {
   for await (const piece of pieces) {
     const chosen = choose(piece)
-    const patched = await runPool(chosen, PATCHES_AT_ONCE, header => patchOne({ bytes: piece.bytes, header }, ids))
+    const patched = await runPool(chosen, PATCHES_AT_ONCE, header =>
+      patchOne({ bytes: piece.bytes, header }, ids, codec),
+    )
     yield { ...piece, patched: new Map(chosen.flatMap((header, i) => pair(header, patched[i]))) }
   }
 }
 
-async function patchOne(source: SourceBatch, ids: IdRewriter): Promise<PatchedBatch> {
-  let counts = ids.takeCounts()
-  // Other batches are patched as soon as this one is packed: its counts are taken before.
-  const batch = await patchBatch(source, ids.patch, () => {
+async function patchOne(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch> {
+  let counts = noCounts()
+  // Others are looked at while this one is packed, so that its counts are taken before.
+  const onSeen = () => {
     counts = ids.takeCounts()
-  })
+  }
+  const batch = await patchBatch(source, { patch: ids.patch, codec, onSeen })
   return { batch: batch ?? source, isChanged: batch !== undefined, counts }
 }
 
