@@ -53,5 +53,6 @@ export function contextOf({ topicContexts }: RewriteOptions, topic: string): str
  * it pass. Nor the ids themselves, which a dry run does not know yet.
  */
 export function describeRewrite({ topics, parts, topicParts, topicContexts }: RewriteOptions): object {
-  return { topics, parts: parts.toSorted(), topicParts, topicContexts }
+  // Of patterns the first counts, so that their order does, too.
+  return { topics, parts: parts.toSorted(), topicParts, topicContexts: [...topicContexts] }
 }
