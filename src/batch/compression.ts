@@ -85,8 +85,14 @@ export function compress(codec: Codec, plain: Buffer): Buffer {
 const gzipAside = promisify(gzip)
 const zstdCompressAside = promisify(zstdCompress)
 
-/** The same beside the main thread where the codec can; the others are quick. */
-export async function compressAside(codec: Codec, plain: Buffer): Promise<Buffer> {
+/**
+ * The same beside the main thread where the codec can; the others are quick. What the result is likely to take is made room
+ * for at once: the runtime goes back and forth for every piece of it.
+ */
+export async function compressAside(codec: Codec, plain: Buffer, likelyBytes = plain.length): Promise<Buffer> {
   if (codec !== 'gzip' && codec !== 'zstd') return compress(codec, plain)
-  return codec === 'gzip' ? gzipAside(plain) : zstdCompressAside(plain)
+  const chunkSize = Math.min(Math.max(Math.ceil(likelyBytes * 1.25), MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
+  if (codec === 'gzip') return gzipAside(plain, { chunkSize })
+  // Where the size is known from the beginning, less memory is prepared, and it is told to the reader.
+  return zstdCompressAside(plain, { chunkSize, pledgedSrcSize: plain.length })
 }

@@ -39,7 +39,7 @@ export async function patchBatch(
     return { bytes, header }
   }
   const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-  const patched = replaceBody(whole, attributes, await compressAside(wanted, body))
+  const patched = replaceBody(whole, attributes, await compressAside(wanted, body, header.sizeBytes))
   return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
 }
 

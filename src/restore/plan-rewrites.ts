@@ -2,7 +2,7 @@ import { runPool } from '../lib/pool.ts'
 import { judgePart, type PartSample } from '../registry/judge-frames.ts'
 import { type Part, parts } from '../registry/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Finding, topicError } from './finding.ts'
+import { type Finding, topicError, topicWarning } from './finding.ts'
 import type { PlannedTopic } from './plan.ts'
 import { type TopicRewrite, unknownId } from './rewrite-ids.ts'
 import { contextOf, type RewriteOptions, wishFor } from './rewrite-options.ts'
@@ -11,7 +11,7 @@ import { sampleTopic } from './sample-topic.ts'
 export interface PlannedRewrites {
   /** By topic of the source. */
   rewrites: ReadonlyMap<string, TopicRewrite>
-  /** Topics that somebody has to decide about. */
+  /** Topics that somebody has to decide about, and what becomes different on the target. */
   findings: readonly Finding[]
 }
 
@@ -61,8 +61,12 @@ function decideTopic(
     if (verdict === 'rewrite') own.push(part)
     else if (verdict !== 'leave') findings.push(verdict)
   }
+  if (own.includes('key')) findings.push(topicWarning(topic, OTHER_KEYS, 'restore.force_ids keeps the IDs'))
   return { parts: own, findings }
 }
+
+const OTHER_KEYS =
+  'its keys get other schema IDs, so that the same key has other bytes: producers may put it into another partition, and compaction does not see that two are the same'
 
 function judge(
   options: RewriteOptions,

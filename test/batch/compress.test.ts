@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compressFrameSync, uncompressSync as uncompressLz4 } from 'lz4-napi'
 import { uncompressSync } from 'snappy'
-import { compress, decompress } from '../../src/batch/compression.ts'
+import { compress, compressAside, decompress } from '../../src/batch/compression.ts'
 import { codecNames } from '../../src/batch/header.ts'
 import { plainLz4Bytes } from '../../src/batch/lz4-frame.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
@@ -121,3 +121,12 @@ function blockAlone(bytes: Buffer, plainBytes: number): Buffer {
   length.writeUInt32LE(plainBytes)
   return uncompressLz4(Buffer.concat([length, bytes]))
 }
+
+test('packing beside the main thread gives the same bytes, whatever room is made for them', async () => {
+  const plain = Buffer.from(Array.from({ length: 300_000 }, (_, i) => (i * i) % 251))
+  for (const codec of codecNames) {
+    for (const likelyBytes of [undefined, 1, 20_000]) {
+      assert.deepEqual(await compressAside(codec, plain, likelyBytes), compress(codec, plain), codec)
+    }
+  }
+})

@@ -24,7 +24,9 @@ async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}
   const plan = planRestore(manifest, plainOptions({ rewrite, ...ranges }))
   const { rewrites, findings } = await planRewrites(rewrite, plan.topics, storage, never)
   const { parts, context, unknownIds } = rewrites.get('orders') ?? {}
-  return { parts, context, unknownIds, findings: findings.map(({ problem, remedy }) => `${problem} (${remedy})`) }
+  const textsOf = (wanted: 'error' | 'warning') =>
+    findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
+  return { parts, context, unknownIds, findings: textsOf('error'), warnings: textsOf('warning') }
 }
 
 const one = (make: (offset: number) => RecordSpec) => [[range(5).map(i => batchAt(i * 10, make))]]
@@ -32,9 +34,11 @@ const one = (make: (offset: number) => RecordSpec) => [[range(5).map(i => batchA
 describe('a look at a topic', () => {
   test('decides for each part by itself', async () => {
     const avro = await decide(one(i => ({ key: framed(6, `k${i}`), value: framed(5, `v${i}`) })))
-    assert.deepEqual(avro, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
+    const { warnings, ...decided } = avro
+    assert.deepEqual(decided, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
+    assert.match(warnings.join(), /^its keys get other schema IDs, so that the same key has other bytes/)
     const plainKeys = await decide(one(i => ({ key: Buffer.from(`k${i}`), value: framed(5, `v${i}`) })))
-    assert.deepEqual([plainKeys.parts, plainKeys.findings], [['value'], []])
+    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['value'], [], []])
     const plain = await decide(one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') })))
     assert.deepEqual([plain.parts, plain.findings], [undefined, []])
   })
