@@ -1,4 +1,5 @@
 import type { GapReason } from '../observe/progress.ts'
+import { parts } from '../registry/schema-id.ts'
 import type { CompareReport } from './compare.ts'
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
@@ -115,6 +116,17 @@ function sumCounts(all: readonly IdCounts[]): IdCounts {
   const total = noCounts()
   for (const one of all) addCounts(total, one)
   return total
+}
+
+/** Pure. Records that nobody can decode with the target's registry were let pass, and should be known. */
+export function unknownIdWarnings(topics: readonly TopicReport[]): string[] {
+  return topics.flatMap(({ source, schemaIds }) =>
+    parts.flatMap(part => {
+      const count = schemaIds?.[part].unknown ?? 0
+      const what = `${source}: ${count} ${part}s carry schema IDs that the target registry does not have`
+      return count === 0 ? [] : [`${what}, and were left as they are (restore.unknown_ids: pass)`]
+    }),
+  )
 }
 
 /** Those that touch what is restored. */

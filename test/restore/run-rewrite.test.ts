@@ -108,6 +108,8 @@ describe('a restore that rewrites ids', () => {
       assert.deepEqual(target.fake.state.topics, [])
       const report = await target.restore({ ...settings, rewrite: rewriteOptions({ unknownIds: 'pass' }) })
       assert.deepEqual([report.verification?.ok, report.topics[0]?.schemaIds?.value.unknown], [true, 1])
+      assert.match(report.warnings.join(), /orders: 1 values carry schema IDs that the target registry does not have/)
+      assert.deepEqual(target.warned, report.warnings)
     })
   })
 

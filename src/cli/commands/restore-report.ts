@@ -8,6 +8,7 @@ import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
@@ -26,6 +27,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
+        ['  Schema IDs', formatSchemaIds(totals)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
         ['  Restore id', restoreId],
