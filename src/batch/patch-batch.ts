@@ -1,4 +1,3 @@
-import { KafkaBackupError } from '../errors.ts'
 import { knownCodec, openBodyAside } from './body.ts'
 import { compressAside } from './compression.ts'
 import { computeCrc } from './crc.ts'
@@ -51,12 +50,12 @@ function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): bo
   return isChanged
 }
 
-/** What a patch refuses by itself comes out as it is; all else are records that are not what their batch says. */
+/** Bytes that are beyond their bounds mean records that are not what their batch says. All else comes out as it is. */
 export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
   try {
     return patch(cursor)
   } catch (cause) {
-    throw cause instanceof KafkaBackupError ? cause : cursor.refusal(cause)
+    throw cause instanceof RangeError ? cursor.refusal(cause) : cause
   }
 }
 

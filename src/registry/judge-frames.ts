@@ -1,5 +1,5 @@
 import { belonging, type KnownSchemas } from './known-schemas.ts'
-import { hasSchemaGuid, isPlausiblePayload, type Part, readSchemaId } from './schema-id.ts'
+import { hasSchemaGuid, isPlausiblePayload, type Part, readSchemaGuid, readSchemaId } from './schema-id.ts'
 
 /** The key or the value of a record that was looked at. */
 export interface PartSample {
@@ -17,6 +17,8 @@ export interface JudgeFacts {
   schemas: KnownSchemas
   /** Ids that the target has. */
   isMapped: (id: number) => boolean
+  /** GUIDs that are others on the target. */
+  isOtherGuid: (guid: string) => boolean
   unknownIds: 'fail' | 'pass'
 }
 
@@ -73,7 +75,11 @@ function lookAt({ bytes, header, partition, offset }: PartSample, facts: JudgeFa
   const frame = header === undefined ? bytes : header
   if (frame === null) return { kind: 'unframed' }
   const id = readSchemaId(frame, 0, frame.length)
-  if (id === 0) return { kind: hasSchemaGuid(frame, 0, frame.length) ? 'guid' : 'unframed' }
+  if (id === 0) {
+    if (!hasSchemaGuid(frame, 0, frame.length)) return { kind: 'unframed' }
+    // No other bytes happen to be those sixteen.
+    return { kind: facts.isOtherGuid(readSchemaGuid(frame, 0)) ? 'certain' : 'guid' }
+  }
   const schema = schemas.get(context, id)
   if (!facts.isMapped(id)) return { kind: 'unknown', id, partition, offset }
   if (header !== undefined) return { kind: 'certain' }

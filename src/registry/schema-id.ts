@@ -37,6 +37,15 @@ export function hasSchemaGuid(buffer: Buffer, start: number, end: number): boole
   return end - start >= GUID_FRAME_BYTES && buffer[start] === GUID_MAGIC
 }
 
+/** As 32 hex digits; the caller has seen that there is one. */
+export function readSchemaGuid(buffer: Buffer, start: number): string {
+  return buffer.toString('hex', start + 1, start + GUID_FRAME_BYTES)
+}
+
+export function writeSchemaGuid(buffer: Buffer, start: number, guid: string): void {
+  buffer.write(guid, start + 1, GUID_FRAME_BYTES - 1, 'hex')
+}
+
 /** Whether the payload behind a v0 prefix may be one of a schema of this type. */
 export function isPlausiblePayload(framed: Buffer, schemaType: string): boolean {
   const payload = framed.subarray(ID_FRAME_BYTES)

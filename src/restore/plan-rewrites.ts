@@ -77,7 +77,8 @@ function judge(
   const { schemas, idMap, unknownIds } = options
   const context = contextOf(options, topic)
   const isMapped = (id: number) => idMap.get(context, id) !== undefined
-  const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, unknownIds })
+  const isOtherGuid = (guid: string) => idMap.getGuid(guid) !== undefined
+  const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, isOtherGuid, unknownIds })
   switch (verdict.kind) {
     case 'rewrite':
     case 'leave':

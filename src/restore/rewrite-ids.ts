@@ -7,8 +7,10 @@ import {
   KEY_HEADER,
   type Part,
   parts,
+  readSchemaGuid,
   readSchemaId,
   VALUE_HEADER,
+  writeSchemaGuid,
   writeSchemaId,
 } from '../registry/schema-id.ts'
 
@@ -24,13 +26,13 @@ export interface TopicRewrite {
 
 /** Of the keys or values that are not null. */
 export interface PartCounts {
-  /** Another id. */
+  /** Another id or GUID. */
   rewritten: number
   /** The same id on the target. */
   same: number
   /** An id that the target does not have. */
   unknown: number
-  /** Named by a GUID, which is the same everywhere. */
+  /** Named by a GUID that is the same on the target. */
   guid: number
   /** Without a frame. */
   unframed: number
@@ -53,7 +55,7 @@ export function addCounts(sum: IdCounts, more: IdCounts): void {
 const NOWHERE = -1
 const headerNames = { key: Buffer.from(KEY_HEADER), value: Buffer.from(VALUE_HEADER) }
 
-/** Puts the ids of the target into records, one partition of the source at a time. Only the ids' four bytes change. */
+/** Puts the ids of the target into records, one partition of the source at a time. Only an id's four bytes change. */
 export class IdRewriter {
   readonly #rewrite: TopicRewrite
   readonly #name: string
@@ -65,6 +67,8 @@ export class IdRewriter {
   readonly #wants: Readonly<Record<Part, boolean>>
   /** Of the last record. */
   readonly #found: Record<Part, keyof PartCounts | undefined> = { key: undefined, value: undefined }
+  /** Of the part that is being looked at: its GUID on the target, where that is another one. */
+  #guid: string | undefined
   #counts = noCounts()
 
   /** The name is `topic/partition`, for messages. */
@@ -132,17 +136,25 @@ export class IdRewriter {
     if (found === undefined) return false
     this.#counts[part][found]++
     if (found !== 'rewritten') return false
-    writeSchemaId(record.buffer, start, this.#last.target ?? 0)
+    if (this.#guid === undefined) writeSchemaId(record.buffer, start, this.#last.target ?? 0)
+    else writeSchemaGuid(record.buffer, start, this.#guid)
     return true
   }
 
   #judge(record: EncodedRecord, part: Part, start: number, end: number): keyof PartCounts {
     const id = readSchemaId(record.buffer, start, end)
-    if (id === 0) return hasSchemaGuid(record.buffer, start, end) ? 'guid' : 'unframed'
+    this.#guid = undefined
+    if (id === 0) return this.#judgeGuid(record.buffer, start, end)
     const target = this.#targetOf(id)
     if (target !== undefined) return target === id ? 'same' : 'rewritten'
     if (this.#rewrite.unknownIds === 'fail') throw unknownId(id, part, this.#name, offsetOf(record))
     return 'unknown'
+  }
+
+  #judgeGuid(buffer: Buffer, start: number, end: number): keyof PartCounts {
+    if (!hasSchemaGuid(buffer, start, end)) return 'unframed'
+    this.#guid = this.#rewrite.idMap.getGuid(readSchemaGuid(buffer, start))
+    return this.#guid === undefined ? 'guid' : 'rewritten'
   }
 
   #targetOf(id: number): number | undefined {

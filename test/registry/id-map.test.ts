@@ -18,6 +18,22 @@ describe('a map of ids', () => {
     assert.deepEqual([map.isIdentity('.'), map.isIdentity('.eu'), map.isIdentity('.us')], [true, false, true])
   })
 
+  test('knows the GUIDs that are others on the target', () => {
+    const [a, b] = ['00112233-4455-6677-8899-AABBCCDDEEFF', '00000000-0000-0000-0000-000000000001']
+    const map = createIdMap(
+      [pair('.', 1, 1)],
+      [
+        { source: a, target: b },
+        { source: b, target: b },
+      ],
+    )
+    assert.equal(map.getGuid('00112233445566778899aabbccddeeff'), '00000000000000000000000000000001')
+    assert.equal(map.getGuid('00000000000000000000000000000001'), undefined)
+    assert.equal(map.isIdentity('.'), false)
+    assert.equal(createIdMap([pair('.', 1, 1)], [{ source: b, target: b }]).isIdentity('.'), true)
+    assert.notEqual(map.digest, createIdMap([pair('.', 1, 1)]).digest)
+  })
+
   test('has a digest that the order of its pairs does not change, and any other pair does', () => {
     const pairs = [pair('.', 1, 10), pair('.', 2, 20), pair('.eu', 1, 30)]
     const { digest } = createIdMap(pairs)

@@ -20,6 +20,7 @@ const facts: JudgeFacts = {
   context: '.',
   schemas,
   isMapped: id => mapped.has(id),
+  isOtherGuid: () => false,
   unknownIds: 'fail',
 }
 
@@ -55,6 +56,8 @@ describe('a part of a topic', () => {
     const guid = Buffer.concat([Buffer.from([1]), Buffer.alloc(16, 7), Buffer.from('payload')])
     assert.deepEqual(judge([guid, guid]), { kind: 'leave' })
     assert.deepEqual(judge([guid, framed(5)]), { kind: 'rewrite' })
+    const isOtherGuid = (one: string) => one === '07'.repeat(16)
+    assert.deepEqual(judge([guid, guid], { isOtherGuid }), { kind: 'rewrite' }, 'unless it is another on the target')
   })
 
   test('is unclear where times look like the id of another topic', () => {

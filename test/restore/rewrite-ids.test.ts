@@ -120,6 +120,25 @@ describe('the ids of a record', () => {
   })
 })
 
+test('a GUID that is another on the target is rewritten, in front of a payload and in a header', async () => {
+  const guid = (byte: number, payload = '') =>
+    Buffer.concat([Buffer.from([1]), Buffer.alloc(16, byte), Buffer.from(payload)])
+  const hex = (byte: number) => Buffer.alloc(16, byte).toString('hex')
+  const other = createIdMap([{ context: '.', source: 5, target: 500 }], [{ source: hex(5), target: hex(0xab) }])
+  const headers: [string, Buffer | null][] = [['__value_schema_id', guid(5)]]
+  const given = [
+    { key: guid(5, 'k'), value: framed(5) },
+    { key: guid(6, 'k'), value: guid(5, 'v'), headers },
+  ]
+  const { records, counts } = await rewrite(given, { idMap: other })
+  assert.deepEqual(shown(records), [
+    [guid(0xab, 'k'), framed(500)],
+    [guid(6, 'k'), guid(5, 'v')],
+  ])
+  assert.deepEqual(records[1]?.headers, [['__value_schema_id', guid(0xab)]])
+  assert.deepEqual([counts.key.rewritten, counts.key.guid, counts.value.rewritten], [1, 1, 2])
+})
+
 describe('the ids in the headers of a record', () => {
   const header = (name: string, value: Buffer | null): [string, Buffer | null] => [name, value]
   const guid = Buffer.concat([Buffer.from([1]), Buffer.alloc(16, 5)])
