@@ -20,7 +20,7 @@ export async function locateRestore(
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { plan, restoreId } = await findPlan(options, { cluster, storage }, signal)
-  const { rewrites, findings } = await planRewrites(options.rewrite, plan.topics, storage, signal)
+  const { rewrites, findings } = await planRewrites(options, plan.topics, storage, signal)
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const wanted = new Set(plan.topics.map(({ name }) => name))

@@ -3,6 +3,7 @@ import { judgePart, type PartSample } from '../registry/judge-frames.ts'
 import { type Part, parts } from '../registry/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Finding, topicError, topicWarning } from './finding.ts'
+import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
 import { type TopicRewrite, unknownId } from './rewrite-ids.ts'
 import { contextOf, type RewriteOptions, wishFor } from './rewrite-options.ts'
@@ -19,7 +20,7 @@ const CONCURRENCY = 4
 
 /** Which parts of which topics are rewritten. Where the job leaves it to the records, some of them are looked at. */
 export async function planRewrites(
-  options: RewriteOptions | undefined,
+  { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
   topics: readonly PlannedTopic[],
   storage: Storage,
   signal: AbortSignal,
@@ -31,7 +32,7 @@ export async function planRewrites(
     // Where every id stays the same, no record need be opened to find out.
     if (options.idMap.isIdentity(context)) return { topic: source.name, context, parts: [], findings: [] }
     const isAsked = Object.values(wishes).includes('ask')
-    const samples = isAsked ? await sampleTopic(storage, legs, signal) : { key: [], value: [] }
+    const samples = isAsked ? await sampleTopic(storage, legs, timeWindow, signal) : { key: [], value: [] }
     return { topic: source.name, context, ...decideTopic(options, source.name, wishes, samples) }
   })
   const { idMap, unknownIds } = options

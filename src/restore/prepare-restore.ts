@@ -64,7 +64,7 @@ export async function surveyRestore(
   const missing = options.createTopics ? plan.topics.filter(({ name }) => !examined.existing.has(name)) : []
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
-  const { rewrites, findings: unclear } = await planRewrites(options.rewrite, plan.topics, storage, signal)
+  const { rewrites, findings: unclear } = await planRewrites(options, plan.topics, storage, signal)
   const findings = [...[allowed, archive, examined, fitted].flatMap(one => one.findings), ...unclear]
   return {
     ...found,

@@ -21,8 +21,9 @@ async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}
   const storage = openMemoryStorage()
   const manifest = await storePartitions(storage, lists, false)
   const rewrite = rewriteOptions(changes)
-  const plan = planRestore(manifest, plainOptions({ rewrite, ...ranges }))
-  const { rewrites, findings } = await planRewrites(rewrite, plan.topics, storage, never)
+  const options = plainOptions({ rewrite, ...ranges })
+  const plan = planRestore(manifest, options)
+  const { rewrites, findings } = await planRewrites(options, plan.topics, storage, never)
   const { parts, context, unknownIds } = rewrites.get('orders') ?? {}
   const textsOf = (wanted: 'error' | 'warning') =>
     findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
@@ -105,6 +106,17 @@ describe('a look at a topic', () => {
     const offsetRanges = new Map([['orders/0', { start: 25n }]])
     assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['value'])
     assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
+    const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
+    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['value'])
+  })
+
+  test('goes on until it has found some of what is restored', async () => {
+    const many = range(9).map(i => [batchAt(i * 10, at => ({ value: framed(5), timestampDelta: BigInt(at) }))])
+    const timeWindow = { start: 1_700_000_000_053n, end: 1_700_000_000_055n }
+    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['value'])
+    const none = range(6).map(() => range(9).map(i => [batchAt(i * 10, () => ({ value: framed(44) }))]))
+    none[4] = many
+    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['value'])
   })
 })
 
@@ -116,7 +128,7 @@ test('a look takes some records of some partitions, however many there are', asy
   })
   const lists = range(10).map(() => range(4).map(s => batches.slice(s * 10, s * 10 + 10)))
   const plan = planRestore(await storePartitions(storage, lists, true), plainOptions())
-  const { key, value } = await sampleTopic(storage, plan.topics[0]?.legs ?? [], never)
+  const { key, value } = await sampleTopic(storage, plan.topics[0]?.legs ?? [], {}, never)
   assert.ok(value.length >= 900 && value.length <= 1100, `${value.length}`)
   assert.equal(key.length, value.length)
   assert.deepEqual([...new Set(value.map(({ partition }) => partition))], [0, 3, 6, 9])
