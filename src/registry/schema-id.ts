@@ -24,13 +24,20 @@ const GUID_FRAME_BYTES = 17
  */
 export function readSchemaId(buffer: Buffer, start: number, end: number): number {
   if (end - start < ID_FRAME_BYTES || buffer[start] !== ID_MAGIC) return 0
-  const id = buffer.readInt32BE(start + 1)
+  const id =
+    ((buffer[start + 1] ?? 0) << 24) |
+    ((buffer[start + 2] ?? 0) << 16) |
+    ((buffer[start + 3] ?? 0) << 8) |
+    (buffer[start + 4] ?? 0)
   return Math.max(id, 0)
 }
 
 /** Changes the four bytes of the id and nothing else; the caller has read one there. */
 export function writeSchemaId(buffer: Buffer, start: number, id: number): void {
-  buffer.writeInt32BE(id, start + 1)
+  buffer[start + 1] = id >>> 24
+  buffer[start + 2] = id >>> 16
+  buffer[start + 3] = id >>> 8
+  buffer[start + 4] = id
 }
 
 export function hasSchemaGuid(buffer: Buffer, start: number, end: number): boolean {

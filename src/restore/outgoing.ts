@@ -9,9 +9,10 @@ import type { RebuiltBatch } from '../batch/seal.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { IdCounts } from './id-counts.ts'
 import { type PatchedBatch, type PatchedPiece, patchPieces } from './patch-pieces.ts'
 import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
-import type { IdCounts, IdRewriter } from './rewrite-ids.ts'
+import type { IdRewriter } from './rewrite-ids.ts'
 
 /** A batch that is ready to be stamped and sent. */
 export interface Outgoing {

@@ -2,8 +2,9 @@ import type { BatchHeader, Codec } from '../batch/header.ts'
 import { patchBatch } from '../batch/patch-batch.ts'
 import type { SourceBatch } from '../batch/rebuild.ts'
 import { runPool } from '../lib/pool.ts'
+import { type IdCounts, noCounts } from './id-counts.ts'
 import type { Piece } from './pieces.ts'
-import { type IdCounts, type IdRewriter, noCounts } from './rewrite-ids.ts'
+import type { IdRewriter } from './rewrite-ids.ts'
 
 /** A batch whose records have the ids of the target. */
 export interface PatchedBatch {

@@ -3,8 +3,8 @@ import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/mani
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import type { RestoreOptions } from './options.ts'
+import type { TopicRewrite } from './part-rewriter.ts'
 import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
-import type { TopicRewrite } from './rewrite-ids.ts'
 import { describeRewrite } from './rewrite-options.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 

@@ -1,11 +1,11 @@
 import type { GapReason } from '../observe/progress.ts'
 import { parts } from '../registry/schema-id.ts'
 import type { CompareReport } from './compare.ts'
+import { addCounts, type IdCounts, noCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
-import { addCounts, type IdCounts, noCounts } from './rewrite-ids.ts'
 import type { Stream } from './stream.ts'
 
 export interface RestoreReport {

@@ -2,10 +2,10 @@ import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
+import { addCounts, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
-import { addCounts, noCounts } from './rewrite-ids.ts'
 
 export interface StreamParts {
   topic: string
