@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import {
+  constants,
   gunzip,
   gunzipSync,
   gzip,
@@ -85,6 +86,9 @@ export function compress(codec: Codec, plain: Buffer): Buffer {
 const gzipAside = promisify(gzip)
 const zstdCompressAside = promisify(zstdCompress)
 
+/** Whole topics are packed like this: level 3, the default, takes a third more time for one hundredth less space. */
+const QUICK_ZSTD = { [constants.ZSTD_c_compressionLevel]: 1 }
+
 /**
  * The same beside the main thread where the codec can; the others are quick. What the result is likely to take is made room
  * for at once: the runtime goes back and forth for every piece of it.
@@ -94,5 +98,5 @@ export async function compressAside(codec: Codec, plain: Buffer, likelyBytes = p
   const chunkSize = Math.min(Math.max(Math.ceil(likelyBytes * 1.25), MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
   if (codec === 'gzip') return gzipAside(plain, { chunkSize })
   // Where the size is known from the beginning, less memory is prepared, and it is told to the reader.
-  return zstdCompressAside(plain, { chunkSize, pledgedSrcSize: plain.length })
+  return zstdCompressAside(plain, { chunkSize, pledgedSrcSize: plain.length, params: QUICK_ZSTD })
 }
