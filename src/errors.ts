@@ -69,7 +69,7 @@ export const errorTable = {
   SCHEMA_ID_UNKNOWN: {
     retryable: false,
     exitCode: 1,
-    help: 'Restore the schemas first (`restore.enabled: true` does), or leave such records: `restore.unknown_ids: pass`.',
+    help: 'Restore the schemas first, or set `enterprise.schema_registry.restore.unknown_ids: pass` to leave such records.',
   },
 
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },

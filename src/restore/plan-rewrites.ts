@@ -62,7 +62,7 @@ function decideTopic(
     if (verdict === 'rewrite') own.push(part)
     else if (verdict !== 'leave') findings.push(verdict)
   }
-  if (own.includes('key')) findings.push(topicWarning(topic, OTHER_KEYS, 'restore.force_ids keeps the IDs'))
+  if (own.includes('key')) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
   return { parts: own, findings }
 }
 
@@ -99,10 +99,12 @@ function judge(
   }
 }
 
-const UNKNOWN_REMEDY =
-  'restore the schemas first (restore.enabled: true does), set restore.unknown_ids: pass, or name the topic in restore.rewrite_topics.exclude'
+/** There is another `restore` at the top of a job. */
+const SETTINGS = 'enterprise.schema_registry.restore'
+
+const UNKNOWN_REMEDY = `restore the schemas first (${SETTINGS}.enabled: true does), set ${SETTINGS}.unknown_ids: pass, or name the topic in ${SETTINGS}.rewrite_topics.exclude`
 
 function remedy(topic: string, part: Part): string {
-  const parts = `restore.rewrite_parts says which of key and value, here ${part}`
-  return `name ${topic} in restore.rewrite_topics.include to have them rewritten or in .exclude to leave them; ${parts}`
+  const parts = `${SETTINGS}.rewrite_parts says which of key and value, here ${part}`
+  return `name ${topic} in ${SETTINGS}.rewrite_topics.include to have them rewritten or in .exclude to leave them; ${parts}`
 }

@@ -124,7 +124,9 @@ export function unknownIdWarnings(topics: readonly TopicReport[]): string[] {
     parts.flatMap(part => {
       const count = schemaIds?.[part].unknown ?? 0
       const what = `${source}: ${count} ${part}s carry schema IDs that the target registry does not have`
-      return count === 0 ? [] : [`${what}, and were left as they are (restore.unknown_ids: pass)`]
+      return count === 0
+        ? []
+        : [`${what}, and were left as they are (enterprise.schema_registry.restore.unknown_ids: pass)`]
     }),
   )
 }

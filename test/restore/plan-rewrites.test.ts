@@ -53,7 +53,7 @@ describe('a look at a topic', () => {
     assert.match(findings[0] ?? '', /schema ID 101327 of the subject payments-value/)
     assert.match(
       findings[0] ?? '',
-      /name orders in restore\.rewrite_topics\.include .* or in \.exclude .*restore\.rewrite_parts/,
+      /name orders in enterprise\.schema_registry\.restore\.rewrite_topics\.include .* or in \.exclude .*restore\.rewrite_parts/,
     )
   })
 
