@@ -66,6 +66,12 @@ export const errorTable = {
     help: 'Stop the other writer, delete the topics that this restore fills, then run the same command again.',
   },
 
+  SCHEMA_ID_UNKNOWN: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Restore the schemas first, or set `enterprise.schema_registry.restore.unknown_ids: pass` to leave such records.',
+  },
+
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
   KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
   KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },

@@ -19,7 +19,7 @@ const allowed: Record<string, string[]> = {
   registry: ['lib', 'errors'],
   archive: ['lib', 'errors', 'batch', 'type:storage', 'observe', 'registry'],
   backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'type:storage', 'observe'],
-  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'type:storage', 'observe'],
+  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',

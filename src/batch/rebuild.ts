@@ -2,6 +2,7 @@ import { BatchBuilder } from './batch-builder.ts'
 import { knownCodec } from './body.ts'
 import { type BatchHeader, type Codec, HEADER_BYTES, isControl } from './header.ts'
 import type { TimeWindow } from './needs.ts'
+import { applyPatch, type PatchRecord } from './patch-batch.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 import { type EditRecord, RecordEditor } from './record-editor.ts'
 import { type OffsetRange, RecordFilter } from './record-filter.ts'
@@ -21,8 +22,12 @@ export interface RebuildOptions {
   codec: Codec | 'keep'
   /** Records below are left out. */
   fromOffset?: bigint
+  /** Records at and above are left out. */
+  endOffset?: bigint
   /** Records outside are left out. */
   timeWindow?: TimeWindow
+  /** Changes every record that is left, in the source's own memory where that is not packed. */
+  patch?: PatchRecord
   /** Asked for every record that is left; those that it does not take are left out, too. */
   takes?: (record: EncodedRecord) => boolean
   /** Asked for every record that is left then. */
@@ -37,21 +42,22 @@ export interface RebuildOptions {
 export function rebuildBatches(sources: readonly SourceBatch[], options: RebuildOptions): RebuiltBatch[] {
   const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
   const rebuilder = new Rebuilder(options, storedBytes)
-  const range = options.fromOffset === undefined ? {} : { start: options.fromOffset }
+  const { fromOffset: start, endOffset: end } = options
+  const range = { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
   const rebuilt = sources.flatMap(source => rebuilder.add(source, range))
   return [...rebuilt, ...rebuilder.flush()]
 }
 
 /** The same for sources that come little by little: what is left of one waits for the next until a batch is full. */
 export class Rebuilder {
-  readonly #options: Omit<RebuildOptions, 'fromOffset'>
+  readonly #options: Omit<RebuildOptions, 'fromOffset' | 'endOffset'>
   readonly #builder: BatchBuilder
   readonly #cursor = new RecordCursor()
   readonly #filter: RecordFilter
   readonly #editor: RecordEditor | undefined
   #codec: Codec = 'none'
 
-  constructor(options: Omit<RebuildOptions, 'fromOffset'>, expectedBytes: number) {
+  constructor(options: Omit<RebuildOptions, 'fromOffset' | 'endOffset'>, expectedBytes: number) {
     this.#options = options
     this.#builder = new BatchBuilder(Math.min(options.targetBytes, options.maxBytes) - HEADER_BYTES, expectedBytes)
     this.#filter = new RecordFilter(options.timeWindow)
@@ -67,7 +73,9 @@ export class Rebuilder {
     this.#filter.open(header, range)
     let weight = this.#weigh(header, plainBytes)
     while (this.#cursor.next()) {
-      if (!this.#filter.keeps(this.#cursor) || !this.#takes()) continue
+      if (!this.#filter.keeps(this.#cursor)) continue
+      if (this.#options.patch) applyPatch(this.#cursor, this.#options.patch)
+      if (!this.#takes()) continue
       const record = this.#editor ? this.#editor.apply() : this.#cursor
       if (record === undefined || builder.append(record, weight)) continue
       rebuilt.push(...this.flush())

@@ -19,6 +19,8 @@ export interface FillParts {
 
 /** A frame or chunk of the archive being sent, and the next one being read. */
 const STREAM_BYTES = 8 << 20
+/** The same with one more being patched: packed as it was and as it will be, and a few of its batches unpacked. */
+const REWRITING_STREAM_BYTES = 24 << 20
 const LAST_NOTE_MS = 5000
 
 /** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
@@ -36,7 +38,8 @@ export async function fill(
   announce(streams, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
-  const maxActive = Math.max(1, Math.floor(options.memoryBudgetBytes / STREAM_BYTES))
+  const streamBytes = options.rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES
+  const maxActive = Math.max(1, Math.floor(options.memoryBudgetBytes / streamBytes))
   const replay = new Replay({
     cluster,
     onProgress,

@@ -1,8 +1,10 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
+import { findPlan } from './find-plan.ts'
 import type { RestoreOptions } from './options.ts'
 import type { RestorePlan } from './plan.ts'
-import { findPlan } from './prepare-restore.ts'
+import { planRewrites } from './plan-rewrites.ts'
+import { RestoreRefusal } from './refusal.ts'
 
 export interface LocatedRestore {
   plan: RestorePlan
@@ -18,6 +20,8 @@ export async function locateRestore(
   signal: AbortSignal,
 ): Promise<LocatedRestore> {
   const { plan, restoreId } = await findPlan(options, { cluster, storage }, signal)
+  const { rewrites, findings } = await planRewrites(options, plan.topics, storage, signal)
+  if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const wanted = new Set(plan.topics.map(({ name }) => name))
   const found = topics
@@ -25,5 +29,5 @@ export async function locateRestore(
     .map(
       ({ name, id, partitions }) => [name, { id, partitions: new Set(partitions.map(one => one.partition)) }] as const,
     )
-  return { plan, restoreId, topics: new Map(found) }
+  return { plan: { ...plan, rewrites }, restoreId, topics: new Map(found) }
 }

@@ -44,6 +44,7 @@ export async function* openOffsetMaps(
   signal: AbortSignal,
 ): AsyncGenerator<AsyncGenerator<OffsetMapRun>> {
   const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
+  const { rewrites: _, ...plain } = plan
   const progress = await readProgress(cluster, restoreId, signal)
   if (!progress) throw unknown(restoreId)
   const { producerId } = progress.identity
@@ -53,7 +54,8 @@ export async function* openOffsetMaps(
       const place = { topic: topic.name, partition: stream.partition }
       if (stream.legs.length === 0 || !progress.streams.has(streamKey(place))) continue
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
-      const planned = { plan, topic, stream }
+      // Ids move no record unless keys decide.
+      const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }
       const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
       const met = meetRuns(sent, placedRuns(cluster, target, producerId, signal))
       yield nameRuns(met, topic.source.name, place, filter.partition)

@@ -1,4 +1,5 @@
 import type { TimeWindow } from '../batch/needs.ts'
+import type { RewriteOptions } from './rewrite-options.ts'
 
 /** What a restore is asked to do. The job file is turned into this. */
 export interface RestoreOptions {
@@ -26,6 +27,8 @@ export interface RestoreOptions {
   existingTopics: 'fail' | 'append'
   retention: 'fail' | 'hold' | 'apply'
   offsetHeaders: boolean
+  /** Puts the schema ids of the target's registry into the records; without it they stay as they are. */
+  rewrite?: RewriteOptions
   /** Reads the target back when all is written, before the settings that were held back. */
   verify: boolean
   restoreId?: string

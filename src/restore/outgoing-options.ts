@@ -7,6 +7,7 @@ import { offsetHeaders } from './offset-headers.ts'
 import type { RestoreOptions } from './options.ts'
 import { type Outgoing, type OutgoingOptions, readOutgoing } from './outgoing.ts'
 import type { PlannedLeg, PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import { IdRewriter } from './rewrite-ids.ts'
 
 /** One partition of the target, and the plan that it belongs to. */
 export interface PlannedPlace {
@@ -31,7 +32,7 @@ export async function* readLegs(
   for (const leg of legsFrom(stream, from)) yield* readOutgoing(storage, await prepare(leg), signal)
 }
 
-/** Pure. What of a leg's segments is sent, and how. */
+/** What of a leg's segments is sent, and how. Good for one reading: a rewriter counts as it goes. */
 export function outgoingOptions(
   options: RestoreOptions,
   { plan, topic, stream }: PlannedPlace,
@@ -41,8 +42,10 @@ export function outgoingOptions(
   const { partition } = source
   const origin = { topic: topic.source.name, partition, cluster: plan.sourceCluster }
   const takes = keyFilter(stream, { source })
+  const name = `${topic.source.name}/${partition}`
+  const rewrite = plan.rewrites?.get(topic.source.name)
   return {
-    name: `${topic.source.name}/${partition}`,
+    name,
     sourcePartition: partition,
     segments,
     openAborted: source.open_aborted,
@@ -51,6 +54,7 @@ export function outgoingOptions(
     timeWindow: options.timeWindow,
     ...limits,
     ...(takes && { takes }),
+    ...(rewrite && { ids: new IdRewriter(rewrite, name) }),
     ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
   }
 }

@@ -2,14 +2,17 @@ import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import type { BatchHeader, Codec } from '../batch/header.ts'
 import { type BatchLimits, needsRebuild, type TimeWindow } from '../batch/needs.ts'
 import { type MergeLimits, planMerges } from '../batch/plan-merges.ts'
-import { Rebuilder, type RebuildOptions, rebuildBatches } from '../batch/rebuild.ts'
+import { Rebuilder, type RebuildOptions, rebuildBatches, type SourceBatch } from '../batch/rebuild.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import type { RebuiltBatch } from '../batch/seal.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { IdCounts } from './id-counts.ts'
+import { type PatchedBatch, type PatchedPiece, patchPieces } from './patch-pieces.ts'
 import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
+import type { IdRewriter } from './rewrite-ids.ts'
 
 /** A batch that is ready to be stamped and sent. */
 export interface Outgoing {
@@ -20,13 +23,23 @@ export interface Outgoing {
   runs: readonly OffsetRun[]
   /** Why it was opened and written anew; absent where it is sent as it was stored. */
   conversion?: Conversion
+  /** What was found of schema ids in its records, and in others that went into none. */
+  ids?: IdCounts
 }
 
 /**
  * `cut` is by a range, a window, the start of a log or a restore that goes on inside a batch. Of several reasons the
  * first of these counts.
  */
-export type Conversion = 'repartitioned' | 'holes' | 'log_append_time' | 'oversize' | 'cut' | 'headers' | 'merged'
+export type Conversion =
+  | 'repartitioned'
+  | 'holes'
+  | 'log_append_time'
+  | 'oversize'
+  | 'cut'
+  | 'headers'
+  | 'schema_ids'
+  | 'merged'
 
 export interface OffsetRun {
   sourceOffset: bigint
@@ -51,6 +64,8 @@ export interface OutgoingOptions {
   /** Only such records. Every batch is opened then, and what is left of one is merged with what follows. */
   takes?: (record: EncodedRecord) => boolean
   edit?: EditRecord
+  /** Gives the records the schema ids of the target, before anything else is asked of them. */
+  ids?: IdRewriter
 }
 
 /** Below this a request of its own costs more than opening the batch; packing anew is what costs most. */
@@ -81,34 +96,75 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
     if (segment.end_offset <= options.start || segment.start_offset >= options.end) continue
     const start = latest(segment.start_offset, options.start)
     const wanted = { start, end: options.end, aborted, limits: limitsOf({ ...options, start }) }
-    const pieces = gathering
-      ? readPieces(storage, segment, wanted, signal)
-      : examinePieces(storage, segment, wanted, signal)
-    for await (const piece of readAhead(pieces)) {
-      if (gathering) yield* gather(gathering, piece, { ...options, start })
-      else yield* convert(piece, { ...options, start })
+    const scoped = { ...options, start }
+    if (gathering) {
+      const pieces = readPieces(storage, segment, wanted, signal)
+      for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
+    } else {
+      const pieces = examinePieces(storage, segment, wanted, signal)
+      for await (const piece of readAhead(patched(pieces, scoped))) yield* convert(piece, scoped)
     }
   }
-  if (gathering) yield* gathering.flush().map(batch => asRebuilt(batch, options, 'repartitioned'))
+  if (gathering) yield* named(gathering.flush(), options, 'repartitioned', options.ids?.takeCounts())
 }
 
-function* convert({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Generator<Outgoing> {
-  const { start, timeWindow, maxBytes, batchBytes, codec = 'keep' } = options
-  const limits = limitsOf(options)
-  for (const group of planMerges(headers, mergeLimits(batchBytes))) {
-    const some = headers.slice(group.start, group.start + group.count)
-    const [only] = some
-    const edit = editOf(some, options)
-    if (only && some.length === 1 && !edit && staysAsStored(only, limits, earliest.get(only))) {
-      yield asStored(bytes, only, options)
+function patched(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncIterable<Piece & Partial<PatchedPiece>> {
+  const { ids, codec = 'keep' } = options
+  if (!ids) return pieces
+  const choose = (piece: Piece) =>
+    planGroups(piece, options).flatMap(({ headers, staysAsStored }) => (staysAsStored ? headers : []))
+  return patchPieces(readAhead(pieces), choose, { ids, codec })
+}
+
+function* convert(piece: Piece & Partial<PatchedPiece>, options: OutgoingOptions): Generator<Outgoing> {
+  const { bytes } = piece
+  const { start, end, timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids } = options
+  const range = { fromOffset: start, endOffset: end, timeWindow }
+  const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, ...range, ...(edit && { edit }) }
+  for (const { headers, staysAsStored } of planGroups(piece, options)) {
+    const [only] = headers
+    if (only && staysAsStored) {
+      yield* alone({ bytes, header: only }, piece.patched?.get(only), options, fixed)
       continue
     }
-    const conversion = conversionOf(some, limits, options)
-    const sources = some.map(header => ({ bytes, header }))
-    const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, fromOffset: start, timeWindow }
-    const rebuilt = rebuildBatches(sources, { ...fixed, ...(edit && { edit }) })
-    for (const batch of rebuilt) yield asRebuilt(batch, options, conversion)
+    const sources = headers.map(header => ({ bytes, header }))
+    const rebuilt = rebuildBatches(sources, { ...fixed, ...(ids && { patch: ids.patch }) })
+    const counts = ids?.takeCounts()
+    yield* named(rebuilt, options, conversionOf(headers, options, counts), counts)
   }
+}
+
+/** A batch that can be sent as it was stored, or patched; unless it has become too large when it was packed anew. */
+function* alone(
+  stored: SourceBatch,
+  patched: PatchedBatch | undefined,
+  options: OutgoingOptions,
+  fixed: RebuildOptions,
+): Generator<Outgoing> {
+  const { batch, counts, isChanged } = patched ?? { batch: stored, counts: undefined, isChanged: false }
+  if (batch.header.sizeBytes > options.maxBytes) {
+    yield* named(rebuildBatches([batch], fixed), options, 'oversize', counts)
+    return
+  }
+  const outgoing = asStored(batch, options)
+  yield { ...outgoing, ...(isChanged && { conversion: 'schema_ids' as const }), ...(counts && { ids: counts }) }
+}
+
+interface Group {
+  headers: readonly BatchHeader[]
+  /** It is a single one that no reason speaks against, but the ids in its records. */
+  staysAsStored: boolean
+}
+
+/** Which batches become one, and which stay as they are. */
+function planGroups({ headers, earliest }: Piece, options: OutgoingOptions): Group[] {
+  const limits = limitsOf(options)
+  return planMerges(headers, mergeLimits(options.batchBytes)).map(({ start, count }) => {
+    const some = headers.slice(start, start + count)
+    const [only] = some
+    const isWhole = only !== undefined && count === 1 && !options.edit && only.lastOffset < options.end
+    return { headers: some, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
+  })
 }
 
 function mergeLimits(batchBytes: number): MergeLimits {
@@ -122,15 +178,20 @@ function staysAsStored(header: BatchHeader, limits: BatchLimits, knownMin: bigin
 
 /** Takes the records that are wanted out of batch after batch, and makes full ones of them. */
 function openGathering(options: OutgoingOptions, takes: (record: EncodedRecord) => boolean): Rebuilder {
-  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit } = options
-  const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, timeWindow, takes }
-  return new Rebuilder({ ...fixed, ...(edit && { edit }) }, batchBytes)
+  const { timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids } = options
+  const counted = (record: EncodedRecord) => {
+    const isTaken = takes(record)
+    if (!isTaken) ids?.uncount()
+    return isTaken
+  }
+  const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, timeWindow, takes: counted }
+  return new Rebuilder({ ...fixed, ...(edit && { edit }), ...(ids && { patch: ids.patch }) }, batchBytes)
 }
 
 function* gather(gathering: Rebuilder, { bytes, headers }: Piece, options: OutgoingOptions): Generator<Outgoing> {
   for (const header of headers) {
     const full = gathering.add({ bytes, header }, options)
-    for (const batch of full) yield asRebuilt(batch, options, 'repartitioned')
+    if (full.length > 0) yield* named(full, options, 'repartitioned', options.ids?.takeCounts())
   }
 }
 
@@ -140,22 +201,30 @@ function limitsOf({ start, timeWindow, maxBytes }: OutgoingOptions): BatchLimits
 
 function conversionOf(
   headers: readonly BatchHeader[],
-  limits: BatchLimits,
-  { edit, end }: OutgoingOptions,
+  options: OutgoingOptions,
+  counts: IdCounts | undefined,
 ): Conversion {
+  const limits = limitsOf(options)
   const needs = new Set(headers.map(header => needsRebuild(header, limits)))
   if (needs.has('holes')) return 'holes'
   if (needs.has('log-append-time')) return 'log_append_time'
   if (needs.has('oversize')) return 'oversize'
-  if (needs.has('cut') || headers.some(({ lastOffset }) => lastOffset >= end)) return 'cut'
-  return edit ? 'headers' : 'merged'
+  if (needs.has('cut') || headers.some(({ lastOffset }) => lastOffset >= options.end)) return 'cut'
+  if (options.edit) return 'headers'
+  return counts && counts.key.rewritten + counts.value.rewritten > 0 ? 'schema_ids' : 'merged'
 }
 
-/** Every record must be looked at where something is added, or where the range ends inside a batch. */
-function editOf(headers: readonly BatchHeader[], { edit, end }: OutgoingOptions): EditRecord | undefined {
-  const isCut = headers.some(header => header.lastOffset >= end)
-  if (!isCut) return edit
-  return record => (record.offset >= end ? 'drop' : edit?.(record))
+/** The counts are told with the last of them. */
+function* named(
+  batches: readonly RebuiltBatch[],
+  options: OutgoingOptions,
+  conversion: Conversion,
+  counts: IdCounts | undefined,
+): Generator<Outgoing> {
+  for (const batch of batches) {
+    const outgoing = asRebuilt(batch, options, conversion)
+    yield counts && batch === batches.at(-1) ? { ...outgoing, ids: counts } : outgoing
+  }
 }
 
 function asRebuilt(
@@ -167,7 +236,7 @@ function asRebuilt(
   return { bytes, recordCount, sourcePartition: options.sourcePartition, runs, conversion }
 }
 
-function asStored(bytes: Buffer, header: BatchHeader, { sourcePartition }: OutgoingOptions): Outgoing {
+function asStored({ bytes, header }: SourceBatch, { sourcePartition }: OutgoingOptions): Outgoing {
   return {
     bytes: bytes.subarray(header.position, header.position + header.sizeBytes),
     recordCount: header.recordCount,

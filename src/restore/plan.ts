@@ -3,7 +3,9 @@ import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/mani
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import type { RestoreOptions } from './options.ts'
+import type { TopicRewrite } from './part-rewriter.ts'
 import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
+import { describeRewrite } from './rewrite-options.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
@@ -16,6 +18,10 @@ export interface RestorePlan {
   notice?: string
   /** What was asked for, in one form: the same wish has the same text. */
   wish: string
+  /** By topic of the source: what a look at its records has decided. Topics that stay as they are have none. */
+  rewrites?: ReadonlyMap<string, TopicRewrite>
+  /** Names the ids that records are given, where they are. */
+  idMapDigest?: string
 }
 
 export interface PlannedTopic extends TopicSettings {
@@ -56,7 +62,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
   warnings.push(...gapWarnings(topics), ...rangeWarnings(topics, options))
-  return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options) }
+  const ids = options.rewrite && { idMapDigest: options.rewrite.idMap.digest }
+  return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options), ...ids }
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
@@ -74,7 +81,8 @@ export function fingerprintOf(plan: RestorePlan): string {
     // Where keys decide, every partition has all legs.
     streams.map(one => [one.partition, one.keyedAmong ?? one.legs.map(leg => leg.source.partition)]),
   ])
-  return shortHash([plan.backupId, plan.generation, plan.wish, topics])
+  const ids = plan.idMapDigest === undefined ? [] : [plan.idMapDigest]
+  return shortHash([plan.backupId, plan.generation, plan.wish, topics, ...ids])
 }
 
 function shortHash(parts: readonly unknown[]): string {
@@ -87,7 +95,8 @@ function describeWish(options: RestoreOptions): string {
   const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
   // Only where keys decide does a number of partitions move records.
   const byKey = options.repartition === 'by_key' && { byKey: options.partitionCount }
-  return JSON.stringify({ ...wish, ...byKey, generation: options.generation ?? null }, (_, value) => {
+  const rewrite = options.rewrite && { rewrite: describeRewrite(options.rewrite) }
+  return JSON.stringify({ ...wish, ...byKey, ...rewrite, generation: options.generation ?? null }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value
   })

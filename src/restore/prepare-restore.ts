@@ -1,26 +1,21 @@
-import { listGenerations, openBackup, readManifest } from '../archive/catalog.ts'
-import type { Manifest } from '../archive/manifest.ts'
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
+import { type FoundPlan, findPlan } from './find-plan.ts'
 import type { Finding } from './finding.ts'
 import { fitSettings } from './fit-settings.ts'
 import type { RestoreOptions } from './options.ts'
-import { deriveRestoreId, fingerprintOf, type PlannedTopic, planRestore, type RestorePlan } from './plan.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { planRewrites } from './plan-rewrites.ts'
 import { examineTarget, type Preflight } from './preflight.ts'
 import { type RestoreProgress, readProgress, restoreGroup, streamKey } from './progress.ts'
 import { RestoreRefusal } from './refusal.ts'
 import { readDefaults } from './topic-defaults.ts'
 
-export interface Prepared {
-  plan: RestorePlan
-  restoreId: string
-  /** The id of the target. */
-  targetCluster: string | null
-  progress: RestoreProgress | undefined
+export interface Prepared extends FoundPlan {
   preflight: Preflight
   /** What the job needs to be allowed, as far as the target tells. */
   grants: Grant[]
@@ -69,10 +64,11 @@ export async function surveyRestore(
   const missing = options.createTopics ? plan.topics.filter(({ name }) => !examined.existing.has(name)) : []
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
-  const findings = [allowed, archive, examined, fitted].flatMap(one => one.findings)
+  const { rewrites, findings: unclear } = await planRewrites(options, plan.topics, storage, signal)
+  const findings = [...[allowed, archive, examined, fitted].flatMap(one => one.findings), ...unclear]
   return {
     ...found,
-    plan: { ...plan, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },
+    plan: { ...plan, rewrites, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },
     preflight: { ...examined, findings },
     segments: archive.segments,
     grants: [...allowed.grants, ...creationGrants(missing, fitted.findings)],
@@ -94,61 +90,6 @@ const readIfAllowed: typeof readProgress = (...args) =>
     if (hasCode(error, 'KAFKA_DENIED')) return undefined
     throw error
   })
-
-/** A restore that has begun goes on with its generation, though the backup may have got newer ones since. */
-export async function findPlan(
-  options: RestoreOptions,
-  {
-    cluster,
-    storage,
-    readNotes = readProgress,
-  }: { cluster: Cluster; storage: Storage; readNotes?: typeof readProgress },
-  signal: AbortSignal,
-): Promise<Omit<Prepared, 'preflight' | 'grants' | 'segments'>> {
-  const newest = await openBackup(storage, options.backupId, signal)
-  const read = (generation: number) => readGeneration(storage, newest, generation, signal)
-  const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
-  const wished = planRestore(await read(options.generation ?? newest.generation), options)
-  const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
-  const noted = await readNotes(cluster, restoreId, signal)
-  const there = new Set(topics.map(({ name }) => name))
-  // What was noted of a topic that is deleted counts no more.
-  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
-  if (!noted || streams.size === 0) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
-  const generation = options.generation ?? noted.generation
-  const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
-  if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
-  if (newest.generation > generation && options.generation === undefined) {
-    plan.notice = `it goes on with generation ${generation}, with which it has begun; there are newer ones`
-    plan.warnings.push(plan.notice)
-  }
-  return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
-}
-
-async function readGeneration(
-  storage: Storage,
-  newest: Manifest,
-  generation: number,
-  signal: AbortSignal,
-): Promise<Manifest> {
-  if (generation === newest.generation) return newest
-  try {
-    return await readManifest(storage, newest.backup_id, generation, signal)
-  } catch (cause) {
-    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
-    const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
-    const there = await listGenerations(storage, newest.backup_id, signal)
-    const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}; correct restore.generation.`
-    throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
-  }
-}
-
-function otherPlan(restoreId: string, generation: number): KafkaBackupError {
-  const message = `the restore ${restoreId} has begun with other topics, ranges or mappings, of generation ${generation}`
-  return new KafkaBackupError('RESTORE_REFUSED', message, {
-    help: 'Run the job as it was, or set another restore.restore_id and restore into other topics.',
-  })
-}
 
 export function isComplete({ topics }: RestorePlan, progress: RestoreProgress | undefined): boolean {
   return (

@@ -1,5 +1,7 @@
 import type { GapReason } from '../observe/progress.ts'
+import { parts } from '../registry/schema-id.ts'
 import type { CompareReport } from './compare.ts'
+import { addCounts, type IdCounts, noCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
@@ -45,6 +47,8 @@ export interface Amounts {
   rebuilt: number
   /** The same by reason. */
   conversions: Conversions
+  /** What was found of schema ids; absent where they were not looked for. */
+  schemaIds?: IdCounts
 }
 
 export type Conversions = Partial<Record<Conversion, number>>
@@ -85,6 +89,7 @@ export function reportTopics(
       durationMs: durationOf(topic.name),
       rebuilt: sum(Object.values(conversions), count => count),
       conversions,
+      ...(plan.rewrites?.has(topic.source.name) && { schemaIds: sumCounts(own.map(({ ids }) => ids)) }),
     }
   })
 }
@@ -98,7 +103,32 @@ export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals
     found: sum(topics, ({ found }) => found),
     rebuilt: sum(topics, ({ rebuilt }) => rebuilt),
     conversions: sumConversions(topics.map(({ conversions }) => conversions)),
+    ...sumSchemaIds(topics),
   }
+}
+
+function sumSchemaIds(topics: readonly TopicReport[]): { schemaIds?: IdCounts } {
+  const counted = topics.flatMap(({ schemaIds }) => (schemaIds ? [schemaIds] : []))
+  return counted.length === 0 ? {} : { schemaIds: sumCounts(counted) }
+}
+
+function sumCounts(all: readonly IdCounts[]): IdCounts {
+  const total = noCounts()
+  for (const one of all) addCounts(total, one)
+  return total
+}
+
+/** Pure. Records that nobody can decode with the target's registry were let pass, and should be known. */
+export function unknownIdWarnings(topics: readonly TopicReport[]): string[] {
+  return topics.flatMap(({ source, schemaIds }) =>
+    parts.flatMap(part => {
+      const count = schemaIds?.[part].unknown ?? 0
+      const what = `${source}: ${count} ${part}s carry schema IDs that the target registry does not have`
+      return count === 0
+        ? []
+        : [`${what}, and were left as they are (enterprise.schema_registry.restore.unknown_ids: pass)`]
+    }),
+  )
 }
 
 /** Those that touch what is restored. */

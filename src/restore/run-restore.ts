@@ -8,7 +8,7 @@ import type { RestoreOptions } from './options.ts'
 import { isComplete, type Prepared, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
-import { type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
+import { type RestoreReport, reportGaps, reportTopics, sumTopics, unknownIdWarnings } from './report.ts'
 import type { Stream } from './stream.ts'
 import { TopicTimes } from './topic-times.ts'
 
@@ -43,6 +43,8 @@ export async function runRestore(
     : await restore(options, prepared, { ...parts, onProgress }, signal)
   const { streams, isDone, verification, refused = [] } = outcome
   const topics = reportTopics(prepared, streams, topic => times.durationOf(topic))
+  const unknown = unknownIdWarnings(topics)
+  for (const message of unknown) parts.onProgress({ type: 'warning', message })
   return {
     restoreId: prepared.restoreId,
     backupId: plan.backupId,
@@ -53,7 +55,7 @@ export async function runRestore(
     topics,
     totals: sumTopics(topics),
     gaps: reportGaps(plan.topics),
-    warnings: [...warnings, ...refused],
+    warnings: [...warnings, ...refused, ...unknown],
     ...(verification && { verification }),
   }
 }

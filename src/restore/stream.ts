@@ -2,6 +2,7 @@ import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { ProducerIdentity } from '../kafka/producer.ts'
+import { addCounts, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing } from './outgoing.ts'
 import type { StreamProgress } from './progress.ts'
@@ -27,6 +28,8 @@ export class Stream {
   /** `skipped` were on the target already, beyond what was noted. */
   readonly records = { sent: 0, bytes: 0, skipped: 0 }
   readonly conversions = new Map<Conversion, number>()
+  /** Of the batches that this run has sent. */
+  readonly ids = noCounts()
   readonly #parts: StreamParts
   #batches: AsyncIterator<Outgoing> | undefined
   #next: Outgoing | undefined
@@ -87,6 +90,7 @@ export class Stream {
     this.records.sent += batch.recordCount
     this.records.bytes += batch.bytes.length
     if (batch.conversion) this.conversions.set(batch.conversion, (this.conversions.get(batch.conversion) ?? 0) + 1)
+    if (batch.ids) addCounts(this.ids, batch.ids)
     const end = positionAfter(batch, batch.recordCount)
     this.#advance(batch.recordCount, baseOffset + BigInt(batch.recordCount), end)
   }

@@ -38,6 +38,20 @@ TOTAL                               5  1,500,001  400 MiB                       
     )
   })
 
+  test('says how many schema ids it has rewritten, and how many it did not know', async () => {
+    const counts = (rewritten: number, unknown: number) => ({ rewritten, unknown, same: 1, guid: 0, unframed: 0 })
+    const report = async (unknown: number) => {
+      const schemaIds = { key: counts(1200, 0), value: counts(3, unknown) }
+      return { ...restoreReport, totals: { ...restoreReport.totals, schemaIds } }
+    }
+    const { out } = await run([], { runRestoreJob: () => report(0) })
+    assert.match(out, /^ {2}Schema IDs {2}rewritten in 1,200 keys and 3 values$/m)
+    const passed = await run([], { runRestoreJob: () => report(7) })
+    assert.match(passed.out, /1,200 keys and 3 values; 7 unknown ones left$/m)
+    const { out: json } = await run(['--format', 'json'], { runRestoreJob: () => report(7) })
+    assert.equal(JSON.parse(json).totals.schema_ids.value.unknown, 7)
+  })
+
   test('in JSON has the run, the topics and the totals', async () => {
     const { code, out } = await run(['--format', 'json'], {
       runRestoreJob: async () => ({ ...restoreReport, warnings: ['a'] }),

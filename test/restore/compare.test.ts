@@ -7,8 +7,10 @@ import { never, storeBackup } from '../archive/sample-archive.ts'
 import { encodeBatch, encodeMarker, encodeRun, type RecordSpec } from '../fakes/batches.ts'
 import { type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { framed } from '../registry/sample-schemas.ts'
 import { knowRestore } from './fake-progress.ts'
 import { plainOptions } from './plain-options.ts'
+import { rewriteOptions } from './rewrite-samples.ts'
 
 const OURS = 4711n
 const texts = (...values: string[]): RecordSpec[] =>
@@ -94,6 +96,19 @@ describe('a target is compared with the backup', () => {
     const report = await compare([restored()], { offsetHeaders: true })
     assert.equal(report.ok, false)
     assert.deepEqual(report.topics[0]?.partitions[0]?.differences[0]?.fields, ['headers'])
+  })
+
+  test('with the schema ids that a restore gives the records', async () => {
+    const lists = [
+      [encodeBatch({ baseOffset: 10n, records: [{ value: framed(5) }, { value: framed(6) }], codec: 'zstd' })],
+    ]
+    const holding = (...ids: number[]) =>
+      fakeTopic('orders', [[encodeBatch({ records: ids.map(id => ({ value: framed(id) })), codec: 'gzip' })]])
+    const changes = { rewrite: rewriteOptions() }
+    assert.equal((await compare([holding(500, 600)], changes, lists)).ok, true)
+    const report = await compare([holding(5, 600)], changes, lists)
+    assert.deepEqual([report.ok, report.totals.differences], [false, 1])
+    assert.deepEqual(report.topics[0]?.partitions[0]?.differences[0]?.fields, ['value'])
   })
 
   test('and every record is missing where the topic is', async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createIdMap } from '../../src/registry/id-map.ts'
 import { deriveRestoreId, fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import { plainOptions } from './plain-options.ts'
+import { rewriteOptions } from './rewrite-samples.ts'
 import { manifestOf, samplePartition, sampleTopic } from './samples.ts'
 
 describe('the plan of a restore', () => {
@@ -224,5 +226,28 @@ describe('the id of a restore', () => {
       of({ ...byKey, partitionCount: new Map([['a', 2]]) }),
     ]
     assert.equal(new Set(all).size, all.length)
+  })
+
+  test('is another where other topics or parts are rewritten, and the same whatever the ids are', () => {
+    const idMap = createIdMap([{ context: '.', source: 1, target: 2 }])
+    const rewrite = rewriteOptions()
+    assert.equal(idOf({ rewrite }), idOf({ rewrite: { ...rewrite, idMap, unknownIds: 'pass' } }))
+    const ids = [
+      idOf(),
+      idOf({ rewrite }),
+      idOf({ rewrite: { ...rewrite, parts: ['value'] } }),
+      idOf({ rewrite: { ...rewrite, topics: { include: ['*'], exclude: ['a'] } } }),
+      idOf({ rewrite: { ...rewrite, topicContexts: new Map([['a', '.eu']]) } }),
+      idOf({ rewrite: { ...rewrite, topicParts: new Map([['a', ['key'] as const]]) } }),
+    ]
+    assert.equal(new Set(ids).size, ids.length)
+  })
+
+  test('goes with a fingerprint that tells other ids apart, and not what is done with unknown ones', () => {
+    const of = (changes = {}) =>
+      fingerprintOf(planRestore(manifest, plainOptions({ rewrite: { ...rewriteOptions(), ...changes } })))
+    assert.equal(of(), of({ unknownIds: 'pass' }))
+    assert.notEqual(of(), of({ idMap: createIdMap([{ context: '.', source: 1, target: 2 }]) }))
+    assert.notEqual(of(), fingerprintOf(planRestore(manifest, plainOptions())))
   })
 })

@@ -8,6 +8,7 @@ import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
@@ -26,6 +27,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
+        ['  Schema IDs', formatSchemaIds(totals)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
         ['  Restore id', restoreId],
@@ -65,6 +67,7 @@ const reasons: Record<keyof Conversions, string> = {
   oversize: 'too large',
   cut: 'cut',
   headers: 'with added headers',
+  schema_ids: 'with other schema IDs',
   merged: 'merged',
 }
 
@@ -114,6 +117,8 @@ export function restoreDocument(report: RestoreReport, location: string) {
   }
 }
 
-function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions }: Amounts) {
-  return { partitions, records, bytes, already_there: found, rebuilt_batches: rebuilt, rebuilt_because: conversions }
+function amountsDocument({ partitions, records, bytes, found, rebuilt, conversions, schemaIds }: Amounts) {
+  const amounts = { partitions, records, bytes, already_there: found }
+  const ids = schemaIds && { schema_ids: schemaIds }
+  return { ...amounts, rebuilt_batches: rebuilt, rebuilt_because: conversions, ...ids }
 }

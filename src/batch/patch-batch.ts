@@ -1,0 +1,74 @@
+import { knownCodec, openBodyAside } from './body.ts'
+import { compressAside } from './compression.ts'
+import { computeCrc } from './crc.ts'
+import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
+import type { SourceBatch } from './rebuild.ts'
+import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
+
+/** Changes bytes of the record where they lie, never their number, and says whether it has. */
+export type PatchRecord = (record: EncodedRecord) => boolean
+
+export interface PatchOptions {
+  patch: PatchRecord
+  /** That a changed batch is packed with; `keep` is the one that it had. */
+  codec: Codec | 'keep'
+  /** Called when all records were seen, before anything else can happen. */
+  onSeen?: () => void
+}
+
+/**
+ * The batch with its records patched, unpacked and packed beside the main thread; undefined where no record was changed,
+ * and then not a bit of the batch is. A batch that is not packed is changed where it lies. All else in the header stays:
+ * offsets, times, the producer, and that it belongs to a transaction.
+ */
+export async function patchBatch(
+  { bytes, header }: SourceBatch,
+  { patch, codec, onSeen }: PatchOptions,
+): Promise<SourceBatch | undefined> {
+  if (header.recordCount === 0 || isControl(header.attributes)) return undefined
+  const own = knownCodec(header)
+  const wanted = codec === 'keep' ? own : codec
+  const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
+  const body = await openBodyAside(bytes, header)
+  const isChanged = patchRecords(body, header, patch)
+  onSeen?.()
+  if (!isChanged) return undefined
+  if (own === 'none' && wanted === 'none') {
+    setCrc(whole)
+    return { bytes, header }
+  }
+  const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
+  const patched = replaceBody(whole, attributes, await compressAside(wanted, body, header.sizeBytes))
+  return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
+}
+
+function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
+  const cursor = new RecordCursor()
+  cursor.openBody(body, header)
+  let isChanged = false
+  while (cursor.next()) if (applyPatch(cursor, patch)) isChanged = true
+  return isChanged
+}
+
+/** Bytes that are beyond their bounds mean records that are not what their batch says. All else comes out as it is. */
+export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
+  try {
+    return patch(cursor)
+  } catch (cause) {
+    throw cause instanceof RangeError ? cursor.refusal(cause) : cause
+  }
+}
+
+function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
+  const replaced = Buffer.allocUnsafe(HEADER_BYTES + body.length)
+  batch.copy(replaced, 0, 0, HEADER_BYTES)
+  body.copy(replaced, HEADER_BYTES)
+  replaced.writeInt32BE(replaced.length - 12, 8)
+  replaced.writeInt16BE(attributes, 21)
+  setCrc(replaced)
+  return replaced
+}
+
+function setCrc(batch: Buffer): void {
+  batch.writeUInt32BE(computeCrc(batch), 17)
+}

@@ -1,0 +1,103 @@
+import { belonging, type KnownSchemas } from './known-schemas.ts'
+import { hasSchemaGuid, isPlausiblePayload, type Part, readSchemaGuid, readSchemaId } from './schema-id.ts'
+
+/** The key or the value of a record that was looked at. */
+export interface PartSample {
+  offset: bigint
+  partition: number
+  bytes: Buffer | null
+  /** The last header that names its schema; absent where there is none. */
+  header?: Buffer | null
+}
+
+export interface JudgeFacts {
+  topic: string
+  part: Part
+  context: string
+  schemas: KnownSchemas
+  /** Ids that the target has. */
+  isMapped: (id: number) => boolean
+  /** GUIDs that are others on the target. */
+  isOtherGuid: (guid: string) => boolean
+  unknownIds: 'fail' | 'pass'
+}
+
+/** What is to be done with a part of a topic. `unclear` and `unknown` are for somebody else to decide. */
+export type Verdict =
+  | { kind: 'rewrite' }
+  | { kind: 'leave' }
+  | { kind: 'unclear'; why: string }
+  | { kind: 'unknown'; id: number; partition: number; offset: bigint }
+
+/** A value that somebody has typed in for a test is no reason to stop. */
+const MAX_UNFRAMED_SHARE = 0.01
+/** A LongSerializer writes so many, of which the first is 00 for all times and counts there are. */
+const LONG_BYTES = 8
+
+/**
+ * Pure. Whether ids are to be rewritten in this part, by some of its records. Bytes that begin with 00 and a number need
+ * not be a frame: the subjects of the id must belong to the topic, and all that is not empty must be framed. Where that is
+ * not so, nothing is guessed.
+ */
+export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Verdict {
+  const held = samples.filter(({ bytes, header }) => header !== undefined || (bytes !== null && bytes.length > 0))
+  const looks = held.map(sample => lookAt(sample, facts))
+  const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
+  const framed = held.length - count('unframed')
+  const unknown = looks.find(look => look.kind === 'unknown')
+  const foreign = looks.find(look => look.kind === 'foreign')
+  const known = framed - count('unknown') - count('guid')
+  if (framed === 0 || (known === 0 && !unknown)) return { kind: 'leave' }
+  if (known === 0 && (framed * 2 < held.length || areLongs(held))) return { kind: 'leave' }
+  const what = `${held.length} ${facts.part}s were looked at`
+  if (foreign?.kind === 'foreign') {
+    return { kind: 'unclear', why: `${what}, of which ${count('foreign')} ${describeForeign(foreign)}` }
+  }
+  if (known > 0 && count('certain') === 0 && areLongs(held)) {
+    return { kind: 'unclear', why: `${what}, all of them ${LONG_BYTES} bytes long, as numbers are` }
+  }
+  if (known > 0 && count('unframed') > held.length * MAX_UNFRAMED_SHARE) {
+    return { kind: 'unclear', why: `${what}, of which only ${framed} begin with a schema ID` }
+  }
+  if (unknown?.kind === 'unknown' && facts.unknownIds === 'fail') return unknown
+  return known === 0 ? { kind: 'leave' } : { kind: 'rewrite' }
+}
+
+type Look =
+  | { kind: 'unframed' | 'guid' }
+  /** The subject, or a header, says that it is one; or the record's name does, which any topic may hold. */
+  | { kind: 'certain' | 'likely' }
+  | { kind: 'unknown'; id: number; partition: number; offset: bigint }
+  | { kind: 'foreign'; id: number; subjects: readonly string[]; isPayloadOdd: boolean }
+
+function lookAt({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): Look {
+  const { schemas, context, topic, part } = facts
+  const frame = header === undefined ? bytes : header
+  if (frame === null) return { kind: 'unframed' }
+  const id = readSchemaId(frame, 0, frame.length)
+  if (id === 0) {
+    if (!hasSchemaGuid(frame, 0, frame.length)) return { kind: 'unframed' }
+    // No other bytes happen to be those sixteen.
+    return { kind: facts.isOtherGuid(readSchemaGuid(frame, 0)) ? 'certain' : 'guid' }
+  }
+  const schema = schemas.get(context, id)
+  if (!facts.isMapped(id)) return { kind: 'unknown', id, partition, offset }
+  if (header !== undefined) return { kind: 'certain' }
+  const how = schema ? belonging(schema, topic, part) : 'none'
+  const isPayloadOdd = schema !== undefined && !isPlausiblePayload(frame, schema.schemaType)
+  if (how === 'none' || isPayloadOdd) {
+    return { kind: 'foreign', id, subjects: [...(schema?.subjects ?? [])], isPayloadOdd }
+  }
+  return { kind: how === 'topic' ? 'certain' : 'likely' }
+}
+
+function areLongs(held: readonly PartSample[]): boolean {
+  return held.every(({ bytes, header }) => header === undefined && bytes?.length === LONG_BYTES)
+}
+
+function describeForeign({ id, subjects, isPayloadOdd }: Look & { kind: 'foreign' }): string {
+  if (subjects.length === 0) return `begin like schema ID ${id}, of which the backup knows no subject`
+  const some = `${subjects.slice(0, 3).join(', ')}${subjects.length > 3 ? ', …' : ''}`
+  const why = isPayloadOdd ? 'but go on like none of its records' : 'which does not belong to the topic'
+  return `begin like schema ID ${id} of the subject ${some}, ${why}`
+}

@@ -1,0 +1,71 @@
+import { listGenerations, openBackup, readManifest } from '../archive/catalog.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { RestoreOptions } from './options.ts'
+import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
+import { type RestoreProgress, readProgress } from './progress.ts'
+
+export interface FoundPlan {
+  plan: RestorePlan
+  restoreId: string
+  /** The id of the target. */
+  targetCluster: string | null
+  progress: RestoreProgress | undefined
+}
+
+/** A restore that has begun goes on with its generation, though the backup may have got newer ones since. */
+export async function findPlan(
+  options: RestoreOptions,
+  {
+    cluster,
+    storage,
+    readNotes = readProgress,
+  }: { cluster: Cluster; storage: Storage; readNotes?: typeof readProgress },
+  signal: AbortSignal,
+): Promise<FoundPlan> {
+  const newest = await openBackup(storage, options.backupId, signal)
+  const read = (generation: number) => readGeneration(storage, newest, generation, signal)
+  const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
+  const wished = planRestore(await read(options.generation ?? newest.generation), options)
+  const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
+  const noted = await readNotes(cluster, restoreId, signal)
+  const there = new Set(topics.map(({ name }) => name))
+  // What was noted of a topic that is deleted counts no more.
+  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
+  if (!noted || streams.size === 0) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
+  const generation = options.generation ?? noted.generation
+  const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
+  if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
+  if (newest.generation > generation && options.generation === undefined) {
+    plan.notice = `it goes on with generation ${generation}, with which it has begun; there are newer ones`
+    plan.warnings.push(plan.notice)
+  }
+  return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
+}
+
+async function readGeneration(
+  storage: Storage,
+  newest: Manifest,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  if (generation === newest.generation) return newest
+  try {
+    return await readManifest(storage, newest.backup_id, generation, signal)
+  } catch (cause) {
+    if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
+    const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
+    const there = await listGenerations(storage, newest.backup_id, signal)
+    const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}; correct restore.generation.`
+    throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
+  }
+}
+
+function otherPlan(restoreId: string, generation: number): KafkaBackupError {
+  const message = `the restore ${restoreId} has begun with other topics, ranges or mappings, of generation ${generation}`
+  return new KafkaBackupError('RESTORE_REFUSED', message, {
+    help: 'Run the job as it was, or set another restore.restore_id and restore into other topics.',
+  })
+}

@@ -1,0 +1,29 @@
+import { type Part, parts } from '../registry/schema-id.ts'
+
+/** Of the keys or values that are not null. */
+export interface PartCounts {
+  /** Another id or GUID. */
+  rewritten: number
+  /** The same id on the target. */
+  same: number
+  /** An id that the target does not have. */
+  unknown: number
+  /** Named by a GUID that is the same on the target. */
+  guid: number
+  /** Without a frame. */
+  unframed: number
+}
+
+export type IdCounts = Record<Part, PartCounts>
+
+export function noCounts(): IdCounts {
+  const none = () => ({ rewritten: 0, same: 0, unknown: 0, guid: 0, unframed: 0 })
+  return { key: none(), value: none() }
+}
+
+export function addCounts(sum: IdCounts, more: IdCounts): void {
+  for (const part of parts) {
+    const into = sum[part]
+    for (const kind of Object.keys(into) as (keyof PartCounts)[]) into[kind] += more[part][kind]
+  }
+}

@@ -1,0 +1,58 @@
+import { compileGlob, compileGlobs } from '../lib/glob.ts'
+import type { IdMap } from '../registry/id-map.ts'
+import type { KnownSchemas } from '../registry/known-schemas.ts'
+import { DEFAULT_CONTEXT } from '../registry/model.ts'
+import type { Part } from '../registry/schema-id.ts'
+
+/** How schema ids are rewritten. Topics are named as at the source. */
+export interface RewriteOptions {
+  idMap: IdMap
+  /** Of the backup: they tell which topic an id belongs to. */
+  schemas: KnownSchemas
+  unknownIds: 'fail' | 'pass'
+  /** Patterns. A topic that is included by its full name is rewritten also where its records do not tell that it should. */
+  topics: { include: readonly string[]; exclude: readonly string[] }
+  parts: readonly Part[]
+  /** By topic, where it is not `parts`; then, too, the records are not asked. */
+  topicParts: ReadonlyMap<string, readonly Part[]>
+  /** By topic, or pattern of topics: the context that its ids belong to; the default one for others. */
+  topicContexts: ReadonlyMap<string, string>
+}
+
+/** Whether a part of a topic is rewritten: `ask` leaves it to its records. */
+export type Wish = 'always' | 'never' | 'ask'
+
+/** Holds what registries of the same kind write for themselves. */
+const REGISTRY_TOPIC = '_schemas'
+
+/** Pure. What the job says of a part. */
+export function wishFor(
+  { topics, parts, topicParts }: RewriteOptions,
+  topic: { name: string; internal: boolean },
+  part: Part,
+): Wish {
+  const { name, internal } = topic
+  if (internal || name === REGISTRY_TOPIC || compileGlobs(topics.exclude)(name)) return 'never'
+  if (!compileGlobs(topics.include)(name)) return 'never'
+  const own = topicParts.get(name)
+  if (own) return own.includes(part) ? 'always' : 'never'
+  if (!parts.includes(part)) return 'never'
+  return topics.include.includes(name) ? 'always' : 'ask'
+}
+
+/** Pure. A full name counts more than a pattern, and of patterns the first. */
+export function contextOf({ topicContexts }: RewriteOptions, topic: string): string {
+  const exact = topicContexts.get(topic)
+  if (exact !== undefined) return exact
+  for (const [pattern, context] of topicContexts) if (compileGlob(pattern)(topic)) return context
+  return DEFAULT_CONTEXT
+}
+
+/**
+ * Pure. What decides which records are changed. Not what is done with unknown ids: whoever fails at one may go on and let
+ * it pass. Nor the ids themselves, which a dry run does not know yet.
+ */
+export function describeRewrite({ topics, parts, topicParts, topicContexts }: RewriteOptions): object {
+  // Of patterns the first counts, so that their order does, too.
+  return { topics, parts: parts.toSorted(), topicParts, topicContexts: [...topicContexts] }
+}

@@ -1,0 +1,113 @@
+import type { Segment } from '../archive/manifest.ts'
+import type { TimeWindow } from '../batch/needs.ts'
+import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import type { PartSample } from '../registry/judge-frames.ts'
+import { KEY_HEADER, type Part, VALUE_HEADER } from '../registry/schema-id.ts'
+import type { Storage } from '../storage/storage.ts'
+import { readSegments } from './outgoing-options.ts'
+import { indexAborted, readPieces } from './pieces.ts'
+import type { PlannedLeg } from './plan.ts'
+
+/** Of one part of a topic; enough that a share of one in a hundred is seen. */
+const MAX_SAMPLES = 1000
+const MAX_LEGS = 4
+const MAX_SEGMENTS = 3
+
+/**
+ * Some of the records of a topic that are restored, from the beginning, the middle and the end of some of its partitions:
+ * producers may have begun with frames, or given them up, at some time. Where these hold none, others are looked at.
+ */
+export async function sampleTopic(
+  storage: Storage,
+  legs: readonly PlannedLeg[],
+  timeWindow: TimeWindow,
+  signal: AbortSignal,
+): Promise<Record<Part, PartSample[]>> {
+  const held = legs.filter(({ start, end }) => end > start)
+  const samples: Record<Part, PartSample[]> = { key: [], value: [] }
+  for (const [i, leg] of spreadFirst(held, MAX_LEGS).entries()) {
+    if (i >= MAX_LEGS && samples.value.length > 0) break
+    const most = Math.ceil(MAX_SAMPLES / Math.min(MAX_LEGS, held.length))
+    for (const record of await sampleLeg(storage, leg, { timeWindow, most }, signal)) {
+      samples.key.push(toSample(record, 'key', leg.source.partition))
+      samples.value.push(toSample(record, 'value', leg.source.partition))
+    }
+  }
+  return samples
+}
+
+interface Wanted {
+  timeWindow: TimeWindow
+  /** About how many. */
+  most: number
+}
+
+async function sampleLeg(
+  storage: Storage,
+  leg: PlannedLeg,
+  { timeWindow, most }: Wanted,
+  signal: AbortSignal,
+): Promise<KafkaRecord[]> {
+  const within = (await readSegments(storage, leg, signal)).filter(
+    ({ start_offset, end_offset }) => end_offset > leg.start && start_offset < leg.end,
+  )
+  // Others may hold a record of the window, too, but are read in vain where they do not.
+  const likely = within.filter(segment => isLikely(segment, timeWindow))
+  const segments = likely.length > 0 ? likely : within
+  const wanted = { timeWindow, most: Math.ceil(most / Math.min(MAX_SEGMENTS, segments.length)) }
+  const records: KafkaRecord[] = []
+  for (const [i, segment] of spreadFirst(segments, MAX_SEGMENTS).entries()) {
+    if (i >= MAX_SEGMENTS && records.length > 0) break
+    records.push(...(await sampleSegment(storage, segment, leg, wanted, signal)))
+  }
+  return records
+}
+
+function isLikely({ first_timestamp: first, last_timestamp: last }: Segment, { start, end }: TimeWindow): boolean {
+  return (start === undefined || last === null || last >= start) && (end === undefined || first === null || first < end)
+}
+
+/** The first, the last and some between them. */
+function spread<T>(items: readonly T[], count: number): T[] {
+  if (items.length <= count) return [...items]
+  const at = (i: number) => Math.round((i * (items.length - 1)) / (count - 1))
+  return Array.from({ length: count }, (_, i) => items[at(i)]).filter(item => item !== undefined)
+}
+
+/** All, with these at the beginning. */
+function spreadFirst<T>(items: readonly T[], count: number): T[] {
+  const first = new Set(spread(items, count))
+  return [...first, ...items.filter(item => !first.has(item))]
+}
+
+/** Of the first piece of a segment that has some: its first, its middle and its last batch. */
+async function sampleSegment(
+  storage: Storage,
+  segment: Segment,
+  { source, start, end }: PlannedLeg,
+  { timeWindow, most }: Wanted,
+  signal: AbortSignal,
+): Promise<KafkaRecord[]> {
+  const aborted = indexAborted([...(segment.aborted ?? []), ...source.open_aborted])
+  const limits = { maxBytes: Number.POSITIVE_INFINITY, fromOffset: start, timeWindow }
+  const isWanted = ({ offset, timestamp }: KafkaRecord) =>
+    offset >= start && offset < end && isWithin(timestamp, timeWindow)
+  for await (const { bytes, headers } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
+    const batches = spread(headers, 3)
+    const records = batches.flatMap(header =>
+      spread(decodeRecords(bytes, header).filter(isWanted), Math.max(2, Math.ceil(most / batches.length))),
+    )
+    if (records.length > 0) return records
+  }
+  return []
+}
+
+function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
+  return (start === undefined || time >= start) && (end === undefined || time < end)
+}
+
+function toSample({ key, value, headers, offset }: KafkaRecord, part: Part, partition: number): PartSample {
+  const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
+  const header = headers.findLast(([one]) => one === name)
+  return { offset, partition, bytes: part === 'key' ? key : value, ...(header && { header: header[1] }) }
+}

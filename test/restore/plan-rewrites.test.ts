@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { planRestore } from '../../src/restore/plan.ts'
+import { planRewrites } from '../../src/restore/plan-rewrites.ts'
+import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
+import { sampleTopic } from '../../src/restore/sample-topic.ts'
+import { never, storePartitions } from '../archive/sample-archive.ts'
+import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { framed, long } from '../registry/sample-schemas.ts'
+import { plainOptions } from './plain-options.ts'
+import { rewriteOptions } from './rewrite-samples.ts'
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i)
+
+/** A batch of ten records from this offset on. */
+const batchAt = (offset: number, make: (offset: number) => RecordSpec) =>
+  encodeBatch({ baseOffset: BigInt(offset), codec: 'zstd', records: range(10).map(i => make(offset + i)) })
+
+async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}, ranges = {}) {
+  const storage = openMemoryStorage()
+  const manifest = await storePartitions(storage, lists, false)
+  const rewrite = rewriteOptions(changes)
+  const options = plainOptions({ rewrite, ...ranges })
+  const plan = planRestore(manifest, options)
+  const { rewrites, findings } = await planRewrites(options, plan.topics, storage, never)
+  const { parts, context, unknownIds } = rewrites.get('orders') ?? {}
+  const textsOf = (wanted: 'error' | 'warning') =>
+    findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
+  return { parts, context, unknownIds, findings: textsOf('error'), warnings: textsOf('warning') }
+}
+
+const one = (make: (offset: number) => RecordSpec) => [[range(5).map(i => batchAt(i * 10, make))]]
+
+describe('a look at a topic', () => {
+  test('decides for each part by itself', async () => {
+    const avro = await decide(one(i => ({ key: framed(6, `k${i}`), value: framed(5, `v${i}`) })))
+    const { warnings, ...decided } = avro
+    assert.deepEqual(decided, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
+    assert.match(warnings.join(), /^its keys get other schema IDs, so that the same key has other bytes/)
+    const plainKeys = await decide(one(i => ({ key: Buffer.from(`k${i}`), value: framed(5, `v${i}`) })))
+    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['value'], [], []])
+    const plain = await decide(one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') })))
+    assert.deepEqual([plain.parts, plain.findings], [undefined, []])
+  })
+
+  test('stops at numbers that look like ids, and names topic, part and the settings that decide', async () => {
+    const times = one(i => ({ key: long(1_700_000_000_000n + BigInt(i)), value: framed(5) }))
+    const { parts, findings } = await decide(times)
+    assert.deepEqual(parts, ['value'])
+    assert.equal(findings.length, 1)
+    assert.match(findings[0] ?? '', /^it is not clear whether its keys carry schema IDs: 30 keys were looked at/)
+    assert.match(findings[0] ?? '', /schema ID 101327 of the subject payments-value/)
+    assert.match(
+      findings[0] ?? '',
+      /name orders in enterprise\.schema_registry\.restore\.rewrite_topics\.include .* or in \.exclude .*restore\.rewrite_parts/,
+    )
+  })
+
+  test('is not needed where the job decides', async () => {
+    const times = one(i => ({ key: long(1_700_000_000_000n + BigInt(i)), value: framed(5) }))
+    const named = await decide(times, { topics: { include: ['orders'], exclude: [] } })
+    assert.deepEqual([named.parts, named.findings], [['key', 'value'], []])
+    const left = await decide(times, { topics: { include: ['*'], exclude: ['orders'] } })
+    assert.deepEqual([left.parts, left.findings], [undefined, []])
+    const values = await decide(times, { parts: ['value'] })
+    assert.deepEqual([values.parts, values.findings], [['value'], []])
+    const own = await decide(times, { topicParts: new Map([['orders', ['value'] as const]]) })
+    assert.deepEqual([own.parts, own.findings], [['value'], []])
+  })
+
+  test('is not needed where every id stays the same in the context of the topic', async () => {
+    const unknown = one(() => ({ value: framed(44) }))
+    const same = await decide(unknown, { topicContexts: new Map([['orders', '.same']]) })
+    assert.deepEqual([same.parts, same.findings], [undefined, []])
+  })
+
+  test('uses the ids of the context of the topic', async () => {
+    const values = one(i => ({ value: framed(5, `${i}`) }))
+    const eu = await decide(values, { topicContexts: new Map([['ord*', '.eu']]) })
+    assert.deepEqual([eu.parts, eu.context], [['value'], '.eu'])
+  })
+
+  test('finds an id that the target does not have before anything is written', async () => {
+    const unknown = one(i => ({ value: framed(i < 20 ? 5 : 44) }))
+    const { findings } = await decide(unknown)
+    assert.match(
+      findings.join(),
+      /^Schema ID 44 not found in target registry\. The value of orders\/0 at offset 2\d carries it\. \(restore the schemas/,
+    )
+    const passed = await decide(unknown, { unknownIds: 'pass' })
+    assert.deepEqual([passed.parts, passed.findings], [['value'], []])
+  })
+
+  test('sees that frames began in the middle of the life of a topic, or in another partition', async () => {
+    const segmentsOf = (make: (offset: number) => RecordSpec) => range(9).map(i => [batchAt(i * 10, make)])
+    const later = segmentsOf(i => ({ value: i < 50 ? Buffer.from('{}') : framed(5, `${i}`) }))
+    assert.match((await decide([later])).findings.join(), /of which only \d+ begin with a schema ID/)
+    const last = segmentsOf(i => ({ value: framed(5, `${i}`) }))
+    const plain = segmentsOf(() => ({ value: Buffer.from('{}') }))
+    assert.match((await decide([plain, plain, plain, plain, plain, plain, last])).findings.join(), /of which only/)
+  })
+
+  test('sees only what is restored', async () => {
+    const mixed = one(i => ({ value: i < 25 ? Buffer.from('{}') : framed(5, `${i}`) }))
+    const offsetRanges = new Map([['orders/0', { start: 25n }]])
+    assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['value'])
+    assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
+    const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
+    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['value'])
+  })
+
+  test('goes on until it has found some of what is restored', async () => {
+    const many = range(9).map(i => [batchAt(i * 10, at => ({ value: framed(5), timestampDelta: BigInt(at) }))])
+    const timeWindow = { start: 1_700_000_000_053n, end: 1_700_000_000_055n }
+    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['value'])
+    const none = range(6).map(() => range(9).map(i => [batchAt(i * 10, () => ({ value: framed(44) }))]))
+    none[4] = many
+    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['value'])
+  })
+})
+
+test('a look takes some records of some partitions, however many there are', async () => {
+  const storage = openMemoryStorage()
+  const batches = range(40).map(b => {
+    const records = range(500).map(i => ({ value: Buffer.from(`${b * 500 + i}`) }))
+    return encodeBatch({ baseOffset: BigInt(b * 500), records })
+  })
+  const lists = range(10).map(() => range(4).map(s => batches.slice(s * 10, s * 10 + 10)))
+  const plan = planRestore(await storePartitions(storage, lists, true), plainOptions())
+  const { key, value } = await sampleTopic(storage, plan.topics[0]?.legs ?? [], {}, never)
+  assert.ok(value.length >= 900 && value.length <= 1100, `${value.length}`)
+  assert.equal(key.length, value.length)
+  assert.deepEqual([...new Set(value.map(({ partition }) => partition))], [0, 3, 6, 9])
+  const offsets = value.map(({ offset }) => Number(offset))
+  assert.ok(Math.min(...offsets) === 0 && Math.max(...offsets) > 15_000)
+})

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { codecNames } from '../../src/batch/header.ts'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import { createIdMap } from '../../src/registry/id-map.ts'
+import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
+import { API } from '../fakes/fake-broker.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { framed, long } from '../registry/sample-schemas.ts'
+import { type FakeTarget, withFakeTarget } from './fake-target.ts'
+import { rewriteOptions } from './rewrite-samples.ts'
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i)
+const recordAt = (i: number): RecordSpec => ({
+  key: framed(6, `k${i}`),
+  value: i % 7 === 0 ? null : framed(5 + (i % 2), `v${i}`),
+})
+const expectedAt = (i: number) => [framed(600, `k${i}`), i % 7 === 0 ? null : framed(i % 2 ? 600 : 500, `v${i}`)]
+
+/** A batch with every codec, of ten records each. */
+const batches = () =>
+  codecNames.map((codec, b) =>
+    encodeBatch({ baseOffset: BigInt(b * 10), codec, records: range(10).map(i => recordAt(b * 10 + i)) }),
+  )
+const orders = () => [fakeTopic('orders', [batches()])]
+const settings = { rewrite: rewriteOptions(), verify: true, batchBytes: 100 }
+
+const recordsOf = (target: FakeTarget, topic = 'orders') =>
+  (target.topic(topic)?.partitions[0]?.batches ?? []).flatMap(bytes =>
+    walkBatches(bytes, 0, bytes.length).flatMap(header => decodeRecords(bytes, header)),
+  )
+
+describe('a restore that rewrites ids', () => {
+  test('writes them into keys and values, is the same as the backup then, and counts them', () =>
+    withFakeTarget(orders(), async target => {
+      const report = await target.restore(settings)
+      assert.deepEqual(
+        recordsOf(target).map(({ key, value }) => [key, value]),
+        range(50).map(expectedAt),
+      )
+      assert.deepEqual([report.verification?.ok, report.verification?.totals.records], [true, 50])
+      assert.deepEqual(report.totals.conversions, { schema_ids: 5 })
+      assert.equal(report.topics[0]?.schemaIds?.key.rewritten, 50)
+      assert.equal(report.totals.schemaIds?.value.rewritten, 42)
+    }))
+
+  test('sends every batch as it is where all ids stay the same', () =>
+    withFakeTarget(orders(), async target => {
+      const idMap = createIdMap([5, 6, 101_327].map(id => ({ context: '.', source: id, target: id })))
+      const report = await target.restore({ ...settings, rewrite: rewriteOptions({ idMap }) })
+      assert.deepEqual([report.totals.conversions, report.totals.schemaIds], [{}, undefined])
+      const bodies = (all: readonly Buffer[]) => all.map(batch => batch.subarray(61))
+      assert.deepEqual(bodies(target.topic('orders')?.partitions[0]?.batches ?? []), bodies(batches()))
+    }))
+
+  test('goes on where it was killed, with the same ids, and not with others', () =>
+    withFakeTarget(orders(), async target => {
+      let produced = 0
+      target.before = ({ key }) => {
+        if (key !== API.produce) return undefined
+        produced++
+        return produced > 2 ? 'hang-up' : undefined
+      }
+      await assert.rejects(target.restore(settings))
+      target.before = () => undefined
+      assert.equal(recordsOf(target).length, 20)
+      const idMap = createIdMap([
+        { context: '.', source: 5, target: 501 },
+        { context: '.', source: 6, target: 600 },
+      ])
+      await assert.rejects(target.restore({ ...settings, rewrite: rewriteOptions({ idMap }) }), {
+        code: 'RESTORE_REFUSED',
+        message: /has begun with other/,
+      })
+      const report = await target.restore({ ...settings, rewrite: rewriteOptions({ unknownIds: 'pass' }) })
+      assert.equal(report.verification?.ok, true)
+      assert.equal(report.totals.schemaIds?.key.rewritten, 30, 'what was there already is not counted again')
+      assert.equal((await target.restore(settings)).wasComplete, true)
+    }))
+
+  test('is refused before anything is written where it is not clear whether there are ids', () => {
+    const times = range(20).map(i => ({ value: long(1_700_000_000_000n + BigInt(i)) }))
+    const topics = [fakeTopic('clicks', [[encodeBatch({ records: times })]]), ...orders()]
+    return withFakeTarget(topics, async target => {
+      await assert.rejects(target.restore(settings), {
+        code: 'RESTORE_REFUSED',
+        message:
+          /^topic clicks: it is not clear whether its values carry schema IDs: .*restore\.rewrite_topics\.include/,
+      })
+      assert.deepEqual(target.fake.state.topics, [])
+      const rewrite = rewriteOptions({ topics: { include: ['*'], exclude: ['clicks'] } })
+      const report = await target.restore({ ...settings, rewrite })
+      assert.equal(report.verification?.ok, true)
+      assert.deepEqual(
+        recordsOf(target, 'clicks').map(({ value }) => value),
+        times.map(({ value }) => value),
+      )
+    })
+  })
+
+  test('is refused before anything is written at an id that the target does not have', () => {
+    const records = [{ value: framed(44) }, { value: framed(5) }]
+    return withFakeTarget([fakeTopic('orders', [[encodeBatch({ records })]])], async target => {
+      await assert.rejects(target.restore(settings), {
+        message: /Schema ID 44 not found in target registry\. The value of orders\/0 at offset 0 carries it\./,
+      })
+      assert.deepEqual(target.fake.state.topics, [])
+      const report = await target.restore({ ...settings, rewrite: rewriteOptions({ unknownIds: 'pass' }) })
+      assert.deepEqual([report.verification?.ok, report.topics[0]?.schemaIds?.value.unknown], [true, 1])
+      assert.match(report.warnings.join(), /orders: 1 values carry schema IDs that the target registry does not have/)
+      assert.deepEqual(target.warned, report.warnings)
+    })
+  })
+
+  test('puts records where their new keys belong, where keys decide', () =>
+    withFakeTarget(orders(), async target => {
+      const by = { repartition: 'by_key' as const, partitionCount: new Map([['orders', 3]]) }
+      const report = await target.restore({ ...settings, ...by })
+      assert.deepEqual([report.verification?.ok, report.verification?.totals.records], [true, 50])
+      assert.equal(report.totals.schemaIds?.key.rewritten, 50)
+    }))
+})
