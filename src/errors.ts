@@ -158,6 +158,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'The answer is not that of a schema registry; check `enterprise.schema_registry.url`.',
   },
+  REGISTRY_UNFAITHFUL: {
+    retryable: false,
+    exitCode: 3,
+    help: 'Compare with `kafka-backup schemas diff`; running the restore again goes on where it stopped.',
+  },
   REGISTRY_CHANGING: {
     retryable: true,
     exitCode: 1,

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../src/config/load-job.ts'
 import { hasCode } from '../src/errors.ts'
-import { dryRunRestoreJob, restoreOptions, runRestoreJob } from '../src/wiring.ts'
+import { dryRunRestoreJob, runRestoreJob } from '../src/wiring/restore-jobs.ts'
+import { restoreOptions } from '../src/wiring/restored-jobs.ts'
 import { startFakeCluster } from './fakes/fake-cluster.ts'
 
 function jobWith(restore: string) {
@@ -33,14 +34,6 @@ test('a restore from a folder that is not there says so, and makes none', async 
   } finally {
     await fake.close()
   }
-})
-
-test('a job that asks for a registry is refused before anything is connected to', async () => {
-  const { signal } = new AbortController()
-  const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://127.0.0.1:1" } }'
-  const job = jobWith(`{}\n${registry}`)
-  await assert.rejects(runRestoreJob(job, { onProgress: () => undefined }, signal), { code: 'CONFIG_INVALID' })
-  await assert.rejects(dryRunRestoreJob(job, signal), { code: 'CONFIG_INVALID' })
 })
 
 describe('the options of a restore', () => {

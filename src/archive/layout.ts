@@ -60,3 +60,8 @@ export function shardKey(
 export function registryKey(backupId: string, file: string): string {
   return `${backupId}/schema-registry/${file}`
 }
+
+/** What restores leave behind for the run that goes on with them. */
+export function restoresPrefix(backupId: string): string {
+  return `${backupId}/restores/`
+}

@@ -9,7 +9,8 @@ import type { BackupParts } from './round.ts'
 import { selectTopics } from './select-topics.ts'
 
 export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
-  storageChecks: Check[]
+  /** Of the storage, and of the registry. */
+  otherChecks: Check[]
 }
 
 const NEEDED: TopicOperation[] = ['Describe', 'Read', 'DescribeConfigs']
@@ -23,7 +24,7 @@ export async function checkBackup(
   const all = await parts.cluster.metadata({ topics: null }, signal)
   const brokers = await Promise.all(all.brokers.map(({ id }) => checkBroker(id, parts, signal)))
   const topics = await checkTopics(options, all.topics, parts, signal)
-  const checks = [...brokers, ...topics, ...parts.storageChecks]
+  const checks = [...brokers, ...topics, ...parts.otherChecks]
   const rest = checks.every(check => check.allowed)
     ? await checkPlan(options, parts, signal)
     : { checks: [], warnings: [] }

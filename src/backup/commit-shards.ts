@@ -7,6 +7,7 @@ import type { KnownState, PlannedTopic } from './plan.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
+import { takeRegistry } from './take-registry.ts'
 import type { NewGap } from './tally.ts'
 
 /** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
@@ -23,7 +24,8 @@ export async function commitShards(
   const shards = gatherShards(found, backupId, generation)
   refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
-  const prepared = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
+  const observed = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
+  const prepared = await takeRegistry(observed, backupId, parts, signal)
   const unseen = unseenPartitions(prepared.plan.topics, known)
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })

@@ -96,7 +96,7 @@ export class GenerationPublisher implements Publisher {
 
   #draft({ copies, complete, warnings }: Published): Draft {
     const { clock, toolVersion } = this.#parts
-    const { observed } = this.#prepared
+    const { observed, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
     const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
     return {
@@ -114,7 +114,7 @@ export class GenerationPublisher implements Publisher {
         selection: { include: [...topics.include], exclude: [...topics.exclude] },
         topics: draftTopics(this.#prepared.plan, copies),
         // The schemas of a backup stay in it, as topics do that are no longer copied.
-        ...(this.#newest?.schema_registry && { schema_registry: this.#newest.schema_registry }),
+        ...(registry && { schema_registry: registry }),
         warnings: [...warnings],
       },
     }

@@ -1,9 +1,11 @@
 import type { Manifest } from '../archive/manifest.ts'
+import type { RegistrySection } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
 import { type ObservedSource, observeSource } from './observe-source.ts'
@@ -19,6 +21,8 @@ export interface BackupParts {
   clock: Clock
   /** A short random name, another one at each call. */
   newRun: () => string
+  /** Reads the schema registry that belongs to the topics; absent where there is none. */
+  readRegistry?: (signal: AbortSignal) => Promise<RegistrySnapshot>
   toolVersion: string
   onProgress: OnProgress
 }
@@ -27,6 +31,8 @@ export interface Prepared {
   observed: ObservedSource
   plan: BackupPlan
   previous: Manifest | undefined
+  /** What the manifest is to say of the schema registry, where it was read anew. */
+  registry?: RegistrySection
 }
 
 export interface RoundReport {

@@ -6,6 +6,7 @@ import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
+import { takeRegistry } from './take-registry.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
 const HEARTBEAT_MS = 3_600_000
@@ -83,7 +84,8 @@ class Line {
     this.#isSure = true
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
     const options = this.#rounds === 0 ? this.#options : { ...this.#options, missingTopics: 'warn' as const }
-    const prepared = await prepareRound(options, this.#parts, this.#previous, signal)
+    const observed = await prepareRound(options, this.#parts, this.#previous, signal)
+    const prepared = await takeRegistry(observed, options.backupId, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)

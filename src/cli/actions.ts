@@ -13,7 +13,8 @@ import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreReport } from '../restore/report.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { Hooks, LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring.ts'
+import type { Hooks } from '../wiring/parts.ts'
+import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
@@ -49,23 +50,23 @@ export const realActions: Actions = {
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
   openLocation: async (path, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
-    return (await import('../wiring.ts')).openExistingStorage(parseLocation(path), signal)
+    return (await import('../wiring/parts.ts')).openExistingStorage(parseLocation(path), signal)
   },
-  openJobStorage: async (job, signal) => (await import('../wiring.ts')).openExistingStorage(job.storage, signal),
-  runBackupJob: async (...args) => (await import('../wiring.ts')).runBackupJob(...args),
-  runShardJob: async (...args) => (await import('../wiring.ts')).runShardJob(...args),
-  commitShardsJob: async (...args) => (await import('../wiring.ts')).commitShardsJob(...args),
-  dryRunJob: async (...args) => (await import('../wiring.ts')).dryRunJob(...args),
-  runRestoreJob: async (...args) => (await import('../wiring.ts')).runRestoreJob(...args),
-  dryRunRestoreJob: async (...args) => (await import('../wiring.ts')).dryRunRestoreJob(...args),
-  checkJob: async (...args) => (await import('../wiring.ts')).checkJob(...args),
+  openJobStorage: async (job, signal) => (await import('../wiring/parts.ts')).openExistingStorage(job.storage, signal),
+  runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
+  runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
+  commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
+  dryRunJob: async (...args) => (await import('../wiring/backup-jobs.ts')).dryRunJob(...args),
+  runRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).runRestoreJob(...args),
+  dryRunRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).dryRunRestoreJob(...args),
+  checkJob: async (...args) => (await import('../wiring/check-job.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
-  plainRestoreJob: async plain => (await import('../wiring.ts')).plainRestoreJob(plain),
-  compareJob: async (...args) => (await import('../wiring.ts')).compareJob(...args),
-  offsetMapJob: async (...args) => (await import('../wiring.ts')).offsetMapJob(...args),
-  findOffsetJob: async (...args) => (await import('../wiring.ts')).findOffsetJob(...args),
+  plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
+  compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
+  offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
+  findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
   openRegistry: async ({ host, port, firstId }) => {
     const { RegistryStore } = await import('../registry/server/registry-store.ts')
     const { openRegistryServer } = await import('../registry/server/open-registry-server.ts')

@@ -22,7 +22,10 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'planned':
     case 'committed':
     case 'shard_written':
+    case 'schemas_read':
       return 'info'
+    case 'schemas':
+      return event.done === event.total ? 'info' : 'debug'
     case 'resumed':
     case 'round':
     case 'idle':
@@ -55,6 +58,10 @@ function messageOf(event: ProgressEvent): string {
       return `${event.topic}/${event.partition}: begins`
     case 'compared':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')} compared`
+    case 'schemas_read':
+      return `read ${plural(event.versions, 'schema version')} of ${plural(event.subjects, 'subject')}`
+    case 'schemas':
+      return `${event.done} of ${plural(event.total, 'schema version')} registered`
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':

@@ -21,6 +21,8 @@ export interface Reading {
   /** The last round of a continuous run failed. */
   isBehind: boolean
   generation: number | undefined
+  /** Schema versions that are registered, before the records come. */
+  schemas: { done: number; total: number } | undefined
 }
 
 interface Sample {
@@ -44,6 +46,7 @@ export class ProgressMeter {
   #idleUntilMs: number | undefined
   #isBehind = false
   #generation: number | undefined
+  #schemas: Reading['schemas']
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
@@ -57,6 +60,7 @@ export class ProgressMeter {
   add(event: ProgressEvent, nowMs: number): void {
     if (event.type === 'idle') this.#idleUntilMs = nowMs + event.ms
     else if (event.type === 'committed' || event.type === 'resumed') this.#generation = event.generation
+    else if (event.type === 'schemas') this.#schemas = { done: event.done, total: event.total }
     else if (event.type === 'round') {
       this.#isBehind = !event.ok
       if (!event.ok) this.#idleUntilMs = nowMs
@@ -96,6 +100,7 @@ export class ProgressMeter {
       idleMs: this.#idleUntilMs === undefined ? undefined : Math.max(0, this.#idleUntilMs - nowMs),
       isBehind: this.#isBehind,
       generation: this.#generation,
+      schemas: this.#schemas,
     }
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { formatCount } from '../lib/units.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Look } from './look.ts'
 import { formatBarLine, formatEndLine, formatIdleLine, formatPlainLine, formatStartLine } from './progress-line.ts'
@@ -22,7 +23,7 @@ export function openBar(label: string, preparing: string, screen: Screen, look: 
     const reading = meter.read(clock.monotonic())
     const text = meter.isPlanned
       ? formatBarLine(labelOf(label, reading), reading, current)
-      : `${label}: ${preparing}`.slice(0, Math.max(0, (current.columns ?? 80) - 1))
+      : `${label}: ${formatSchemas(reading) ?? preparing}`.slice(0, Math.max(0, (current.columns ?? 80) - 1))
     screen.setStatus(text)
   }
   const stop = repeat(clock, REDRAW_MS, draw)
@@ -33,6 +34,10 @@ export function openBar(label: string, preparing: string, screen: Screen, look: 
       screen.setStatus('')
     },
   }
+}
+
+function formatSchemas({ schemas }: Reading): string | undefined {
+  return schemas && `${formatCount(schemas.done)} of ${formatCount(schemas.total)} schema versions registered`
 }
 
 /** A restore that compares in the end says so. */

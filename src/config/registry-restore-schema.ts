@@ -90,7 +90,12 @@ const idFields = {
   }).prefault({}),
 }
 
-export const registryRestoreSchema = fields({ ...schemaFields, ...idFields })
+const journal = text(anyText, {
+  description:
+    'Where the journal of a restore of schemas is kept: a folder or `s3://bucket/prefix`. Without it: beside the backup.',
+}).exactOptional()
+
+export const registryRestoreSchema = fields({ ...schemaFields, ...idFields, journal })
   .transform(({ rewrite_ids, ...restore }) => ({
     ...camelKeys(restore),
     rewriteIds: rewrite_ids ?? (restore.id_mapping && !restore.force_ids),

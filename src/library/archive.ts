@@ -65,7 +65,7 @@ async function withStorage<T>(
 ): Promise<T> {
   return runWatched(options, 'Nothing was changed.', async (tell, scoped) => {
     const { at, backupId } = await find(place)
-    const { openExistingStorage } = await import('../wiring.ts')
+    const { openExistingStorage } = await import('../wiring/parts.ts')
     const storage = await openExistingStorage(at, scoped)
     try {
       return await work(storage, { backupId, scoped, tell })

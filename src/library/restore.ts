@@ -1,9 +1,8 @@
 import type { CompareReport } from '../restore/compare.ts'
-import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreReport } from '../restore/report.ts'
-import type { OffsetAt } from '../wiring.ts'
+import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
+import type { OffsetAt } from '../wiring/restored-jobs.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -15,17 +14,20 @@ const leavesNothing = 'Nothing was changed.'
  * same call goes on from there. All that stands in the way is one RESTORE_REFUSED error, before the first write; a dry run
  * has it as its result.
  */
-export async function restore(job: JobInput<'restore'>, options: RunOptions & { dryRun: true }): Promise<RestoreDryRun>
+export async function restore(
+  job: JobInput<'restore'>,
+  options: RunOptions & { dryRun: true },
+): Promise<JobRestoreDryRun>
 export async function restore(
   job: JobInput<'restore'>,
   options?: RunOptions & { dryRun?: false },
-): Promise<RestoreReport>
+): Promise<JobRestoreReport>
 export async function restore(
   job: JobInput<'restore'>,
   { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
-): Promise<RestoreReport | RestoreDryRun> {
+): Promise<JobRestoreReport | JobRestoreDryRun> {
   return runWatched(options, dryRun ? leavesNothing : leavesNotes, async (onProgress, signal) => {
-    const [wiring, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, 'restore')])
+    const [wiring, loaded] = await Promise.all([import('../wiring/restore-jobs.ts'), jobOf(job, 'restore')])
     return dryRun ? wiring.dryRunRestoreJob(loaded, signal) : wiring.runRestoreJob(loaded, { onProgress }, signal)
   })
 }
@@ -33,7 +35,7 @@ export async function restore(
 /** Reads the target back and compares every record with the backup. A difference is a result, not an error. */
 export async function compare(job: JobInput<'restore'>, options: RunOptions = {}): Promise<CompareReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
-    const [{ compareJob }, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, 'restore')])
+    const [{ compareJob }, loaded] = await Promise.all([import('../wiring/restored-jobs.ts'), jobOf(job, 'restore')])
     return compareJob(loaded, { onProgress }, signal)
   })
 }
@@ -44,7 +46,7 @@ export async function offsetMap(
   { signal, ...filter }: OffsetMapFilter & Pick<RunOptions, 'signal'> = {},
 ): Promise<OffsetMapRun[]> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
-    const [{ offsetMapJob }, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, 'restore')])
+    const [{ offsetMapJob }, loaded] = await Promise.all([import('../wiring/restored-jobs.ts'), jobOf(job, 'restore')])
     return offsetMapJob(loaded, filter, scoped)
   })
 }
@@ -56,7 +58,7 @@ export async function findOffset(
   options: Pick<RunOptions, 'signal'> = {},
 ): Promise<OffsetPlace | undefined> {
   return runWatched(options, leavesNothing, async (_, signal) => {
-    const [{ findOffsetJob }, loaded] = await Promise.all([import('../wiring.ts'), jobOf(job, 'restore')])
+    const [{ findOffsetJob }, loaded] = await Promise.all([import('../wiring/restored-jobs.ts'), jobOf(job, 'restore')])
     return findOffsetJob(loaded, { topic, partition, offset }, signal)
   })
 }

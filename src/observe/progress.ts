@@ -27,6 +27,10 @@ export type ProgressEvent =
   | { type: 'idle'; ms: number }
   /** The source lost records before they could be copied; `to` is null where nobody can know. */
   | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
+  /** The schema registry was read. */
+  | { type: 'schemas_read'; subjects: number; versions: number }
+  /** Versions of schemas that are registered on the target, of so many. */
+  | { type: 'schemas'; done: number; total: number }
   /** Something failed that may pass, and is tried again. */
   | { type: 'retry'; what: string; delayMs: number }
   /** Something that should be known; the work goes on. */

@@ -74,3 +74,14 @@ export function splitSubject(subject: string): { context: string; name: string }
 export function joinSubject({ context, name }: { context: string; name: string }): string {
   return context === DEFAULT_CONTEXT ? name : `:${context}:${name}`
 }
+
+/** The subject that a reference means: a name without a context is one of the context of the schema that refers to it. */
+export function resolveReference(subject: string, referrer: string): string {
+  if (/^:\.[^:]*:/.test(subject)) return joinSubject(splitSubject(subject))
+  return joinSubject({ context: splitSubject(referrer).context, name: subject })
+}
+
+/** As keys of maps: a version within a registry. */
+export function versionKey(subject: string, version: number): string {
+  return `${subject}@${version}`
+}

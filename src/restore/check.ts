@@ -2,15 +2,15 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { probeBroker } from '../kafka/permissions.ts'
 import type { Clock } from '../lib/clock.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
+import { describeFinding, type Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
-import { describeFinding, type Finding } from './finding.ts'
 import type { RestoreOptions } from './options.ts'
 import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
 
 /** Everything a restore would need, tried out or asked for, without writing anything. All findings at once. */
 export async function checkRestore(
   options: RestoreOptions,
-  parts: { cluster: Cluster; storage: Storage; clock: Clock },
+  parts: { cluster: Cluster; storage: Storage; clock: Clock; findings?: readonly Finding[] },
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { clusterId, brokers } = await parts.cluster.metadata({ topics: [] }, signal)
@@ -24,13 +24,18 @@ export async function checkRestore(
     survey = await surveyRestore(options, parts, signal)
     return describePlan(survey)
   })
-  const checks = [...reached, planned, ...(survey ? judge(survey) : [])]
+  const others = parts.findings ?? []
+  const refused = others.filter(({ severity }) => severity === 'error').map(refuse)
+  const checks = [...reached, planned, ...(survey ? judge(survey) : []), ...refused]
   return {
     ok: checks.every(({ allowed }) => allowed),
     clusterId,
     brokers: brokers.length,
     checks,
-    warnings: survey ? warningsOf(survey) : [],
+    warnings: [
+      ...others.filter(({ severity }) => severity === 'warning').map(describeFinding),
+      ...(survey ? warningsOf(survey) : []),
+    ],
   }
 }
 
@@ -60,7 +65,7 @@ function judge({ plan, preflight: { findings }, grants }: Prepared): Check[] {
 
 function refuse({ subject, problem, remedy, code }: Finding): Check {
   const action = code === 'ARCHIVE_DAMAGED' ? 'intact' : 'fits'
-  return { subject, action, allowed: false, detail: `${problem}: ${remedy}` }
+  return { subject, action, allowed: false, detail: remedy === '' ? problem : `${problem}: ${remedy}` }
 }
 
 function warningsOf({ plan, preflight }: Prepared): string[] {

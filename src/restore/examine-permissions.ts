@@ -1,6 +1,6 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchGroupPermissions, fetchTopicPermissions, type TopicOperation } from '../kafka/permissions.ts'
-import type { Finding } from './finding.ts'
+import type { Finding } from '../observe/finding.ts'
 import type { RestorePlan } from './plan.ts'
 
 /** Something that the user of the job needs, and whether it is granted. */

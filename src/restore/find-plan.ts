@@ -45,6 +45,21 @@ export async function findPlan(
   return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
 }
 
+/** What a restore is of: the generation that it began with, that which is asked for, or the newest. */
+export async function findGeneration(
+  options: RestoreOptions,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const newest = await openBackup(storage, options.backupId, signal)
+  const wished = await readGeneration(storage, newest, options.generation ?? newest.generation, signal)
+  if (options.generation !== undefined) return wished
+  const { clusterId } = await cluster.metadata({ topics: [] }, signal)
+  const restoreId = options.restoreId ?? deriveRestoreId(planRestore(wished, options), clusterId)
+  const noted = await readProgress(cluster, restoreId, signal)
+  return noted ? readGeneration(storage, newest, noted.generation, signal) : wished
+}
+
 async function readGeneration(
   storage: Storage,
   newest: Manifest,
@@ -64,7 +79,7 @@ async function readGeneration(
 }
 
 function otherPlan(restoreId: string, generation: number): KafkaBackupError {
-  const message = `the restore ${restoreId} has begun with other topics, ranges or mappings, of generation ${generation}`
+  const message = `the restore ${restoreId} has begun with other topics, ranges, mappings or schema IDs, of generation ${generation}`
   return new KafkaBackupError('RESTORE_REFUSED', message, {
     help: 'Run the job as it was, or set another restore.restore_id and restore into other topics.',
   })

@@ -1,4 +1,4 @@
-import { type Part, parts } from '../registry/schema-id.ts'
+import { type Part, parts } from '../registry/ids/schema-id.ts'
 
 /** Of the keys or values that are not null. */
 export interface PartCounts {

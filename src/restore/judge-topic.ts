@@ -1,5 +1,5 @@
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
-import { type Finding, topicError, topicWarning } from './finding.ts'
+import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import type { PlannedTopic } from './plan.ts'
 import { defaultOf } from './topic-defaults.ts'
 

@@ -1,6 +1,6 @@
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { IdMap } from '../registry/id-map.ts'
+import type { IdMap } from '../registry/ids/id-map.ts'
 import {
   hasSchemaGuid,
   type Part,
@@ -8,7 +8,7 @@ import {
   readSchemaId,
   writeSchemaGuid,
   writeSchemaId,
-} from '../registry/schema-id.ts'
+} from '../registry/ids/schema-id.ts'
 import type { PartCounts } from './id-counts.ts'
 
 /** What is rewritten of the records of one topic. */

@@ -1,7 +1,7 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
-import { type Finding, topicError } from './finding.ts'
+import { type Finding, topicError } from '../observe/finding.ts'
 import { judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeSize, judgeTimes } from './judge-topic.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import { describeFinding, type Finding } from './finding.ts'
+import { describeFinding, type Finding } from '../observe/finding.ts'
 
 /** The target or the backup is not fit for the restore, and nothing was written. Its message has all that was found. */
 export class RestoreRefusal extends KafkaBackupError {
@@ -21,5 +21,7 @@ export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | '
 
 function helpFor(count: number, { remedy }: Finding): string {
   if (count > 1) return 'Nothing was written. Do what is said of each, then run the command again.'
-  return `Nothing was written. To go on: ${remedy}.`
+  return remedy === ''
+    ? 'Nothing was written. Do what is said, then run the command again.'
+    : `Nothing was written. To go on: ${remedy}.`
 }

@@ -1,5 +1,5 @@
 import type { GapReason } from '../observe/progress.ts'
-import { parts } from '../registry/schema-id.ts'
+import { parts } from '../registry/ids/schema-id.ts'
 import type { CompareReport } from './compare.ts'
 import { addCounts, type IdCounts, noCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'

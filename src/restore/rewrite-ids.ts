@@ -1,6 +1,6 @@
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { RecordParts } from '../batch/record-parts.ts'
-import { KEY_HEADER, VALUE_HEADER } from '../registry/schema-id.ts'
+import { KEY_HEADER, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import { type IdCounts, noCounts } from './id-counts.ts'
 import { PartRewriter, type TopicRewrite } from './part-rewriter.ts'
 

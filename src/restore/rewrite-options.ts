@@ -1,8 +1,8 @@
 import { compileGlob, compileGlobs } from '../lib/glob.ts'
-import type { IdMap } from '../registry/id-map.ts'
-import type { KnownSchemas } from '../registry/known-schemas.ts'
+import type { IdMap } from '../registry/ids/id-map.ts'
+import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
+import type { Part } from '../registry/ids/schema-id.ts'
 import { DEFAULT_CONTEXT } from '../registry/model.ts'
-import type { Part } from '../registry/schema-id.ts'
 
 /** How schema ids are rewritten. Topics are named as at the source. */
 export interface RewriteOptions {

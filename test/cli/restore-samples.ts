@@ -1,7 +1,7 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import type { Finding } from '../../src/observe/finding.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
-import type { Finding } from '../../src/restore/finding.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 
 export const restoreJob = parseJob(

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { refuseRegistry } from '../../src/config/refuse-registry.ts'
 import { errorsOf, minimalJob, parse } from './job-texts.ts'
 
 const job = (registry: string) => `${minimalJob}enterprise: {schema_registry: {${registry}}}\n`
@@ -13,17 +12,6 @@ describe('a schema registry', () => {
       'enterprise.schema_registry.url: is required where enabled is true; allowed: http or https URLs joined by commas'
     assert.deepEqual(errorsOf(job('enabled: true')), [`${expected} [line 10]`])
     assert.deepEqual(errorsOf(job(`enabled: '\${ON}'`), { env: { ON: 'true' } }), [`${expected} [line 10]`])
-  })
-
-  test('that is enabled is refused by jobs that copy topics only', () => {
-    const off = parse(job('enabled: false, url: http://registry:8081'))
-    refuseRegistry(off)
-    refuseRegistry(parse(minimalJob))
-    assert.throws(() => refuseRegistry(parse(job('enabled: true, url: http://registry:8081'))), {
-      code: 'CONFIG_INVALID',
-      message:
-        'enterprise.schema_registry.enabled: schema registries are not available in this version; set it to false',
-    })
   })
 
   test('must say whether it is enabled', () => {

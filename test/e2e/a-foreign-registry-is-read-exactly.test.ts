@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { encodeSegment } from '../../src/registry/address.ts'
-import { openRegistryClient, type RegistryClient } from '../../src/registry/client.ts'
+import { encodeSegment } from '../../src/registry/client/address.ts'
+import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
+import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
 import type { RegistrySnapshot, SchemaReference, SchemaType } from '../../src/registry/model.ts'
-import { readSnapshot } from '../../src/registry/read-snapshot.ts'
 import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
 
 const never = new AbortController().signal

@@ -7,7 +7,7 @@ import { keyPlacer } from '../../src/batch/key-placer.ts'
 import type { EncodedRecord } from '../../src/batch/record-cursor.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
-import { createIdMap } from '../../src/registry/id-map.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { addCounts, noCounts } from '../../src/restore/id-counts.ts'
 import { offsetHeaders } from '../../src/restore/offset-headers.ts'
 import { type Outgoing, type OutgoingOptions, readOutgoing } from '../../src/restore/outgoing.ts'
@@ -17,7 +17,7 @@ import { never, storeSegment } from '../archive/sample-archive.ts'
 import { type BatchSpec, encodeBatch, encodeMarker, encodeRecord, encodeRun } from '../fakes/batches.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { framed } from '../registry/sample-schemas.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
 
 const T = 1_700_000_000_000n
 const idMap = createIdMap([

@@ -7,7 +7,7 @@ import { sampleTopic } from '../../src/restore/sample-topic.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { framed, long } from '../registry/sample-schemas.ts'
+import { framed, long } from '../registry/ids/sample-schemas.ts'
 import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createIdMap } from '../../src/registry/id-map.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { deriveRestoreId, fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'

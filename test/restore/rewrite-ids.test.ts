@@ -3,11 +3,11 @@ import { describe, test } from 'node:test'
 import { patchBatch } from '../../src/batch/patch-batch.ts'
 import { decodeRecords, type KafkaRecord } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
-import { createIdMap } from '../../src/registry/id-map.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import type { TopicRewrite } from '../../src/restore/part-rewriter.ts'
 import { IdRewriter } from '../../src/restore/rewrite-ids.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
-import { framed, long } from '../registry/sample-schemas.ts'
+import { framed, long } from '../registry/ids/sample-schemas.ts'
 
 const idMap = createIdMap([
   { context: '.', source: 5, target: 500 },

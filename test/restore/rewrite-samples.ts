@@ -1,7 +1,7 @@
-import { createIdMap } from '../../src/registry/id-map.ts'
-import { indexSchemas } from '../../src/registry/known-schemas.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
-import { schemaVersion } from '../registry/sample-schemas.ts'
+import { schemaVersion } from '../registry/ids/sample-schemas.ts'
 
 /** `orders` has the ids 5 and 6 in its values and 6 in its keys; on the target they are 500 and 600. */
 export function rewriteOptions(changes: Partial<RewriteOptions> = {}): RewriteOptions {

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const wiring = new URL('../../src/wiring.ts', import.meta.url).href
+const wiring = new URL('../../src/wiring/parts.ts', import.meta.url).href
 
 /** Prints after each step whether a module of the SDK is loaded. */
 const script = `

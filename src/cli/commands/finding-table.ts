@@ -1,4 +1,4 @@
-import type { Finding } from '../../restore/finding.ts'
+import type { Finding } from '../../observe/finding.ts'
 import type { Look } from '../look.ts'
 import { formatTable } from '../table.ts'
 

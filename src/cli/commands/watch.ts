@@ -1,5 +1,5 @@
 import { formatCount } from '../../lib/units.ts'
-import type { Hooks } from '../../wiring.ts'
+import type { Hooks } from '../../wiring/parts.ts'
 import type { Session } from '../session.ts'
 
 /** Runs a job with its progress shown, and logs in the end which requests it made. */

@@ -1,0 +1,22 @@
+import { writeRegistry } from '../archive/write-registry.ts'
+import type { BackupParts, Prepared } from './round.ts'
+
+/**
+ * Reads the schema registry and stores what it holds, for the generation to come. The ends of the partitions are fixed by
+ * then: a record up to there carries an ID that was given before, so that its schema is in what is read.
+ */
+export async function takeRegistry(
+  prepared: Prepared,
+  backupId: string,
+  parts: Pick<BackupParts, 'storage' | 'newRun' | 'readRegistry' | 'onProgress'>,
+  signal: AbortSignal,
+): Promise<Prepared> {
+  if (!parts.readRegistry) return prepared
+  const { plan, previous } = prepared
+  const snapshot = await parts.readRegistry(signal)
+  parts.onProgress({ type: 'schemas_read', subjects: snapshot.subjects.size, versions: snapshot.versions.length })
+  const generation = (previous?.generation ?? 0) + 1
+  const place = { backupId, generation, run: parts.newRun(), previous: previous?.schema_registry }
+  const registry = await writeRegistry(parts.storage, snapshot, place, signal)
+  return { ...prepared, registry, plan: { ...plan, warnings: [...plan.warnings, ...snapshot.warnings] } }
+}

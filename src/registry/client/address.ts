@@ -1,0 +1,45 @@
+import { KafkaBackupError } from '../../errors.ts'
+
+/** One address of a registry. */
+export interface Address {
+  origin: string
+  /** Without a slash at its end: '' or `/apis/ccompat/v7`. */
+  basePath: string
+  /** The header of a login that stands in the address itself, which is shown there and nowhere else. */
+  authorization?: string
+}
+
+export function parseAddress(url: string): Address {
+  let parsed: URL
+  try {
+    parsed = new URL(url.trim())
+  } catch {
+    throw invalid('is not an address')
+  }
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') throw invalid('is not http or https')
+  if (parsed.search !== '' || parsed.hash !== '') throw invalid('has a query or a fragment, which cannot be kept')
+  const basePath = parsed.pathname.replace(/\/+$/, '')
+  if (parsed.username === '') return { origin: parsed.origin, basePath }
+  const login = `${decodeURIComponent(parsed.username)}:${decodeURIComponent(parsed.password)}`
+  return { origin: parsed.origin, basePath, authorization: formatBasic(login) }
+}
+
+export function formatBasic(login: string): string {
+  return `Basic ${Buffer.from(login).toString('base64')}`
+}
+
+/** One segment of a path: a subject may hold slashes, spaces, `%`, or be nothing but dots. */
+export function encodeSegment(text: string): string {
+  return /^\.{1,2}$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+}
+
+export function formatQuery(query: Record<string, string | number | boolean> | undefined): string {
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query ?? {})) search.set(name, String(value))
+  return search.size === 0 ? '' : `?${search}`
+}
+
+/** The address itself is not shown: it may hold a password. */
+function invalid(why: string): KafkaBackupError {
+  return new KafkaBackupError('CONFIG_INVALID', `enterprise.schema_registry.url ${why}`)
+}

@@ -1,0 +1,84 @@
+import { KafkaBackupError } from '../../errors.ts'
+import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '../model.ts'
+import { apicurioNative } from './apicurio.ts'
+import type { RegistryClient } from './client.ts'
+import { asRecord } from './json-shape.ts'
+
+/** Which registry it is, as far as answers tell. */
+export interface Identity {
+  flavour: RegistryFlavour
+  version: string | null
+  /** The default one first. A registry without contexts has that one. */
+  contexts: readonly string[]
+}
+
+/** As a reading of the registry has found it. */
+export function identityOf({
+  flavour,
+  registryVersion,
+  contexts,
+}: Pick<RegistrySnapshot, 'flavour' | 'registryVersion' | 'contexts'>): Identity {
+  return { flavour, version: registryVersion, contexts }
+}
+
+/**
+ * Asks for what one vendor has and the others do not. What nothing tells apart is `other`, of which nothing is assumed.
+ * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
+ */
+export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
+  if (!Array.isArray(await client.call({ path: '/subjects', query: { limit: 1 } }, signal))) {
+    throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
+  }
+  const listed = await client.probe({ path: '/contexts' }, signal)
+  const contexts = parseContexts(listed)
+  const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
+
+  const told = asRecord(await client.probe({ path: '/v1/metadata/version' }, signal))
+  if (typeof told?.commitId === 'string') return identity('confluent', asText(told.version))
+  if (told !== undefined && ('commit' in told || 'build_time' in told)) return identity('axonops', asText(told.version))
+
+  const native = await probeApicurio(client, signal)
+  if (native !== undefined) return identity('apicurio', native)
+  if (Array.isArray(listed) && listed[0] === ':.:') return identity('apicurio', null)
+
+  const health = asRecord(await client.probe({ path: '/_health' }, signal))
+  if (asRecord(health?.status)?.schema_registry_ready !== undefined) return identity('karapace', null)
+  if (health?.schema_registry_ready !== undefined) return identity('karapace', null)
+
+  const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
+  if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
+  if (told !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(told.version))
+  if (await isRedpanda(client, signal)) return identity('redpanda', null)
+  return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(told?.version))
+}
+
+async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promise<string | undefined> {
+  for (const version of ['v3', 'v2'] as const) {
+    const call = { path: '/system/info', beside: apicurioNative(version) }
+    const info = asRecord(await client.probe(call, signal))
+    if (typeof info?.name === 'string' && /apicurio/i.test(info.name)) return asText(info.version) ?? ''
+  }
+  return undefined
+}
+
+/** Its readiness has no body. */
+async function isRedpanda(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
+  return (await client.probe({ path: '/status/ready' }, signal)) === null
+}
+
+/** Confluent's cloud tells no version; its schemas alone have a guid. */
+async function isHostedConfluent(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
+  const rows = await client.probe({ path: '/schemas', query: { limit: 1, deleted: true } }, signal)
+  return Array.isArray(rows) && typeof asRecord(rows[0])?.guid === 'string'
+}
+
+/** `.`, `.a` or, as Apicurio writes them, `:.:`. */
+function parseContexts(listed: unknown): string[] {
+  const names = Array.isArray(listed) ? listed.filter(name => typeof name === 'string') : []
+  const plain = names.map(name => name.replace(/^:(.*):$/s, '$1')).filter(name => name.startsWith('.'))
+  return [DEFAULT_CONTEXT, ...new Set(plain.filter(name => name !== DEFAULT_CONTEXT))]
+}
+
+function asText(value: unknown): string | null {
+  return typeof value === 'string' && value !== '' ? value : null
+}

@@ -1,0 +1,118 @@
+import { runPool } from '../../lib/pool.ts'
+import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from '../model.ts'
+import { encodeSegment } from './address.ts'
+import { apicurioNative } from './apicurio.ts'
+import type { RegistryClient } from './client.ts'
+import type { Identity } from './flavour.ts'
+import { asObject, asRecord } from './json-shape.ts'
+import { pathOf } from './paths.ts'
+
+export interface AllSettings {
+  global: RegistrySettings
+  subjects: Map<string, RegistrySettings>
+  contextSettings: Map<string, RegistrySettings>
+  warnings: string[]
+}
+
+const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
+
+/** A default of Confluent for all contexts, kept as if it were one. */
+const ACROSS_CONTEXTS = '.__GLOBAL'
+
+/** What is set, where it is set: nothing is filled in from a wider scope, so that unset stays unset. */
+export async function readSettings(
+  client: RegistryClient,
+  identity: Identity,
+  subjects: readonly string[],
+  signal: AbortSignal,
+): Promise<AllSettings> {
+  const global = await readGlobal(client, signal)
+  const reader = new SettingsReader(client, identity, global)
+  const own = await runPool(subjects, client.concurrency, subject => reader.ofSubject(subject, signal))
+  const contexts = [
+    ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
+    ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),
+  ]
+  const contextSettings = new Map<string, RegistrySettings>()
+  for (const context of contexts) {
+    const found = await reader.ofSubject(joinSubject({ context, name: '' }), signal)
+    if (!isUnset(found)) contextSettings.set(context, found)
+  }
+  return {
+    global,
+    subjects: new Map(subjects.map((subject, at) => [subject, own[at] ?? unset])),
+    contextSettings,
+    warnings: [...reader.warnings],
+  }
+}
+
+async function readGlobal(client: RegistryClient, signal: AbortSignal): Promise<RegistrySettings> {
+  const config = await client.call({ path: '/config' }, signal)
+  const mode = asRecord(await client.probe({ path: '/mode' }, signal))?.mode
+  return { ...parseConfig(config), mode: typeof mode === 'string' ? mode : null }
+}
+
+class SettingsReader {
+  readonly warnings = new Set<string>()
+  readonly #client: RegistryClient
+  readonly #identity: Identity
+  readonly #global: RegistrySettings
+
+  constructor(client: RegistryClient, identity: Identity, global: RegistrySettings) {
+    this.#client = client
+    this.#identity = identity
+    this.#global = global
+  }
+
+  async ofSubject(subject: string, signal: AbortSignal): Promise<RegistrySettings> {
+    if (subject === '') {
+      this.warnings.add('the settings of the subject with an empty name cannot be asked for and are left out')
+      return unset
+    }
+    const config = (await this.#isConfigSet(subject, signal)) ? await this.#ask('config', subject, signal) : undefined
+    return { ...parseConfig(config), mode: await this.#modeOf(subject, signal) }
+  }
+
+  #ask(resource: 'config' | 'mode', subject: string, signal: AbortSignal): Promise<unknown> {
+    return this.#client.find({ path: pathOf(this.#identity, resource, subject), subject }, signal)
+  }
+
+  /**
+   * Apicurio answers for every subject, with the level in force or NONE; whether a subject has a rule of its own is said
+   * only by its native API.
+   */
+  async #isConfigSet(subject: string, signal: AbortSignal): Promise<boolean> {
+    if (this.#identity.flavour !== 'apicurio') return true
+    const path = `/groups/default/artifacts/${encodeSegment(subject)}/rules`
+    const rules = await this.#client.probe({ path, subject, beside: apicurioNative('v3') }, signal)
+    if (Array.isArray(rules)) return rules.includes('COMPATIBILITY')
+    this.warnings.add(
+      'the native API of Apicurio does not answer, so that levels of single subjects cannot be told from the global ' +
+        'one and are left out',
+    )
+    return false
+  }
+
+  /** Karapace and Apicurio answer with the mode of the registry for every subject. */
+  async #modeOf(subject: string, signal: AbortSignal): Promise<string | null> {
+    const { flavour } = this.#identity
+    if (this.#global.mode === null || flavour === 'karapace') return null
+    const mode = asRecord(await this.#ask('mode', subject, signal))?.mode
+    if (typeof mode !== 'string') return null
+    return flavour === 'apicurio' && mode === this.#global.mode ? null : mode
+  }
+}
+
+/** A config is read as `compatibilityLevel` and written as `compatibility`. */
+function parseConfig(value: unknown): RegistrySettings {
+  const { compatibilityLevel, compatibility = compatibilityLevel, ...rest } = asRecord(value) ?? {}
+  return {
+    compatibility: typeof compatibility === 'string' ? compatibility : null,
+    mode: null,
+    config: asObject(rest),
+  }
+}
+
+function isUnset({ compatibility, mode, config }: RegistrySettings): boolean {
+  return compatibility === null && mode === null && config === null
+}

@@ -1,0 +1,66 @@
+import { formatUtc } from '../../lib/clock.ts'
+import { DEFAULT_CONTEXT, type RegistrySnapshot, type SchemaVersion, splitSubject } from '../model.ts'
+import type { RegistryClient } from './client.ts'
+import { detectFlavour, type Identity } from './flavour.ts'
+import { readInventory } from './inventory.ts'
+import { asRecord } from './json-shape.ts'
+import { readSettings } from './read-settings.ts'
+import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
+
+/**
+ * All that is selected of a registry, read until two passes agree. Taken after the end of the data is fixed, it holds the
+ * schema of every record: an id is given before the first record carries it. Fails as a whole or not at all.
+ */
+export async function readSnapshot(
+  client: RegistryClient,
+  selection: Partial<Selection>,
+  signal: AbortSignal,
+): Promise<RegistrySnapshot> {
+  const takenAt = formatUtc(client.clock.now())
+  const identity = await detectFlavour(client, signal)
+  const wanted = { ...everything, ...selection }
+  const inventory = await readInventory(client, identity, isSelected(wanted), signal)
+  const selected = selectVersions(inventory.versions, wanted)
+  const cleared = selected.versions.map(withoutSensitive)
+  const versions = cleared.map(({ version }) => version)
+  const aliases = inventory.aliases.filter(isSelected(wanted))
+  const subjects = [...new Set([...versions.map(({ subject }) => subject), ...aliases])]
+  const settings = await readSettings(client, identity, subjects, signal)
+  return {
+    flavour: identity.flavour,
+    registryVersion: identity.version,
+    takenAt,
+    contexts: identity.contexts,
+    versions,
+    subjects: settings.subjects,
+    contextSettings: settings.contextSettings,
+    global: settings.global,
+    maxIds: await readMaxIds(client, identity, inventory.versions, signal),
+    skippedDeleted: selected.skippedDeleted,
+    warnings: [
+      ...inventory.warnings,
+      ...selected.warnings,
+      ...cleared.flatMap(({ warning }) => warning ?? []),
+      ...settings.warnings,
+    ],
+  }
+}
+
+/** Asked along with a schema, any of the context. The highest may be one that no version has any more. */
+async function readMaxIds(
+  client: RegistryClient,
+  identity: Identity,
+  versions: readonly SchemaVersion[],
+  signal: AbortSignal,
+): Promise<Map<string, number>> {
+  const anyId = new Map(versions.map(({ subject, id }) => [splitSubject(subject).context, id]))
+  const maxIds = new Map<string, number>()
+  for (const [context, id] of anyId) {
+    const isDefault = context === DEFAULT_CONTEXT
+    const below = identity.flavour === 'axonops' && !isDefault ? `/contexts/${encodeURIComponent(context)}` : ''
+    const query = { fetchMaxId: true, ...(!isDefault && below === '' && { subject: `:${context}:` }) }
+    const { maxId } = asRecord(await client.probe({ path: `${below}/schemas/ids/${id}`, query }, signal)) ?? {}
+    if (typeof maxId === 'number') maxIds.set(context, maxId)
+  }
+  return maxIds
+}

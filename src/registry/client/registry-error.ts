@@ -1,0 +1,117 @@
+import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { AnswerTooLong, type HttpAnswer } from './http-exchange.ts'
+
+/** An answer that is not a success, with what callers decide by. */
+export class RegistryError extends KafkaBackupError {
+  readonly status: number
+  /** `error_code` of the body, such as 40401; null where the body has none. */
+  readonly errorCode: number | null
+  /** How long the server asks to wait. */
+  readonly retryAfterMs: number
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    facts: { status: number; errorCode: number | null; retryAfterMs?: number },
+  ) {
+    // With a code of its own it is the registry that misses a thing, not the address that is wrong.
+    const isMissing = code === 'REGISTRY_NOT_FOUND' && facts.errorCode !== null
+    super(code, message, isMissing ? { help: 'The registry does not have it, or does not have it any more.' } : {})
+    this.name = 'RegistryError'
+    this.status = facts.status
+    this.errorCode = facts.errorCode
+    this.retryAfterMs = facts.retryAfterMs ?? 0
+  }
+}
+
+/** Nobody waits longer than this between two tries, whatever a server asks for. */
+const MAX_RETRY_AFTER_MS = 60_000
+const passingStatus = new Set([408, 425, 429, 500, 502, 503, 504])
+/** Node's codes of certificates and of TLS itself. */
+const tlsCodes =
+  /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
+
+/** `where` names method, address and subject: `GET http://r:8081/subjects (subject "a")`. */
+export function classifyAnswer(answer: HttpAnswer, where: string, nowMs: number): RegistryError {
+  const { status } = answer
+  const { errorCode, message } = parseErrorBody(answer)
+  const facts = { status, errorCode, retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) }
+  const said = `${where} answered ${status}${errorCode === null ? '' : `, error code ${errorCode}`}: ${message}`
+  return new RegistryError(codeOf(status, errorCode), said, facts)
+}
+
+function codeOf(status: number, errorCode: number | null): ErrorCode {
+  if (passingStatus.has(status) || (errorCode !== null && errorCode >= 50001 && errorCode <= 50004)) {
+    return 'REGISTRY_UNREACHABLE'
+  }
+  if (status === 401 || status === 403) return 'REGISTRY_AUTH'
+  if (status === 404) return 'REGISTRY_NOT_FOUND'
+  if (status >= 300 && status < 400) return 'REGISTRY_PROTOCOL'
+  return 'REGISTRY_REFUSED'
+}
+
+function parseErrorBody(answer: HttpAnswer): { errorCode: number | null; message: string } {
+  const { body, status } = answer
+  const location = answer.headers.location
+  if (status >= 300 && status < 400 && location !== undefined) {
+    return { errorCode: null, message: `it redirects to ${withoutSecrets(location)}; set that address in url` }
+  }
+  if (isHtml(answer)) return { errorCode: null, message: describeHtml(body) }
+  try {
+    const parsed = JSON.parse(body) as { error_code?: unknown; message?: unknown; detail?: unknown } | null
+    const text = parsed?.message ?? parsed?.detail
+    return {
+      errorCode: typeof parsed?.error_code === 'number' ? parsed.error_code : null,
+      message: typeof text === 'string' ? shorten(text) : 'no message',
+    }
+  } catch {
+    return { errorCode: null, message: body.trim() === '' ? 'no body' : shorten(body) }
+  }
+}
+
+export function isHtml({ headers, body }: HttpAnswer): boolean {
+  return /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(body)
+}
+
+/** No registry sends pages; the title is what a proxy in front of it has to say. */
+export function describeHtml(body: string): string {
+  const title = /<title>([^<]+)<\/title>/i.exec(body)?.[1]
+  return `a page of HTML${title === undefined ? '' : ` with the title "${shorten(title)}"`}, not JSON`
+}
+
+/** Seconds, or a date. */
+export function parseRetryAfter(text: string | undefined, nowMs: number): number {
+  if (text === undefined) return 0
+  const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - nowMs
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0
+}
+
+/** A failure below HTTP. */
+export function classifyFailure(error: unknown, where: string): KafkaBackupError {
+  if (error instanceof KafkaBackupError) return error
+  const { code = '', message } = error as NodeJS.ErrnoException
+  const why = code === '' ? message : `${code} (${message})`
+  const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
+  return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error })
+}
+
+/** By Node's code. `HPE_` are those of bytes that are not HTTP. */
+function kindOf(code: string): ErrorCode {
+  if (code.startsWith('HPE_')) return 'REGISTRY_PROTOCOL'
+  return tlsCodes.test(code) && !code.includes('UNEXPECTED_EOF') ? 'REGISTRY_TLS' : 'REGISTRY_UNREACHABLE'
+}
+
+/** An address without login and query, either of which may hold a secret. */
+export function withoutSecrets(address: string): string {
+  try {
+    const { origin, pathname } = new URL(address)
+    return `${origin}${pathname}`
+  } catch {
+    return address.replace(/\?.*$/s, '')
+  }
+}
+
+function shorten(text: string): string {
+  const line = text.trim().replace(/\s+/g, ' ')
+  return line.length > 300 ? `${line.slice(0, 300)}…` : line
+}

@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { DEFAULT_CONTEXT } from '../model.ts'
+
+/** Which id of the target stands for an id of the source. An id means something within its context only. */
+export interface IdMap {
+  /** Undefined where the target has no such schema. */
+  get(context: string, id: number): number | undefined
+  /**
+   * The GUID of the target, both as 32 hex digits, where it is another one: the content of a schema makes its GUID, and
+   * that differs where references were renamed or the target writes the text its own way.
+   */
+  getGuid(guid: string): string | undefined
+  /** No id of the context, and no GUID, is another one on the target: records need not be looked into. */
+  isIdentity(context: string): boolean
+  /** The same for the same pairs: a restore that has begun goes on with the map that it began with. */
+  readonly digest: string
+}
+
+export interface IdPair {
+  context: string
+  source: number
+  target: number
+}
+
+/** A GUID as registries write it, `8-4-4-4-12` hex digits. */
+export interface GuidPair {
+  source: string
+  target: string
+}
+
+/** Of a pair that is given twice both must say the same; the caller has seen to that. */
+export function createIdMap(pairs: Iterable<IdPair>, guids: Iterable<GuidPair> = []): IdMap {
+  const byContext = new Map<string, Map<number, number>>()
+  for (const { context, source, target } of pairs) {
+    const ids = byContext.get(context) ?? new Map<number, number>()
+    byContext.set(context, ids.set(source, target))
+  }
+  const changed = new Set(
+    [...byContext].filter(([, ids]) => [...ids].some(([id, other]) => id !== other)).map(([context]) => context),
+  )
+  const otherGuids = new Map(
+    [...guids]
+      .map(({ source, target }) => [hexOf(source), hexOf(target)] as const)
+      .filter(([source, target]) => source !== target),
+  )
+  return {
+    get: (context, id) => byContext.get(context)?.get(id),
+    getGuid: guid => otherGuids.get(guid),
+    isIdentity: context => !changed.has(context) && otherGuids.size === 0,
+    digest: digestOf(byContext, otherGuids),
+  }
+}
+
+function hexOf(guid: string): string {
+  return guid.replaceAll('-', '').toLowerCase()
+}
+
+/** `ctx`, `.ctx` and `:.ctx:` are the same context. */
+export function parseContext(text: string): string {
+  const name = text.replace(/^:|:$/g, '')
+  if (name === '' || name === DEFAULT_CONTEXT) return DEFAULT_CONTEXT
+  return name.startsWith('.') ? name : `.${name}`
+}
+
+function digestOf(
+  byContext: ReadonlyMap<string, ReadonlyMap<number, number>>,
+  guids: ReadonlyMap<string, string>,
+): string {
+  const sorted = [...byContext]
+    .map(([context, ids]) => [context, [...ids].sort(([a], [b]) => a - b)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const all = [sorted, [...guids].sort(([a], [b]) => (a < b ? -1 : 1))]
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,125 @@
+import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
+import { type Decision, isMade } from './decide-versions.ts'
+import { idKey } from './plan-ids.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { Conflict, Note } from './restore-step.ts'
+import { keepsContracts } from './target-index.ts'
+import type { Wanted } from './wanted-version.ts'
+
+/** Pure. Subjects that become one would mix their versions. */
+export function checkMapping(wanted: readonly Wanted[]): Conflict[] {
+  const sources = new Map<string, Set<string>>()
+  for (const { subject, source } of wanted) {
+    sources.set(subject, (sources.get(subject) ?? new Set()).add(source.subject))
+  }
+  return [...sources]
+    .filter(([, some]) => some.size > 1)
+    .map(([subject, some]) => {
+      const names = [...some].sort().join(' and ')
+      const message = `restore.subject_mapping takes the subjects ${names} to one, ${subject}; give one of them another name`
+      return { kind: 'mapping', subject, version: null, message }
+    })
+}
+
+/** Pure. What the target cannot do at all. */
+export function checkAbilities(
+  made: readonly Decision[],
+  { forceIds, traits }: Pick<RegistryRestoreOptions, 'forceIds' | 'traits'>,
+): Conflict[] {
+  const conflicts: Conflict[] = []
+  if (forceIds && !traits.canImport && made.length > 0) {
+    const message =
+      `the target registry (${traits.flavour}) gives IDs itself, so that restore.force_ids cannot work; set it to false, ` +
+      'and restore.rewrite_ids to true'
+    conflicts.push({ kind: 'unsupported', subject: null, version: null, message })
+  }
+  if (traits.hasJsonReferences) return conflicts
+  const refused = made.filter(({ wanted }) => wanted.source.schemaType === 'JSON' && wanted.references.length > 0)
+  return [
+    ...conflicts,
+    ...refused.map(({ wanted: { subject, source } }): Conflict => {
+      const message =
+        `version ${source.version} of subject ${subject} is a JSON Schema that refers to others, which the target registry ` +
+        `(${traits.flavour}) does not take; leave it out of backup.subjects, or use another registry`
+      return { kind: 'unsupported', subject, version: source.version, message }
+    }),
+  ]
+}
+
+/** Pure. What stays on the target and refers to what has to go. */
+export function checkReferrers(target: RegistrySnapshot, deleted: readonly SchemaVersion[]): Conflict[] {
+  const gone = new Set(deleted.map(({ subject, version }) => versionKey(subject, version)))
+  if (gone.size === 0) return []
+  return target.versions
+    .filter(({ subject, version }) => !gone.has(versionKey(subject, version)))
+    .flatMap(one =>
+      one.references
+        .map(({ subject, version }) => ({ subject: resolveReference(subject, one.subject), version }))
+        .filter(({ subject, version }) => gone.has(versionKey(subject, version)))
+        .map(({ subject, version }): Conflict => {
+          const message =
+            `version ${version} of subject ${subject} cannot be replaced: version ${one.version} of subject ${one.subject}, ` +
+            'which is not replaced, refers to it; delete that one first, or set restore.strategy to preserve'
+          return { kind: 'referrer-outside', subject, version, message }
+        }),
+    )
+}
+
+/** Pure. IDs of the target that nothing holds any longer. */
+export function tellUndecodable(
+  target: RegistrySnapshot,
+  deleted: readonly SchemaVersion[],
+  all: readonly Decision[],
+  forceIds: boolean,
+): Note[] {
+  const gone = new Set(deleted)
+  const held = new Set(target.versions.filter(one => !gone.has(one)).map(one => idKey(one.subject, one.id)))
+  const made = new Map(
+    forceIds
+      ? all.filter(isMade).map(({ wanted }) => [idKey(wanted.subject, wanted.source.id), wanted.source.schema])
+      : [],
+  )
+  const lost = new Map(deleted.map(one => [idKey(one.subject, one.id), one]))
+  return [...lost]
+    .filter(([key, one]) => !held.has(key) && made.get(key) !== one.schema)
+    .map(([key, { subject, version }]) => {
+      const message = `schema ID ${key} of the target, version ${version} of subject ${subject}, can no longer be read`
+      return { kind: 'undecodable', subject, message }
+    })
+}
+
+/** Pure. What the target does not keep of what it is given. */
+export function tellLosses(made: readonly Decision[], options: RegistryRestoreOptions): Note[] {
+  const { traits } = options
+  const notes: Note[] = []
+  const tell = (subject: string, message: string) => notes.push({ kind: 'lossy', subject, message })
+  const bySubject = Map.groupBy(made, ({ wanted }) => wanted.subject)
+  for (const [subject, some] of bySubject) {
+    const hasContracts = some.some(({ wanted: { source } }) => source.metadata !== null || source.ruleSet !== null)
+    if (hasContracts && !keepsContracts(options)) {
+      tell(
+        subject,
+        `the target registry (${traits.flavour}) does not keep metadata and rule sets, which ${subject} has`,
+      )
+    }
+    if (!traits.hasContexts && splitSubject(subject).context !== '.') {
+      tell(subject, `the target registry (${traits.flavour}) has no contexts: ${subject} is a plain name there`)
+    }
+    if (!options.forceIds && keepsContracts(options) && inherits(some)) {
+      tell(
+        subject,
+        `a version of ${subject} without metadata gets those of the version before it from the target registry`,
+      )
+    }
+  }
+  return notes
+}
+
+/** A registry gives a version that has none the metadata of the one before it. */
+function inherits(made: readonly Decision[]): boolean {
+  const bare = ({ wanted: { source } }: Decision) => source.metadata === null && source.ruleSet === null
+  return made.some((one, at) => {
+    const before = made[at - 1]
+    return before !== undefined && bare(one) && !bare(before)
+  })
+}

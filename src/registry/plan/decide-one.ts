@@ -1,0 +1,144 @@
+import type { SchemaVersion } from '../model.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { Conflict, Note } from './restore-step.ts'
+import type { TargetIndex, TargetSubject } from './target-index.ts'
+
+export interface Verdict {
+  action: 'register' | 'keep' | 'replace' | 'leave' | 'conflict'
+  /** The number on the target; null where the subject does not get it. */
+  version: number | null
+  theirs: SchemaVersion | null
+  conflict?: Conflict
+  note?: Note
+}
+
+export interface DecidingOptions extends RegistryRestoreOptions {
+  /** Whether numbers that the source does not have can be taken by fillers. */
+  canFill(subject: string): boolean
+}
+
+/** A gap of more numbers than this is not worth its fillers. */
+const maxFillers = 100
+
+/** What becomes of one version, where those that it refers to and those before it in its subject are decided. */
+export function decideOne(ours: SchemaVersion, index: TargetIndex, options: DecidingOptions): Verdict {
+  const at = index.subject(ours.subject)
+  if (at.isLeft) return look(ours, at, index)
+  if (options.forceIds) return decideForced(ours, at, index, options)
+  return options.strategy === 'overwrite'
+    ? decideOverwritten(ours, at, index, options)
+    : decidePreserved(ours, at, index, options)
+}
+
+/** The target stays as it is; it may have the schema all the same. */
+function look(ours: SchemaVersion, at: TargetSubject, index: TargetIndex): Verdict {
+  const here = findSame(ours, at, index)
+  if (here) return { action: 'leave', version: here.version, theirs: here }
+  return { action: 'leave', version: null, theirs: index.findAnywhere(ours) ?? null }
+}
+
+/** Numbers and IDs are those of the source. */
+function decideForced(
+  ours: SchemaVersion,
+  at: TargetSubject,
+  index: TargetIndex,
+  { strategy }: DecidingOptions,
+): Verdict {
+  const { version } = ours
+  const theirs = at.theirs.find(one => one.version === version)
+  if (!theirs) return { action: 'register', version, theirs: null }
+  const isSame = theirs.id === ours.id && index.isSame(ours, theirs)
+  const mayChange = strategy === 'overwrite' || index.isOwn(ours.subject, version)
+  if (isSame && theirs.isDeleted && !ours.isDeleted) {
+    // To register what is marked as deleted makes it live again, in its place.
+    return mayChange ? { action: 'register', version, theirs: null } : keep(ours, theirs)
+  }
+  if (isSame) return keep(ours, theirs)
+  if (strategy === 'overwrite') return { action: 'replace', version, theirs: null }
+  return { action: 'conflict', version: null, theirs: null, conflict: differs(ours, theirs) }
+}
+
+/** What is there stays; what is missing comes after it. */
+function decidePreserved(
+  ours: SchemaVersion,
+  at: TargetSubject,
+  index: TargetIndex,
+  options: DecidingOptions,
+): Verdict {
+  const same = findSame(ours, at, index)
+  if (same) return keep(ours, same)
+  // What an unfinished run has made is in nobody's way, whatever number it got.
+  const foreign = at.theirs.filter(one => !index.isOwn(one.subject, one.version))
+  const theirs = foreign.find(one => one.version === ours.version)
+  if (theirs) return { action: 'conflict', version: null, theirs: null, conflict: differs(ours, theirs) }
+  const last = foreign.at(-1)
+  if (ours.version > (last?.version ?? 0)) return append(ours, at, options, 'register')
+  const message =
+    `version ${ours.version} of subject ${ours.subject} is missing on the target between versions that are there, and a ` +
+    'registry numbers what it registers; set restore.strategy to overwrite, or restore.subject_mapping to another subject'
+  const conflict: Conflict = { kind: 'version-hole', subject: ours.subject, version: ours.version, message }
+  return { action: 'conflict', version: null, theirs: null, conflict }
+}
+
+/** What is the same from the first version on stays; from the first difference on all is replaced. */
+function decideOverwritten(
+  ours: SchemaVersion,
+  at: TargetSubject,
+  index: TargetIndex,
+  options: DecidingOptions,
+): Verdict {
+  const theirs = at.isDiverged ? undefined : at.theirs[at.matched]
+  if (theirs && index.isSame(ours, theirs) && (ours.isDeleted || !theirs.isDeleted)) {
+    at.matched++
+    return keep(ours, theirs)
+  }
+  if (theirs) {
+    at.isDiverged = true
+    at.highest = at.theirs[at.matched - 1]?.version ?? 0
+  }
+  return append(ours, at, options, at.isDiverged ? 'replace' : 'register')
+}
+
+/** The next number of the subject, or that of the source where fillers can take those before it. */
+function append(
+  ours: SchemaVersion,
+  at: TargetSubject,
+  { canFill }: DecidingOptions,
+  action: 'register' | 'replace',
+): Verdict {
+  const next = at.highest + 1
+  const isFilled = ours.version > next && ours.version - next <= maxFillers && canFill(ours.subject)
+  const version = isFilled ? ours.version : next
+  at.highest = version
+  return { action, version, theirs: null, ...renumbered(ours, version) }
+}
+
+function keep(ours: SchemaVersion, theirs: SchemaVersion): Verdict {
+  const verdict: Verdict = { action: 'keep', version: theirs.version, theirs }
+  if (!ours.isDeleted && theirs.isDeleted) {
+    const message = `version ${theirs.version} of subject ${theirs.subject} is marked as deleted on the target, and stays so`
+    return { ...verdict, note: { kind: 'lossy', subject: theirs.subject, message } }
+  }
+  return { ...verdict, ...renumbered(ours, theirs.version) }
+}
+
+function renumbered({ subject, version }: SchemaVersion, number: number): { note?: Note } {
+  if (version === number) return {}
+  const message = `version ${version} of subject ${subject} is version ${number} on the target; references follow`
+  return { note: { kind: 'lossy', subject, message } }
+}
+
+/** Of the same number where there are several. */
+function findSame(ours: SchemaVersion, { theirs }: TargetSubject, index: TargetIndex): SchemaVersion | undefined {
+  const atNumber = theirs.find(one => one.version === ours.version)
+  if (atNumber && index.isSame(ours, atNumber)) return atNumber
+  return theirs.find(one => one !== atNumber && index.isSame(ours, one))
+}
+
+function differs(ours: SchemaVersion, theirs: SchemaVersion): Conflict {
+  const { subject, version } = theirs
+  const message =
+    `version ${version} of subject ${subject} is another schema on the target (ID ${theirs.id}) than in the backup (ID ` +
+    `${ours.id}); set restore.strategy to overwrite or skip, or restore.subject_mapping to another subject`
+  return { kind: 'version-differs', subject, version, message }
+}

@@ -1,0 +1,129 @@
+import { type SchemaReference, type SchemaVersion, versionKey } from '../model.ts'
+import { type DecidingOptions, decideOne, type Verdict } from './decide-one.ts'
+import { referenceNotFound } from './restore-messages.ts'
+import type { Conflict, Note } from './restore-step.ts'
+import type { TargetIndex } from './target-index.ts'
+import type { Wanted, WantedReference } from './wanted-version.ts'
+
+/** What becomes of a version of the backup. */
+export interface Decision extends Omit<Verdict, 'action' | 'conflict' | 'note'> {
+  wanted: Wanted
+  action: Verdict['action'] | 'merge'
+  /** With the numbers of the target. */
+  references: SchemaReference[]
+}
+
+export interface Decisions {
+  /** In the order of registrations; what is merged into another comes last. */
+  all: Decision[]
+  /** Versions of the target that have to go. */
+  deleted: SchemaVersion[]
+  conflicts: Conflict[]
+  notes: Note[]
+}
+
+/**
+ * Pure but for what `index` learns. `order` is one in which references come first; `twins` are versions that another of
+ * their subject stands for.
+ */
+export function decideVersions(
+  order: readonly Wanted[],
+  twins: ReadonlyMap<Wanted, Wanted>,
+  index: TargetIndex,
+  options: DecidingOptions,
+): Decisions {
+  const found: Decisions = { all: [], deleted: [], conflicts: [], notes: [] }
+  const byKey = new Map<string, Decision>()
+  const standIns = new Map([...twins].map(([twin, standIn]) => [twin.key, standIn.key]))
+  for (const wanted of order) {
+    const resolved = wanted.references.map(one => {
+      const decision = byKey.get(standIns.get(one.key) ?? one.key)
+      return resolveReference(one, decision, index)
+    })
+    const references = resolved.map(({ reference }) => reference)
+    const ours = { ...wanted.source, subject: wanted.subject, references }
+    const { conflict, note, ...verdict } = decideOne(ours, index, options)
+    const decision: Decision = { wanted, references, ...verdict }
+    byKey.set(wanted.key, decision)
+    found.all.push(decision)
+    if (conflict) found.conflicts.push(conflict)
+    if (note) found.notes.push(note)
+    if (isMade(decision)) found.conflicts.push(...resolved.flatMap(one => judgeReference(one, decision, options)))
+  }
+  for (const [twin, standIn] of twins) {
+    const decision = byKey.get(standIn.key)
+    if (!decision) continue
+    found.all.push({ ...decision, wanted: twin, action: decision.action === 'leave' ? 'leave' : 'merge' })
+    found.notes.push(tellMerged(twin, standIn))
+  }
+  found.deleted.push(...listDeleted(index, found.all, options))
+  return found
+}
+
+/** It is written to the target. */
+export function isMade({ action }: Pick<Decision, 'action'>): boolean {
+  return action === 'register' || action === 'replace'
+}
+
+interface Resolved {
+  reference: SchemaReference
+  target: string
+  /** What the reference leads to on the target, and the version that is there already. */
+  version: number | null
+  theirs: SchemaVersion | null
+  isMade: boolean
+}
+
+function resolveReference(wanted: WantedReference, decision: Decision | undefined, index: TargetIndex): Resolved {
+  const { key: _, target, ...reference } = wanted
+  if (!decision) {
+    const theirs = index.find(target, reference.version) ?? null
+    return { reference, target, version: theirs?.version ?? null, theirs, isMade: false }
+  }
+  const { version, theirs } = decision
+  return {
+    reference: { ...reference, version: version ?? reference.version },
+    target,
+    version,
+    theirs,
+    isMade: isMade(decision),
+  }
+}
+
+function judgeReference(one: Resolved, { wanted }: Decision, { forceIds }: DecidingOptions): Conflict[] {
+  const referrer = `version ${wanted.source.version} of ${wanted.subject} refers to its version ${one.reference.version}`
+  const missing =
+    one.version === null
+      ? `${referrer}, which is neither in the backup nor on the target`
+      : !one.isMade && one.theirs?.isDeleted && !forceIds
+        ? `${referrer}, which is marked as deleted on the target, where restore.strategy overwrite can replace it`
+        : undefined
+  if (missing === undefined) return []
+  const message = referenceNotFound(one.target, missing)
+  return [{ kind: 'reference-missing', subject: wanted.subject, version: wanted.source.version, message }]
+}
+
+function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {
+  const message =
+    `version ${source.version} of subject ${subject} is the same schema as its version ${standIn.source.version}; a ` +
+    'registry keeps one of them, which stands for both'
+  return { kind: 'lossy', subject, message }
+}
+
+/** With `overwrite`, what differs and what the backup does not have. */
+function listDeleted(index: TargetIndex, all: readonly Decision[], options: DecidingOptions): SchemaVersion[] {
+  if (options.strategy !== 'overwrite') return []
+  const kept = new Set(all.filter(({ action }) => action === 'keep').map(({ theirs }) => theirs))
+  // What is made in the place of the same schema that is marked as deleted needs it to be there.
+  const renewed = new Set(
+    all.flatMap(({ action, wanted, version }) =>
+      action === 'register' && version !== null ? [versionKey(wanted.subject, version)] : [],
+    ),
+  )
+  return [...index.subjects]
+    .flatMap(({ theirs, fillers, matched, isDiverged }) => {
+      const last = theirs[matched - 1]?.version ?? 0
+      return isDiverged ? [...theirs, ...fillers.filter(({ version }) => version > last)] : theirs
+    })
+    .filter(one => !kept.has(one) && !(options.forceIds && renewed.has(versionKey(one.subject, one.version))))
+}

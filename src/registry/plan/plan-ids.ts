@@ -1,0 +1,150 @@
+import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject } from '../model.ts'
+import { type Decision, isMade } from './decide-versions.ts'
+import { idNotFound } from './restore-messages.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { Conflict, Note } from './restore-step.ts'
+import { canonical, compareSchemas } from './same-schema.ts'
+
+/** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
+export const RESERVE_SUBJECT = 'kafka-backup.reserved-ids'
+
+export interface IdPlan {
+  known: Map<string, number>
+  unmapped: string[]
+  conflicts: Conflict[]
+  notes: Note[]
+}
+
+/** The key of an ID in the map of IDs: `5`, or `:.context:5`. */
+export function idKey(subject: string, id: number): string {
+  return joinSubject({ context: splitSubject(subject).context, name: String(id) })
+}
+
+/** Pure. Which ID stands for which, as far as it is known before registrations. */
+export function planIds(
+  all: readonly Decision[],
+  target: RegistrySnapshot,
+  options: Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'idOverrides'>,
+): IdPlan {
+  const known = new Map<string, number>()
+  const contexts = new Map<string, Set<string>>()
+  const open = new Set<string>()
+  for (const { wanted, theirs, action } of all) {
+    const { source } = wanted
+    const key = idKey(source.subject, source.id)
+    const id = theirs?.id ?? (options.forceIds && isMade({ action }) ? source.id : undefined)
+    if (id !== undefined) known.set(key, Math.min(id, known.get(key) ?? id))
+    else if (action === 'leave') open.add(key)
+    contexts.set(key, (contexts.get(key) ?? new Set()).add(splitSubject(wanted.subject).context))
+  }
+  const made = new Set(all.filter(isMade).map(({ wanted }) => idKey(wanted.source.subject, wanted.source.id)))
+  for (const [key, id] of options.idOverrides) known.set(key, id)
+  const unmapped = [...open].filter(key => !known.has(key) && !made.has(key))
+  const missing = unmapped.map(key => idNotFound(key, 'no schema there is the same as that of the backup'))
+  const isFatal = options.strategy === 'lookup'
+  return {
+    known,
+    unmapped,
+    conflicts: [
+      ...(isFatal ? missing.map(message => conflict('id-not-found', message)) : []),
+      ...checkOverrides(target, options.idOverrides),
+      ...checkContexts(contexts),
+    ],
+    notes: isFatal ? [] : missing.map(message => ({ kind: 'lossy', subject: null, message })),
+  }
+}
+
+function checkOverrides(target: RegistrySnapshot, overrides: ReadonlyMap<string, number>): Conflict[] {
+  const there = new Set(target.versions.map(({ id }) => id))
+  return [...overrides]
+    .filter(([, id]) => !there.has(id))
+    .map(([key, id]) => conflict('id-not-found', idNotFound(String(id), `restore.id_mapping_file maps ${key} to it`)))
+}
+
+/** A message does not say which context its ID is of, so that one ID cannot lead to two. */
+function checkContexts(contexts: ReadonlyMap<string, ReadonlySet<string>>): Conflict[] {
+  return [...contexts]
+    .filter(([, some]) => some.size > 1)
+    .map(([key, some]) => {
+      const where = [...some].sort().join(' and ')
+      const advice = 'map all subjects with this ID to one context'
+      return conflict('mapping', `restore.subject_mapping takes schema ID ${key} to the contexts ${where}; ${advice}`)
+    })
+}
+
+/** Pure. What stands in the way of the IDs of the source: other schemas under them, and all else that is there. */
+export function checkForcedIds(
+  all: readonly Decision[],
+  target: RegistrySnapshot,
+  deleted: readonly SchemaVersion[],
+  options: Pick<RegistryRestoreOptions, 'forceIds' | 'traits'>,
+): Conflict[] {
+  if (!options.forceIds) return []
+  const own = all.flatMap(({ theirs, wanted }) => (theirs && theirs.id === wanted.source.id ? [theirs] : []))
+  const gone = new Set(deleted)
+  const rest = target.versions.filter(one => !gone.has(one))
+  return [
+    ...checkTaken(all.filter(isMade), rest, own, options.traits.keepsImportedContracts),
+    ...checkTwinIds(all, options.traits.allowsTwinIds),
+    ...checkEmpty(rest, new Set([...own, ...renewedBy(all, rest)])),
+  ]
+}
+
+/** Versions in whose place the same one is registered again. */
+function renewedBy(all: readonly Decision[], rest: readonly SchemaVersion[]): SchemaVersion[] {
+  const places = new Map(all.filter(isMade).map(({ wanted, version }) => [`${wanted.subject}@${version}`, wanted]))
+  return rest.filter(({ subject, version, id }) => places.get(`${subject}@${version}`)?.source.id === id)
+}
+
+function checkTaken(
+  made: readonly Decision[],
+  rest: readonly SchemaVersion[],
+  own: readonly SchemaVersion[],
+  keepsContracts: boolean,
+): Conflict[] {
+  const holders = new Map(rest.map(one => [idKey(one.subject, one.id), one]))
+  const isOwn = new Set(own.map(one => idKey(one.subject, one.id)))
+  return made.flatMap(({ wanted, references }) => {
+    const { subject, source } = wanted
+    const key = idKey(subject, source.id)
+    const holder = holders.get(key)
+    if (!holder || isOwn.has(key)) return []
+    if (compareSchemas({ ...source, references }, holder, keepsContracts) === 'same') return []
+    const message =
+      `schema ID ${key} of version ${source.version} of subject ${source.subject} is taken on the target by version ` +
+      `${holder.version} of subject ${holder.subject}, another schema; set restore.force_ids to false, or use an empty registry`
+    return [{ kind: 'id-taken' as const, subject, version: source.version, message }]
+  })
+}
+
+function checkTwinIds(all: readonly Decision[], allowsTwinIds: boolean): Conflict[] {
+  if (allowsTwinIds) return []
+  const ids = new Map<string, Set<number>>()
+  for (const { wanted, references } of all) {
+    const { schemaType, schema, id } = wanted.source
+    const { context } = splitSubject(wanted.subject)
+    const text = canonical([context, schemaType, schema, references.map(one => ({ ...one }))])
+    ids.set(text, (ids.get(text) ?? new Set()).add(id))
+  }
+  return [...ids.values()]
+    .filter(some => some.size > 1)
+    .map(some => {
+      const twins = [...some].sort((a, b) => a - b).join(' and ')
+      const advice = 'set restore.force_ids to false and restore.rewrite_ids to true'
+      return conflict('unsupported', `the target does not take one schema under the IDs ${twins}; ${advice}`)
+    })
+}
+
+function checkEmpty(rest: readonly SchemaVersion[], own: ReadonlySet<SchemaVersion>): Conflict[] {
+  const foreign = rest.filter(one => !own.has(one) && splitSubject(one.subject).name !== RESERVE_SUBJECT)
+  const [first] = foreign
+  if (!first) return []
+  const message =
+    `restore.force_ids needs an empty target registry; there are ${foreign.length} versions that are not of this backup, ` +
+    `such as version ${first.version} of subject ${first.subject}; use an empty one, or set restore.force_ids to false`
+  return [conflict('not-empty', message)]
+}
+
+function conflict(kind: Conflict['kind'], message: string): Conflict {
+  return { kind, subject: null, version: null, message }
+}

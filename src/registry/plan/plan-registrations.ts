@@ -1,0 +1,138 @@
+import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
+import { type Decision, type Decisions, isMade } from './decide-versions.ts'
+import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { RegisterStep, RestoreStep } from './restore-step.ts'
+import { FILLER_NAME, keepsContracts, type TargetIndex } from './target-index.ts'
+
+type Deletion = Extract<RestoreStep, { type: 'delete-version' }>
+
+/** Pure. One registration a version, with fillers where its number would not be the next. */
+export function planRegistrations(
+  { all, deleted }: Decisions,
+  target: RegistrySnapshot,
+  options: RegistryRestoreOptions,
+): Map<Decision, RegisterStep[]> {
+  const highest = highestNumbers(target, deleted)
+  const sourceIds = idsByPlace(all)
+  const steps = new Map<Decision, RegisterStep[]>()
+  for (const decision of all) {
+    const { wanted, version } = decision
+    if (!isMade(decision) || version === null) continue
+    const fillers: RegisterStep[] = []
+    if (!options.forceIds) {
+      for (let number = (highest.get(wanted.subject) ?? 0) + 1; number < version; number++) {
+        fillers.push(fillerOf(wanted.subject, number, options))
+      }
+      highest.set(wanted.subject, version)
+    }
+    const ids = sourceIds.get(versionKey(wanted.subject, version)) ?? []
+    steps.set(decision, [...fillers, registrationOf(decision, version, ids, options)])
+  }
+  return steps
+}
+
+function highestNumbers(target: RegistrySnapshot, deleted: readonly SchemaVersion[]): Map<string, number> {
+  const gone = new Set(deleted)
+  const highest = new Map<string, number>()
+  for (const one of target.versions) {
+    if (!gone.has(one)) highest.set(one.subject, Math.max(one.version, highest.get(one.subject) ?? 0))
+  }
+  return highest
+}
+
+/** The source IDs that each version of the target is to stand for, those of merged versions included. */
+function idsByPlace(all: readonly Decision[]): Map<string, string[]> {
+  const ids = new Map<string, string[]>()
+  for (const { wanted, version } of all) {
+    if (version === null) continue
+    const place = versionKey(wanted.subject, version)
+    const id = idKey(wanted.source.subject, wanted.source.id)
+    const known = ids.get(place)
+    if (!known) ids.set(place, [id])
+    else if (!known.includes(id)) known.push(id)
+  }
+  return ids
+}
+
+function registrationOf(
+  { wanted, references }: Decision,
+  version: number,
+  sourceIds: readonly string[],
+  options: RegistryRestoreOptions,
+): RegisterStep {
+  const { id, schemaType, schema, metadata, ruleSet } = wanted.source
+  const isKept = keepsContracts(options)
+  return {
+    type: 'register',
+    purpose: 'schema',
+    subject: wanted.subject,
+    version,
+    id: options.forceIds ? id : null,
+    schemaType,
+    schema,
+    references,
+    metadata: isKept ? metadata : null,
+    ruleSet: isKept ? ruleSet : null,
+    force: isForced(options),
+    sourceIds,
+  }
+}
+
+function isForced({ forceIds, forceRegister, traits }: RegistryRestoreOptions): boolean {
+  return !forceIds && forceRegister && traits.canForceRegister
+}
+
+function fillerOf(subject: string, version: number, options: RegistryRestoreOptions): RegisterStep {
+  return { ...placeholder(subject, version, 'filler'), force: isForced(options) }
+}
+
+function placeholder(subject: string, version: number, purpose: 'filler' | 'reserve', id?: number): RegisterStep {
+  const name = purpose === 'filler' ? `${FILLER_NAME}_${version}` : `kafka_backup_reserve_${id}`
+  const schema = `{"type":"fixed","name":"${name}","size":1}`
+  const content = { schemaType: 'AVRO', schema, references: [], metadata: null, ruleSet: null } as const
+  return { type: 'register', purpose, subject, version, id: id ?? null, ...content, force: false, sourceIds: [] }
+}
+
+/** Pure. Keeps the highest ID of each context, which no schema of the backup may have any more, from being given again. */
+export function planReserves(
+  all: readonly Decision[],
+  backup: RegistrySnapshot,
+  target: RegistrySnapshot,
+  { forceIds }: RegistryRestoreOptions,
+): RegisterStep[] {
+  if (!forceIds) return []
+  const highest = new Map(target.maxIds)
+  const raise = (subject: string, id: number) => {
+    const { context } = splitSubject(subject)
+    highest.set(context, Math.max(id, highest.get(context) ?? 0))
+  }
+  for (const { subject, id } of target.versions) raise(subject, id)
+  for (const { wanted } of all) raise(wanted.subject, wanted.source.id)
+  return [...backup.maxIds]
+    .filter(([context, id]) => id > (highest.get(context) ?? 0))
+    .map(([context, id]) => {
+      const subject = joinSubject({ context, name: RESERVE_SUBJECT })
+      const last = Math.max(0, ...target.versions.filter(one => one.subject === subject).map(({ version }) => version))
+      return placeholder(subject, last + 1, 'reserve', id)
+    })
+}
+
+/** Versions that end up as deleted, in the order of registrations. `own` is what an unfinished run has made. */
+export function listSoftDeletes(
+  all: readonly Decision[],
+  index: TargetIndex,
+  { strategy }: RegistryRestoreOptions,
+): Decision[] {
+  return all.filter(decision => {
+    const { wanted, action, version, theirs } = decision
+    if (!wanted.source.isDeleted || version === null) return false
+    if (isMade(decision)) return true
+    const mayChange = strategy === 'overwrite' || index.isOwn(wanted.subject, version)
+    return action === 'keep' && theirs?.isDeleted === false && mayChange
+  })
+}
+
+export function deletionOf(subject: string, version: number, permanent: boolean): Deletion {
+  return { type: 'delete-version', subject, version, permanent }
+}

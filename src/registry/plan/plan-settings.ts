@@ -1,0 +1,237 @@
+import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../model.ts'
+import { splitSubject } from '../model.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { Conflict, Note, RestoreStep, Scope } from './restore-step.ts'
+import {
+  contextScope,
+  EVERY_CONTEXT,
+  globalScope,
+  outerScopes,
+  type SettingsBook,
+  subjectScope,
+  unset,
+} from './settings-book.ts'
+
+export interface Work {
+  /** Subjects of the target that the backup has and the strategy does not leave alone. */
+  subjects: readonly string[]
+  /** Of these, with versions to register. */
+  registering: ReadonlySet<string>
+  /** Of these, with versions to remove, and those that lose all they have. */
+  deleting: ReadonlySet<string>
+  emptied: ReadonlySet<string>
+  /** The settings of the backup, by subject of the target. */
+  wanted: ReadonlyMap<string, RegistrySettings>
+  /** Subjects, and contexts, that have nothing on the target yet. */
+  isNewSubject(subject: string): boolean
+  isEmptyContext(context: string): boolean
+  /** The target has no version at all. */
+  isEmpty: boolean
+}
+
+const blocking = ['READONLY', 'READONLY_OVERRIDE', 'FORWARD']
+
+/** Takes away what would keep schemas from being written: aliases, which redirect, and modes of single subjects. */
+export function openSubjects(work: Work, book: SettingsBook, options: RegistryRestoreOptions): RestoreStep[] {
+  const touched = work.subjects.filter(subject => work.registering.has(subject) || work.deleting.has(subject))
+  const isLifted = (subject: string) => work.deleting.has(subject) || !options.forceIds
+  return [
+    ...touched.flatMap(subject => {
+      const { compatibility, config } = book.present(subjectScope(subject))
+      if (config?.alias === undefined) return []
+      const { alias: _, ...rest } = config
+      return book.setConfig(subjectScope(subject), { compatibility, config: nullIfEmpty(rest) })
+    }),
+    ...touched.filter(isLifted).flatMap(subject => {
+      if (book.effectiveMode(subject).mode === 'READWRITE') return []
+      return book.setMode(subjectScope(subject), 'READWRITE', false)
+    }),
+  ]
+}
+
+/** Modes of the whole registry, or of a context, are not lifted: somebody has closed it on purpose. */
+export function checkModes(work: Work, book: SettingsBook): Conflict[] {
+  const closed = new Map<string, Conflict>()
+  for (const subject of [...work.registering, ...work.deleting]) {
+    const outer = outerScopes(subject).find(scope => book.original(scope).mode !== null) ?? globalScope
+    const mode = book.original(outer).mode
+    const own = book.original(subjectScope(subject)).mode
+    if (mode === null || !blocking.includes(mode) || (own === 'READWRITE' && mode === 'READONLY')) continue
+    const what = outer.kind === 'context' ? `context ${outer.context} of the target registry` : 'target registry'
+    const message = `the ${what} is in mode ${mode}, and takes no schemas; set its mode to READWRITE first`
+    closed.set(what, { kind: 'read-only', subject: null, version: null, message })
+  }
+  return [...closed.values()]
+}
+
+/** Lets the registry take IDs and numbers of the source. */
+export function startImport(work: Work, book: SettingsBook, { traits }: RegistryRestoreOptions): RestoreStep[] {
+  const registering = [...work.registering].sort()
+  if (work.isEmpty || !traits.canDeleteModes) {
+    const contexts = [...new Set(registering.map(subject => splitSubject(subject).context))]
+    const force = !work.isEmpty
+    return contexts.flatMap(context => book.setMode(contextScope(context), 'IMPORT', force))
+  }
+  return registering.flatMap(subject => book.setMode(subjectScope(subject), 'IMPORT', true))
+}
+
+/** The level under which schemas are registered where the job asks for one; undefined: that which is there. */
+export function passingLevel(options: RegistryRestoreOptions): string | undefined {
+  if (options.setCompatibility !== undefined) return options.setCompatibility
+  return options.forceRegister && !options.traits.canForceRegister ? 'NONE' : undefined
+}
+
+/** Levels for the time of the registrations, with all that changes schemas on their way in turned off. */
+export function startRegistering(work: Work, book: SettingsBook, options: RegistryRestoreOptions): RestoreStep[] {
+  const level = passingLevel(options)
+  const { traits } = options
+  if (work.registering.size === 0) return []
+  if (level !== undefined && !traits.hasEarlyLevels) {
+    return book.setConfig(globalScope, { compatibility: level, config: book.present(globalScope).config })
+  }
+  return [...work.registering].sort().flatMap(subject => {
+    const scope = subjectScope(subject)
+    const present = book.present(scope)
+    const changing = changesOf(subject, book)
+    const config = nullIfEmpty({ ...present.config, ...changing })
+    return book.setConfig(scope, { compatibility: level ?? present.compatibility, config })
+  })
+}
+
+function changesOf(subject: string, book: SettingsBook): JsonObject {
+  const scopes = [subjectScope(subject), ...outerScopes(subject)]
+  const effective: JsonObject = Object.assign({}, ...scopes.map(scope => book.present(scope).config).reverse())
+  const switches = ['normalize', 'validateFields', 'validateRules'].filter(name => effective[name] === true)
+  return Object.fromEntries(switches.map(name => [name, false]))
+}
+
+export interface Closing {
+  configs: RestoreStep[]
+  aliases: RestoreStep[]
+  modes: RestoreStep[]
+}
+
+/** Brings every setting to what it is to be in the end. Aliases redirect and modes refuse, so these come last. */
+export function closeSettings(
+  work: Work,
+  backup: RegistrySnapshot,
+  book: SettingsBook,
+  options: RegistryRestoreOptions,
+): Closing {
+  const scopes: { scope: Scope; settings: RegistrySettings }[] = [
+    ...work.subjects.map(subject => ({
+      scope: subjectScope(subject),
+      settings: wantedOfSubject(subject, work, book, options),
+    })),
+    ...byContext(backup.contextSettings).map(([context, settings]) => ({
+      scope: contextScope(context),
+      settings: work.isEmptyContext(context) ? settings : wantedOuter(contextScope(context), settings, book, options),
+    })),
+    {
+      scope: globalScope,
+      settings: wantedGlobal(backup.global, work.isEmptyContext('.'), book, options),
+    },
+  ]
+  const listed = new Set(scopes.map(({ scope }) => JSON.stringify(scope)))
+  const others = book.touched.filter(scope => !listed.has(JSON.stringify(scope)))
+  scopes.unshift(...others.map(scope => ({ scope, settings: book.original(scope) })))
+  const rows = scopes.map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const isAlias = ({ settings }: { settings: RegistrySettings }) => settings.config?.alias !== undefined
+  const setConfigs = (some: typeof rows) => some.flatMap(({ scope, settings }) => setOpened(scope, settings, book))
+  return {
+    configs: setConfigs(rows.filter(row => !isAlias(row))),
+    aliases: setConfigs(rows.filter(isAlias)),
+    modes: rows.flatMap(({ scope, settings }) => book.setMode(scope, settings.mode, settings.mode === 'IMPORT')),
+  }
+}
+
+/** What stands behind all contexts comes after them. */
+function byContext(settings: RegistrySnapshot['contextSettings']): [string, RegistrySettings][] {
+  return [...settings].sort(([a], [b]) => Number(a === EVERY_CONTEXT) - Number(b === EVERY_CONTEXT))
+}
+
+/** A subject that takes no schemas takes no configuration either. */
+function setOpened(scope: Scope, settings: RegistrySettings, book: SettingsBook): RestoreStep[] {
+  const steps = book.setConfig(scope, settings)
+  if (steps.length === 0 || scope.kind !== 'subject') return steps
+  const isClosed = blocking.includes(book.effectiveMode(scope.subject).mode)
+  return isClosed ? [...book.setMode(scope, 'READWRITE', false), ...steps] : steps
+}
+
+function wantedOfSubject(
+  subject: string,
+  work: Work,
+  book: SettingsBook,
+  { strategy }: RegistryRestoreOptions,
+): RegistrySettings {
+  const isReplaced = strategy === 'overwrite' || work.isNewSubject(subject)
+  return isReplaced ? (work.wanted.get(subject) ?? unset) : book.original(subjectScope(subject))
+}
+
+function wantedOuter(
+  scope: Scope,
+  settings: RegistrySettings,
+  book: SettingsBook,
+  { strategy }: RegistryRestoreOptions,
+): RegistrySettings {
+  return strategy === 'overwrite' ? settings : book.original(scope)
+}
+
+/** A registry as a whole has always a level and a mode; where the backup does not know them they stay. */
+function wantedGlobal(
+  global: RegistrySettings,
+  isEmpty: boolean,
+  book: SettingsBook,
+  { strategy }: RegistryRestoreOptions,
+): RegistrySettings {
+  const original = book.original(globalScope)
+  if (!isEmpty && strategy !== 'overwrite') return original
+  if (strategy === 'lookup') return original
+  return {
+    compatibility: global.compatibility ?? original.compatibility,
+    mode: global.mode ?? original.mode,
+    config: global.config,
+  }
+}
+
+/** What the target is not able to keep is not sent. */
+function asKept(
+  settings: RegistrySettings,
+  scope: Scope,
+  book: SettingsBook,
+  { traits }: RegistryRestoreOptions,
+): RegistrySettings {
+  const original = book.original(scope)
+  return {
+    compatibility: settings.compatibility,
+    mode: traits.hasModes ? settings.mode : original.mode,
+    config: traits.keepsConfigs ? settings.config : original.config,
+  }
+}
+
+/** Settings that the target cannot have. */
+export function tellLostSettings(work: Work, backup: RegistrySnapshot, options: RegistryRestoreOptions): Note[] {
+  const { traits, strategy } = options
+  const replaced = work.subjects.filter(subject => strategy === 'overwrite' || work.isNewSubject(subject))
+  const rows = replaced.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
+  const tell = (subject: string | null, what: string): Note => {
+    const whose = subject === null ? 'the whole registry' : subject
+    return {
+      kind: 'lossy',
+      subject,
+      message: `the target registry (${traits.flavour}) does not keep ${what} of ${whose}`,
+    }
+  }
+  return [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
+    ...(!traits.hasModes && settings.mode !== null && settings.mode !== 'READWRITE'
+      ? [tell(subject, `the mode ${settings.mode}`)]
+      : []),
+    ...(!traits.keepsConfigs && settings.config !== null
+      ? [tell(subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
+      : []),
+  ])
+}
+
+function nullIfEmpty(config: JsonObject): JsonObject | null {
+  return Object.keys(config).length === 0 ? null : config
+}

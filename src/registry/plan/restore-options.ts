@@ -1,0 +1,21 @@
+import type { SchemaType } from '../model.ts'
+import type { RestoreJournal } from './restore-step.ts'
+import type { TargetTraits } from './target-traits.ts'
+
+export interface RegistryRestoreOptions {
+  /** `lookup` registers nothing: IDs are mapped to what the target has. */
+  strategy: 'preserve' | 'overwrite' | 'skip' | 'lookup'
+  forceIds: boolean
+  subjectMapping: ReadonlyMap<string, string>
+  /** The level under which schemas are registered; undefined: that of the target. */
+  setCompatibility: string | undefined
+  forceRegister: boolean
+  schemaTypes: readonly SchemaType[]
+  /** Source ID to target ID, by hand; they come first. */
+  idOverrides: ReadonlyMap<string, number>
+  traits: TargetTraits
+  /** `subject@version` of the target where the registry calls another text the same schema. */
+  sameTexts: ReadonlySet<string>
+  /** Of a run of this restore that did not end. */
+  unfinished: RestoreJournal | undefined
+}

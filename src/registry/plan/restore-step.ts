@@ -1,0 +1,109 @@
+import type { JsonObject, SchemaReference, SchemaType } from '../model.ts'
+
+/** What settings belong to. */
+export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
+
+/**
+ * One write to the target. Steps are carried out one after the other, those of a row of registrations that do not need
+ * each other excepted. Each may be repeated: what is done already is done.
+ */
+export type RestoreStep =
+  /** Made durable before anything is touched. */
+  | { type: 'journal'; journal: RestoreJournal }
+  /** `force` where versions of the scope must survive. */
+  | { type: 'set-mode'; scope: Scope; mode: string; force: boolean }
+  | { type: 'delete-mode'; scope: Scope }
+  /** The whole of the scope's own settings: what is not in it is not set afterwards. */
+  | { type: 'set-config'; scope: Scope; compatibility: string | null; config: JsonObject | null }
+  | { type: 'delete-config'; scope: Scope }
+  | RegisterStep
+  /** `permanent`: marked first where it is live, then removed. Otherwise marked as deleted only. */
+  | { type: 'delete-version'; subject: string; version: number; permanent: boolean }
+  /** A fresh inventory is compared with the plan. Aliases come after it: they redirect what is asked of their subjects. */
+  | { type: 'verify' }
+
+export interface RegisterStep {
+  type: 'register'
+  /** `filler` takes a number that the source has not, until the end; `reserve` keeps IDs from being given again. */
+  purpose: 'schema' | 'filler' | 'reserve'
+  subject: string
+  /** The number that it has afterwards. It is sent only where `id` is. */
+  version: number
+  /** Null: the registry gives one, and the map of IDs learns it. */
+  id: number | null
+  schemaType: SchemaType
+  schema: string
+  references: readonly SchemaReference[]
+  metadata: JsonObject | null
+  ruleSet: JsonObject | null
+  /** Ask the registry not to compare it with earlier versions. */
+  force: boolean
+  /** The keys in the map of IDs that get its ID; none for what the backup does not have. */
+  sourceIds: readonly string[]
+}
+
+/** Written down before the first write: enough to undo what is meant to be passing, and to go on after a crash. */
+export interface RestoreJournal {
+  /** Settings as they were, of every scope that is touched. */
+  settings: { scope: Scope; compatibility: string | null; mode: string | null; config: JsonObject | null }[]
+  /** Contexts that had no version. */
+  emptyContexts: string[]
+  /** Subjects that had neither versions nor settings. */
+  createdSubjects: string[]
+  /** Versions that the restore makes, as `subject@version` of the target. */
+  registered: string[]
+  fillers: string[]
+}
+
+export type ConflictKind =
+  | 'reference-missing'
+  | 'version-differs'
+  | 'version-hole'
+  | 'id-taken'
+  | 'id-not-found'
+  | 'not-empty'
+  | 'read-only'
+  | 'unsupported'
+  | 'referrer-outside'
+  | 'mapping'
+
+/** Why nothing is written. */
+export interface Conflict {
+  kind: ConflictKind
+  /** Of the target; null where it is about the whole registry. */
+  subject: string | null
+  version: number | null
+  message: string
+}
+
+export interface Note {
+  /** `lossy`: the target is not what the source was. `undecodable`: an ID of the target loses its schema. */
+  kind: 'lossy' | 'undecodable' | 'hint'
+  subject: string | null
+  message: string
+}
+
+/** What becomes of one version of the backup. */
+export interface PlannedVersion {
+  source: { subject: string; version: number; id: number }
+  subject: string
+  /** Null where the target does not get it. */
+  version: number | null
+  /** Null where the target gives it one. */
+  id: number | null
+  action: 'register' | 'keep' | 'replace' | 'merge' | 'leave' | 'conflict'
+}
+
+export interface RegistryPlan {
+  /** Where there is one, there are no steps. */
+  conflicts: Conflict[]
+  steps: RestoreStep[]
+  versions: PlannedVersion[]
+  notes: Note[]
+  /** Source ID (`5`, or `:.context:5`) to target ID, as far as it is known before a registration. */
+  knownIds: Map<string, number>
+  /** Source IDs that nothing on the target stands for. */
+  unmappedIds: string[]
+  /** Versions whose texts alone differ: whether they mean the same only the registry can say, and a new plan takes it in. */
+  textsToCompare: { subject: string; version: number; schema: string }[]
+}

@@ -1,0 +1,29 @@
+import type { JsonValue, SchemaReference, SchemaVersion } from '../model.ts'
+
+export type Likeness = 'same' | 'other-text' | 'other'
+
+/** Pure. Whether two versions are the same schema. Unset and empty metadata are not the same to a registry. */
+export function compareSchemas(ours: SchemaVersion, theirs: SchemaVersion, keepsContracts: boolean): Likeness {
+  const isLike =
+    ours.schemaType === theirs.schemaType &&
+    listReferences(ours.references) === listReferences(theirs.references) &&
+    (!keepsContracts || (isSame(ours.metadata, theirs.metadata) && isSame(ours.ruleSet, theirs.ruleSet)))
+  if (!isLike) return 'other'
+  return ours.schema === theirs.schema ? 'same' : 'other-text'
+}
+
+/** Pure. A text that is the same for equal JSON, whatever the order of its keys. */
+export function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${entries.map(([key, item]) => `${JSON.stringify(key)}:${canonical(item)}`).join()}}`
+}
+
+export function isSame(a: JsonValue, b: JsonValue): boolean {
+  return canonical(a) === canonical(b)
+}
+
+function listReferences(references: readonly SchemaReference[]): string {
+  return JSON.stringify(references.map(({ name, subject, version }) => [name, subject, version]))
+}

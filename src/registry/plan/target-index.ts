@@ -1,0 +1,125 @@
+import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { RegistryPlan, RestoreJournal } from './restore-step.ts'
+import { compareSchemas } from './same-schema.ts'
+
+/** How the schemas of fillers are called. */
+export const FILLER_NAME = 'kafka_backup_filler'
+
+/** A subject of the target while the versions of the backup are gone through in their order. */
+export interface TargetSubject {
+  subject: string
+  /** Ascending, without what an unfinished run put in as fillers. */
+  theirs: readonly SchemaVersion[]
+  fillers: readonly SchemaVersion[]
+  /** It stays as it is, whatever the backup has. */
+  isLeft: boolean
+  /** The highest number that is taken, once all that has to go is gone. */
+  highest: number
+  /** How many of `theirs`, from the first on, are known to be the same as the backup's. */
+  matched: number
+  /** The backup goes on in another way than what comes after `matched`, which has to go. */
+  isDiverged: boolean
+}
+
+/** The target, for questions that are asked of it again and again. */
+export class TargetIndex {
+  readonly textsToCompare: RegistryPlan['textsToCompare'] = []
+  readonly #options: RegistryRestoreOptions
+  readonly #own: Own
+  readonly #keepsContracts: boolean
+  readonly #bySubject: Map<string, SchemaVersion[]>
+  readonly #byText: Map<string, SchemaVersion[]>
+  readonly #subjects = new Map<string, TargetSubject>()
+
+  constructor(target: RegistrySnapshot, options: RegistryRestoreOptions) {
+    this.#options = options
+    this.#own = ownOf(options.unfinished)
+    this.#keepsContracts = keepsContracts(options)
+    this.#bySubject = Map.groupBy(target.versions, ({ subject }) => subject)
+    this.#byText = Map.groupBy(target.versions, ({ schema }) => schema)
+  }
+
+  /** Those that were asked for. */
+  get subjects(): Iterable<TargetSubject> {
+    return this.#subjects.values()
+  }
+
+  find(subject: string, version: number): SchemaVersion | undefined {
+    return this.#bySubject.get(subject)?.find(one => one.version === version)
+  }
+
+  subject(name: string): TargetSubject {
+    const known = this.#subjects.get(name)
+    if (known) return known
+    const { strategy } = this.#options
+    const all = (this.#bySubject.get(name) ?? []).toSorted((a, b) => a.version - b.version)
+    const isOwn = this.#own.subjects.has(name)
+    const subject: TargetSubject = {
+      subject: name,
+      theirs: all.filter(one => !this.isFiller(one)),
+      fillers: all.filter(one => this.isFiller(one)),
+      isLeft: strategy === 'lookup' || (strategy === 'skip' && all.length > 0 && !isOwn),
+      highest: all.at(-1)?.version ?? 0,
+      matched: 0,
+      isDiverged: false,
+    }
+    this.#subjects.set(name, subject)
+    return subject
+  }
+
+  /** An unfinished run of this restore has made it. */
+  isOwn(subject: string, version: number): boolean {
+    return this.#own.versions.has(versionKey(subject, version))
+  }
+
+  /** One of an unfinished run, and not what was at its place before. */
+  isFiller({ subject, version, schema }: SchemaVersion): boolean {
+    return this.#own.fillers.has(versionKey(subject, version)) && schema.includes(FILLER_NAME)
+  }
+
+  /** `ours` has the references that it is to have on the target. */
+  isSame(ours: SchemaVersion, theirs: SchemaVersion): boolean {
+    const likeness = compareSchemas(absolute(ours), absolute(theirs), this.#keepsContracts)
+    if (likeness !== 'other-text') return likeness === 'same'
+    const { subject, version } = theirs
+    // Only what has one place is asked of the registry: it does not tell which of several texts it means.
+    if (ours.subject !== subject || ours.version !== version) return false
+    if (this.#options.sameTexts.has(versionKey(subject, version))) return true
+    this.textsToCompare.push({ subject, version, schema: ours.schema })
+    return false
+  }
+
+  /** The same schema under any subject of its context. */
+  findAnywhere(ours: SchemaVersion): SchemaVersion | undefined {
+    const { context } = splitSubject(ours.subject)
+    return this.#byText
+      .get(ours.schema)
+      ?.find(theirs => splitSubject(theirs.subject).context === context && this.isSame(ours, theirs))
+  }
+}
+
+/** What an unfinished run of this restore has put there, as sets. */
+interface Own {
+  subjects: ReadonlySet<string>
+  versions: ReadonlySet<string>
+  fillers: ReadonlySet<string>
+}
+
+function ownOf(unfinished: RestoreJournal | undefined): Own {
+  return {
+    subjects: new Set(unfinished?.createdSubjects),
+    versions: new Set(unfinished?.registered),
+    fillers: new Set(unfinished?.fillers),
+  }
+}
+
+export function keepsContracts({ forceIds, traits }: RegistryRestoreOptions): boolean {
+  return forceIds ? traits.keepsImportedContracts : traits.keepsContracts
+}
+
+function absolute(one: SchemaVersion): SchemaVersion {
+  if (one.references.length === 0) return one
+  const references = one.references.map(each => ({ ...each, subject: resolveReference(each.subject, one.subject) }))
+  return { ...one, references }
+}

@@ -1,0 +1,124 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { RegistryClient } from '../registry/client/client.ts'
+import { identityOf } from '../registry/client/flavour.ts'
+import type { IdMap } from '../registry/ids/id-map.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import type { RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
+import { RegistryWriter } from '../registry/write/requests.ts'
+import { IdsIgnored, runSteps } from '../registry/write/run-steps.ts'
+import { idMapOf } from './id-map-of.ts'
+import type { JournalBook } from './journal.ts'
+import { reportSchemas, type SchemaReport } from './schema-report.ts'
+import { type SchemaOptions, type Survey, surveyTarget } from './survey-target.ts'
+
+export interface SchemaParts {
+  client: RegistryClient
+  journal: JournalBook
+  clock: Clock
+  onProgress: OnProgress
+}
+
+export interface RestoredSchemas {
+  report: SchemaReport
+  idMap: IdMap
+}
+
+/** What a restore of schemas would do, or what stands in its way. Nothing is written. */
+export async function surveySchemas(
+  backup: RegistrySnapshot,
+  options: SchemaOptions,
+  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  signal: AbortSignal,
+): Promise<Survey> {
+  return surveyTarget(backup, client, options, await journal.readUnfinished(signal), signal)
+}
+
+/**
+ * Carries out what a survey has planned, and proves it: the registry is read anew and must have nothing left to be done.
+ * The map of IDs comes from that reading, so that a later run finds the same one. A run that dies is gone on with by the next.
+ */
+export async function restoreSchemas(
+  backup: RegistrySnapshot,
+  survey: Survey,
+  parts: SchemaParts,
+  signal: AbortSignal,
+): Promise<RestoredSchemas> {
+  const startedAt = parts.clock.monotonic()
+  const { plan } = survey
+  if (plan.conflicts.length > 0) throw new KafkaBackupError('INTERNAL', 'a plan with conflicts cannot be carried out')
+  const after = plan.steps.length === 0 ? survey : await carryOut(backup, survey, parts, signal)
+  const idMap = idMapOf(after.plan, backup, after.target)
+  const durationMs = parts.clock.monotonic() - startedAt
+  return { idMap, report: reportSchemas(plan, after, { requests: parts.client.requests, durationMs }) }
+}
+
+async function carryOut(
+  backup: RegistrySnapshot,
+  survey: Survey,
+  parts: SchemaParts,
+  signal: AbortSignal,
+): Promise<Survey> {
+  const { client, journal, clock, onProgress } = parts
+  const { steps } = survey.plan
+  const writer = new RegistryWriter(client, identityOf(survey.target), survey.options.traits)
+  const total = steps.filter(({ type }) => type === 'register').length
+  let kept: RestoreJournal | undefined
+  let done = 0
+  onProgress({ type: 'schemas', done, total })
+  const inspect = () => surveyTarget(backup, client, survey.options, kept, signal)
+  const stepParts = {
+    ...{ writer, clock, concurrency: client.concurrency },
+    keepJournal: async (written: RestoreJournal) => {
+      await journal.write(written, signal)
+      kept = written
+    },
+    verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan.steps, rest, client.name),
+    onRegistered: () => onProgress({ type: 'schemas', done: ++done, total }),
+  }
+  await runSteps(steps, stepParts, signal).catch(async error => {
+    if (error instanceof IdsIgnored && done === 0) {
+      await takeBack(error.step.subject, survey.target, writer, kept, signal)
+      await journal.close(signal)
+    }
+    throw error
+  })
+  const after = await inspect()
+  refuseRest(after.plan.steps, [], client.name)
+  await journal.close(signal)
+  return after
+}
+
+/** The registry has what the plan says when planning anew finds nothing to do but what is to come. */
+function refuseRest(found: readonly RestoreStep[], expected: readonly RestoreStep[], name: string): void {
+  const shown = (steps: readonly RestoreStep[]) =>
+    steps.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
+  const awaited = new Set(shown(expected))
+  const [first, ...more] = shown(found).filter(step => !awaited.has(step))
+  if (first === undefined) return
+  const others = more.length === 0 ? '' : `, and ${more.length} more`
+  throw new KafkaBackupError(
+    'REGISTRY_UNFAITHFUL',
+    `${name} took the schemas, and does not hold what it was given: still to be done is ${first.slice(0, 500)}${others}`,
+  )
+}
+
+/** Removes the one version that was registered, and gives the settings back as they were. */
+async function takeBack(
+  subject: string,
+  before: RegistrySnapshot,
+  writer: RegistryWriter,
+  kept: RestoreJournal | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const there = new Set(before.versions.filter(one => one.subject === subject).map(({ version }) => version))
+  const made = (await writer.versionsOf(subject, signal)).filter(version => !there.has(version))
+  for (const version of made) await writer.deleteVersion(subject, version, true, signal)
+  for (const { scope, compatibility, mode, config } of kept?.settings ?? []) {
+    if (mode === null) await writer.deleteMode(scope, signal)
+    else await writer.setMode(scope, mode, mode === 'IMPORT', signal)
+    if (compatibility === null && config === null) await writer.deleteConfig(scope, signal)
+    else await writer.setConfig(scope, { compatibility, config }, signal)
+  }
+}

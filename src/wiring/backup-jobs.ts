@@ -1,0 +1,69 @@
+import type { DryRun } from '../backup/dry-run.ts'
+import type { BackupOptions } from '../backup/options.ts'
+import type { BackupParts } from '../backup/round.ts'
+import type { BackupReport } from '../backup/run-backup.ts'
+import type { ShardReport } from '../backup/run-shard.ts'
+import type { ShardNumber } from '../backup/shards.ts'
+import type { BackupJob } from '../config/load-job.ts'
+import { assertFit } from '../storage/access.ts'
+import { version } from '../version.ts'
+import { type Hooks, newRun, quiet, withMetrics, withParts } from './parts.ts'
+import { withRegistryReader } from './registry.ts'
+
+export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+  return withRun(job, hooks, signal, async (options, parts) => {
+    if (options.continuous) return (await import('../backup/run-continuous.ts')).runContinuous(options, parts, signal)
+    return (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
+  })
+}
+
+/** Copies the partitions of one of several processes; `commitShardsJob` makes what they have done count. */
+export function runShardJob(
+  job: BackupJob,
+  shard: ShardNumber,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<ShardReport> {
+  return withRun(job, hooks, signal, async (options, parts) =>
+    (await import('../backup/run-shard.ts')).runShard(options, shard, parts, signal),
+  )
+}
+
+export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+  return withRun(job, hooks, signal, async (options, parts) =>
+    (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal),
+  )
+}
+
+export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
+  return withRegistryReader(job, readRegistry =>
+    withParts(job, quiet, signal, async parts => {
+      const { dryRunBackup } = await import('../backup/dry-run.ts')
+      return dryRunBackup(backupOptions(job), { ...parts, ...(readRegistry && { readRegistry }) }, signal)
+    }),
+  )
+}
+
+export function backupOptions(job: BackupJob): BackupOptions {
+  const { topics, clientRack } = job.source
+  return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
+}
+
+/** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
+function withRun<T>(
+  job: BackupJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
+): Promise<T> {
+  return withMetrics(job, hooks, watched =>
+    withRegistryReader(job, readRegistry =>
+      withParts(job, watched, signal, async parts => {
+        await assertFit({ options: job.storage, storage: parts.storage }, signal)
+        const { onProgress } = watched
+        const run = { newRun, toolVersion: version, onProgress, ...(readRegistry && { readRegistry }) }
+        return work(backupOptions(job), { ...parts, ...run })
+      }),
+    ),
+  )
+}

@@ -1,0 +1,36 @@
+import type { BackupJob, Job } from '../config/load-job.ts'
+import type { CheckReport } from '../observe/check.ts'
+import { attempt, type Check } from '../observe/check.ts'
+import { checkAccess } from '../storage/access.ts'
+import { backupOptions } from './backup-jobs.ts'
+import { quiet, withParts } from './parts.ts'
+import { registryOf, withRegistry } from './registry.ts'
+import { checkRestoreJob } from './restore-jobs.ts'
+
+/** Tries out what a job needs, of either kind, and writes nothing but the probe of a bucket for backups. */
+export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
+  return job.mode === 'restore' ? checkRestoreJob(job, signal) : checkBackupJob(job, signal)
+}
+
+function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
+  return withParts(job, quiet, signal, async parts => {
+    const { checkBackup } = await import('../backup/check.ts')
+    const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
+    const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
+    const registryChecks = await checkRegistry(job, signal)
+    return checkBackup(backupOptions(job), { ...parts, otherChecks: [...storageChecks, ...registryChecks] }, signal)
+  })
+}
+
+async function checkRegistry(job: BackupJob, signal: AbortSignal): Promise<Check[]> {
+  const registry = registryOf(job)
+  if (!registry) return []
+  return withRegistry(registry, async client => {
+    const { detectFlavour } = await import('../registry/client/flavour.ts')
+    const check = await attempt(`schema registry ${client.name}`, 'read', signal, async () => {
+      const { flavour, version } = await detectFlavour(client, signal)
+      return `${flavour}${version === null ? '' : ` ${version}`} answers`
+    })
+    return [check]
+  })
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import type { Job, RestoreJob } from '../config/load-job.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { locationExists, type Place } from '../storage/access.ts'
+import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import type { StorageObserver } from '../storage/observed.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import type { Storage } from '../storage/storage.ts'
+import { version } from '../version.ts'
+
+/** Whoever wants to watch a run. */
+export interface Hooks {
+  onProgress: OnProgress
+  /** Every Kafka request by its name, with the `host:port` that it goes to. */
+  onRequest?: (name: string, broker: string) => void
+  /** Every call to the store with the time it took. */
+  onStorageCall?: StorageObserver
+  /** A decorator of the caller's own around the store. */
+  decorateStorage?: (storage: Storage) => Storage
+}
+
+export const quiet: Hooks = { onProgress: () => undefined }
+
+/** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */
+export function openLocation(path: string): Storage {
+  return openStorage(parseLocation(path))
+}
+
+export function openJobStorage(job: Job): Storage {
+  return openStorage(job.storage)
+}
+
+/** For reading: a location that is not there is a mistyped one, not one without backups. */
+export async function openExistingStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
+  const storage = openStorage(options)
+  try {
+    await assertExists({ options, storage }, signal)
+    return storage
+  } catch (error) {
+    await storage.close()
+    throw error
+  }
+}
+
+export async function assertExists(place: Place, signal: AbortSignal): Promise<void> {
+  if (await locationExists(place, signal)) return
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${place.storage.location}`)
+}
+
+/** Eight characters are enough to keep the runs of one backup apart. */
+export function newRun(): string {
+  return randomBytes(4).toString('hex')
+}
+
+/** Serves metrics while the work goes on, where the job asks for them; a look at things serves none. */
+export async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
+  if (!job.metrics || hooks === quiet) return work(hooks)
+  const { openJobListener } = await import('../observe/job-listener.ts')
+  const { listen } = job.metrics
+  const listener = await openJobListener({ listen, backupId: job.backupId, version, now: systemClock.now })
+  const onProgress: OnProgress = event => {
+    listener.onProgress(event)
+    hooks.onProgress(event)
+  }
+  const onStorageCall: StorageObserver = call => {
+    listener.onStorageCall(call)
+    hooks.onStorageCall?.(call)
+  }
+  try {
+    return await work({ ...hooks, onProgress, onStorageCall })
+  } finally {
+    await listener.close()
+  }
+}
+
+export interface Parts {
+  cluster: Cluster
+  storage: Storage
+  clock: typeof systemClock
+}
+
+export async function withParts<T>(
+  job: { storage: StorageOptions; source: RestoreJob['target'] },
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (parts: Parts) => Promise<T>,
+): Promise<T> {
+  return withStorage(job.storage, hooks, async storage => {
+    const { Cluster } = await import('../kafka/cluster.ts')
+    const { onRequest } = hooks
+    const clock = systemClock
+    const onRetry = tellRetry(hooks)
+    const options = { ...job.source, softwareVersion: version, clock, onRetry, ...(onRequest && { onRequest }) }
+    const cluster = await Cluster.open(options, signal)
+    try {
+      return await work({ cluster, storage, clock })
+    } finally {
+      cluster.close()
+    }
+  })
+}
+
+export async function withStorage<T>(
+  options: StorageOptions,
+  hooks: Hooks,
+  work: (storage: Storage) => Promise<T>,
+): Promise<T> {
+  const { onStorageCall, decorateStorage = (storage: Storage) => storage } = hooks
+  const onRetry = tellRetry(hooks)
+  const storage = decorateStorage(
+    openStorage(options, {
+      clock: systemClock,
+      onRetry: ({ error, delayMs }) => onRetry(error, delayMs),
+      ...(onStorageCall && { observer: onStorageCall }),
+    }),
+  )
+  try {
+    return await work(storage)
+  } finally {
+    await storage.close()
+  }
+}
+
+function tellRetry({ onProgress }: Hooks): (error: unknown, delayMs: number) => void {
+  return (error, delayMs) =>
+    onProgress({ type: 'retry', what: error instanceof Error ? error.message : String(error), delayMs })
+}

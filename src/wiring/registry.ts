@@ -1,0 +1,65 @@
+import type { Job } from '../config/load-job.ts'
+import type { RegistryClient } from '../registry/client/client.ts'
+import type { RegistryOptions } from '../registry/client/options.ts'
+import type { Selection } from '../registry/client/select-versions.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import type { SchemaOptions } from '../schemas/survey-target.ts'
+
+export type RegistryJob = NonNullable<NonNullable<Job['enterprise']>['schemaRegistry']>
+
+/** The registry of a job that has turned it on. */
+export function registryOf({ enterprise }: Pick<Job, 'enterprise'>): RegistryJob | undefined {
+  return enterprise?.schemaRegistry?.enabled ? enterprise.schemaRegistry : undefined
+}
+
+export async function withRegistry<T>(registry: RegistryJob, work: (client: RegistryClient) => Promise<T>): Promise<T> {
+  const { openRegistryClient } = await import('../registry/client/client.ts')
+  const client = await openRegistryClient(registryOptions(registry))
+  try {
+    return await work(client)
+  } finally {
+    client.close()
+  }
+}
+
+/** A reading of the registry that a job backs up, as often as it is asked for one; undefined where there is none. */
+export async function withRegistryReader<T>(
+  job: Pick<Job, 'enterprise'>,
+  work: (read: ((signal: AbortSignal) => Promise<RegistrySnapshot>) | undefined) => Promise<T>,
+): Promise<T> {
+  const registry = registryOf(job)
+  if (!registry) return work(undefined)
+  return withRegistry(registry, async client => {
+    const { readSnapshot } = await import('../registry/client/read-snapshot.ts')
+    return work(signal => readSnapshot(client, selectionOf(registry), signal))
+  })
+}
+
+export function registryOptions({ urls, auth, tls, connection }: RegistryJob): RegistryOptions {
+  const files = tls ?? auth?.tls
+  return {
+    urls: urls ?? [],
+    ...(auth && { auth }),
+    ...(files && { tls: files }),
+    ...connection,
+  }
+}
+
+export function selectionOf({ backup, schemaTypes, protobuf }: RegistryJob): Partial<Selection> {
+  return { ...backup, schemaTypes, includeProtobufDependencies: protobuf.includeDependencies }
+}
+
+/** What the job wants of the schemas of a backup. */
+export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Promise<SchemaOptions> {
+  const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile } = restore
+  const { readIdMapping } = await import('../schemas/read-id-mapping.ts')
+  return {
+    strategy: enabled ? strategy : 'lookup',
+    forceIds,
+    subjectMapping,
+    setCompatibility,
+    forceRegister,
+    schemaTypes,
+    idOverrides: idMappingFile === undefined ? new Map() : await readIdMapping(idMappingFile),
+  }
+}

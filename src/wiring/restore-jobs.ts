@@ -1,0 +1,80 @@
+import type { RestoreJob } from '../config/load-job.ts'
+import type { CheckReport } from '../observe/check.ts'
+import { describeFinding } from '../observe/finding.ts'
+import type { RestoreDryRun } from '../restore/dry-run.ts'
+import type { RestoreOptions } from '../restore/options.ts'
+import type { RestoreReport } from '../restore/report.ts'
+import type { RestoreParts } from '../restore/run-restore.ts'
+import { describeSchemaPlan, type SchemaDryRun } from '../schemas/schema-dry-run.ts'
+import type { SchemaReport } from '../schemas/schema-report.ts'
+import { assertExists, type Hooks, quiet, withMetrics, withParts } from './parts.ts'
+import { restoreOptions } from './restored-jobs.ts'
+import { type SchemaSession, withSchemas } from './schema-session.ts'
+
+/** Of data and, where the job has a registry, of its schemas. */
+export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport }
+export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun }
+
+/** Puts a backup back on the target of the job: schemas first, then topics and records. The store is only read. */
+export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport> {
+  return withRestore(job, hooks, signal, async (options, parts, session) => {
+    const { runRestore } = await import('../restore/run-restore.ts')
+    if (!session) return runRestore(options, parts, signal)
+    await refuseUnfit(session, parts, signal)
+    const schemas = await session.run()
+    const notes = session.findings.map(describeFinding)
+    const warnings = [...(schemas.report.wasComplete ? [] : notes), ...schemas.warnings]
+    for (const message of warnings) parts.onProgress({ type: 'warning', message })
+    const report = await runRestore(schemas.options, parts, signal)
+    return { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
+  })
+}
+
+/** What a restore would do, with all that stands in its way. Neither the store nor the target is changed. */
+export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<JobRestoreDryRun> {
+  return withRestore(job, quiet, signal, async (options, parts, session) => {
+    const { dryRunRestore } = await import('../restore/dry-run.ts')
+    if (!session) return dryRunRestore(options, parts, signal)
+    const { findings, ...dryRun } = await dryRunRestore(session.foreseen, parts, signal)
+    const schemas = describeSchemaPlan(session.survey)
+    return { ...dryRun, findings: [...session.findings, ...findings], schemas }
+  })
+}
+
+export function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
+  return withRestore(job, quiet, signal, async (options, parts, session) => {
+    const { checkRestore } = await import('../restore/check.ts')
+    return checkRestore(session?.foreseen ?? options, { ...parts, findings: session?.findings ?? [] }, signal)
+  })
+}
+
+/** All that stands in the way of data and of schemas is told at once, before the first schema is written. */
+async function refuseUnfit(session: SchemaSession, parts: RestoreParts, signal: AbortSignal): Promise<void> {
+  const { conflicts, steps } = session.survey.plan
+  if (conflicts.length + steps.length === 0) return
+  const [{ surveyRestore }, { RestoreRefusal }] = await Promise.all([
+    import('../restore/prepare-restore.ts'),
+    import('../restore/refusal.ts'),
+  ])
+  const { preflight } = await surveyRestore(session.foreseen, parts, signal)
+  const findings = [...session.findings, ...preflight.findings]
+  if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
+}
+
+/** What reads a backup and works on a target: the options are judged before anything is connected to. */
+async function withRestore<T>(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: RestoreOptions, parts: RestoreParts, session: SchemaSession | undefined) => Promise<T>,
+): Promise<T> {
+  const options = restoreOptions(job)
+  const { requestTimeoutMs } = job.target
+  return withMetrics(job, hooks, watched =>
+    withParts({ ...job, source: job.target }, watched, signal, async parts => {
+      await assertExists({ options: job.storage, storage: parts.storage }, signal)
+      const restoring = { ...parts, requestTimeoutMs, onProgress: watched.onProgress }
+      return withSchemas(job, options, parts, watched, signal, session => work(options, restoring, session))
+    }),
+  )
+}

@@ -1,0 +1,85 @@
+import type { RestoreJob } from '../config/load-job.ts'
+import type { CompareReport } from '../restore/compare.ts'
+import type { OffsetPlace } from '../restore/find-offset.ts'
+import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { RestoreOptions } from '../restore/options.ts'
+import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import { type Hooks, type Parts, quiet, withParts } from './parts.ts'
+import { withKnownIds } from './schema-session.ts'
+
+/** A restore from any location, not only from one that a job file describes. */
+export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & { storage: StorageOptions }
+
+/** Reads the target of a restore back and compares it with the backup. */
+export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
+  return withRestored(job, hooks, signal, async (options, parts) => {
+    const { compareRestore } = await import('../restore/compare.ts')
+    return compareRestore(options, { ...parts, onProgress: hooks.onProgress }, signal)
+  })
+}
+
+/** Where the records of the source are on the target. */
+export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]> {
+  return withRestored(job, quiet, signal, async (options, parts) => {
+    const { readOffsetMap } = await import('../restore/offset-map.ts')
+    const runs: OffsetMapRun[] = []
+    for await (const run of readOffsetMap(options, parts, filter, signal)) runs.push(run)
+    return runs
+  })
+}
+
+export interface OffsetAt {
+  topic: string
+  partition: number
+  offset: bigint
+}
+
+export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
+  return withRestored(job, quiet, signal, async (options, parts) => {
+    const [{ openOffsetMaps }, { findOffset }] = await Promise.all([
+      import('../restore/offset-map.ts'),
+      import('../restore/find-offset.ts'),
+    ])
+    return findOffset(openOffsetMaps(options, parts, at, signal), at.offset)
+  })
+}
+
+export interface PlainRestore {
+  path: string
+  backupId: string
+  /** `host:port`, several with commas. */
+  target: string
+}
+
+/** The job of a restore of everything to a cluster without security. */
+export async function plainRestoreJob({ path, backupId, target }: PlainRestore): Promise<LocatedRestoreJob> {
+  const { parseJob } = await import('../config/load-job.ts')
+  const document = {
+    mode: 'restore',
+    backup_id: backupId,
+    target: { bootstrap_servers: target.split(',') },
+    storage: { backend: 'filesystem', path: '.' },
+  }
+  const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
+  return { ...job, storage: parseLocation(path) }
+}
+
+export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
+  const { timeWindowStartMs, timeWindowEndMs, ...options } = restore
+  const timeWindow = {
+    ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
+    ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
+  }
+  return { backupId, ...options, timeWindow }
+}
+
+function withRestored<T>(
+  job: LocatedRestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (options: RestoreOptions, parts: Parts) => Promise<T>,
+): Promise<T> {
+  return withParts({ ...job, source: job.target }, hooks, signal, parts =>
+    withKnownIds(job, restoreOptions(job), parts, signal, options => work(options, parts)),
+  )
+}

@@ -1,0 +1,121 @@
+import { readRegistry } from '../archive/read-registry.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { Finding } from '../observe/finding.ts'
+import type { RegistryClient } from '../registry/client/client.ts'
+import { createIdMap, type IdMap } from '../registry/ids/id-map.ts'
+import { indexSchemas } from '../registry/ids/known-schemas.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import { findGeneration } from '../restore/find-plan.ts'
+import type { RestoreOptions } from '../restore/options.ts'
+import type { RewriteOptions } from '../restore/rewrite-options.ts'
+import { idMapOf, provisionalIdMap } from '../schemas/id-map-of.ts'
+import { findingsOf } from '../schemas/schema-findings.ts'
+import type { SchemaReport } from '../schemas/schema-report.ts'
+import type { Survey } from '../schemas/survey-target.ts'
+import { openJournal } from './journal.ts'
+import type { Hooks, Parts } from './parts.ts'
+import { type RegistryJob, registryOf, schemaOptions, withRegistry } from './registry.ts'
+import type { LocatedRestoreJob } from './restored-jobs.ts'
+
+/** The schemas of a backup on their way to the registry of a target, and what they mean to the records. */
+export interface SchemaSession {
+  survey: Survey
+  /** What stands in the way, or should be known. */
+  findings: Finding[]
+  /** Options of the restore with the IDs that are known, and a stand-in for those that are not given yet. */
+  foreseen: RestoreOptions
+  /** Brings the schemas there; with the options that write their IDs into the records. */
+  run(): Promise<{ report: SchemaReport; options: RestoreOptions; warnings: string[] }>
+}
+
+/** `work` gets undefined where the job has no registry, or wants nothing of it. The target is read, nothing is written. */
+export async function withSchemas<T>(
+  job: LocatedRestoreJob,
+  options: RestoreOptions,
+  parts: Parts,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (session: SchemaSession | undefined) => Promise<T>,
+): Promise<T> {
+  const registry = registryOf(job)
+  if (!registry || !(registry.restore.enabled || registry.restore.idMapping)) return work(undefined)
+  const wish = await schemaOptions(registry)
+  const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
+  return withRegistry(registry, client =>
+    openJournal(job, registry, client, parts.storage, async journal => {
+      const { surveySchemas } = await import('../schemas/restore-schemas.ts')
+      const survey = await surveySchemas(backup, wish, { client, journal }, signal)
+      const { plan, target } = survey
+      const withIds = (idMap: IdMap) => withRewrite(options, registry, backup, idMap)
+      return work({
+        survey,
+        findings: findingsOf(plan),
+        foreseen: withIds(provisionalIdMap(plan, backup, target)),
+        run: async () => {
+          const { restoreSchemas } = await import('../schemas/restore-schemas.ts')
+          const { onProgress } = hooks
+          const done = await restoreSchemas(backup, survey, { client, journal, clock: parts.clock, onProgress }, signal)
+          return { report: done.report, options: withIds(done.idMap), warnings: tellOtherIds(registry, done.report) }
+        },
+      })
+    }),
+  )
+}
+
+/** The same for what only looks at a target: the IDs are those that it has. */
+export async function withKnownIds<T>(
+  job: LocatedRestoreJob,
+  options: RestoreOptions,
+  parts: Parts,
+  signal: AbortSignal,
+  work: (options: RestoreOptions) => Promise<T>,
+): Promise<T> {
+  const registry = registryOf(job)
+  if (!registry?.restore.rewriteIds) return work(options)
+  const wish = await schemaOptions(registry)
+  const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
+  return withRegistry(registry, async (client: RegistryClient) => {
+    const { surveyTarget } = await import('../schemas/survey-target.ts')
+    const { plan, target } = await surveyTarget(backup, client, wish, undefined, signal)
+    return work(withRewrite(options, registry, backup, idMapOf(plan, backup, target)))
+  })
+}
+
+async function readSchemas(options: RestoreOptions, parts: Parts, signal: AbortSignal): Promise<RegistrySnapshot> {
+  const manifest = await findGeneration(options, parts, signal)
+  const backup = await readRegistry(parts.storage, manifest, signal)
+  if (backup) return backup
+  const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
+  throw new KafkaBackupError('RESTORE_REFUSED', what, {
+    help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
+  })
+}
+
+function withRewrite(
+  options: RestoreOptions,
+  { restore }: RegistryJob,
+  backup: RegistrySnapshot | undefined,
+  idMap: IdMap,
+): RestoreOptions {
+  if (!restore.rewriteIds) return options
+  const rewrite: RewriteOptions = {
+    idMap,
+    schemas: indexSchemas(backup?.versions ?? []),
+    unknownIds: restore.unknownIds,
+    topics: restore.rewriteTopics,
+    parts: restore.rewriteParts,
+    topicParts: new Map(),
+    topicContexts: restore.topicContexts,
+  }
+  return { ...options, rewrite }
+}
+
+/** Whoever asks for neither way of keeping IDs right hears that they are not. */
+function tellOtherIds({ restore }: RegistryJob, { ids }: SchemaReport): string[] {
+  const others = ids.filter(({ source, target }) => source !== target)
+  if (restore.rewriteIds || !restore.idMapping || others.length === 0) return []
+  return [
+    `${others.length} schema IDs are others on the target, and messages keep those of the source ` +
+      '(enterprise.schema_registry.restore.rewrite_ids: false)',
+  ]
+}

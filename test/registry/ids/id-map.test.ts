@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { createIdMap, parseContext } from '../../../src/registry/ids/id-map.ts'
+
+const pair = (context: string, source: number, target: number) => ({ context, source, target })
+
+describe('a map of ids', () => {
+  test('knows the same id in two contexts apart', () => {
+    const map = createIdMap([pair('.', 1, 100), pair('.eu', 1, 7)])
+    assert.deepEqual(
+      [map.get('.', 1), map.get('.eu', 1), map.get('.us', 1), map.get('.', 2)],
+      [100, 7, undefined, undefined],
+    )
+  })
+
+  test('is an identity by context, also where it is empty', () => {
+    const map = createIdMap([pair('.', 1, 1), pair('.', 2, 2), pair('.eu', 1, 1), pair('.eu', 2, 3)])
+    assert.deepEqual([map.isIdentity('.'), map.isIdentity('.eu'), map.isIdentity('.us')], [true, false, true])
+  })
+
+  test('knows the GUIDs that are others on the target', () => {
+    const [a, b] = ['00112233-4455-6677-8899-AABBCCDDEEFF', '00000000-0000-0000-0000-000000000001']
+    const map = createIdMap(
+      [pair('.', 1, 1)],
+      [
+        { source: a, target: b },
+        { source: b, target: b },
+      ],
+    )
+    assert.equal(map.getGuid('00112233445566778899aabbccddeeff'), '00000000000000000000000000000001')
+    assert.equal(map.getGuid('00000000000000000000000000000001'), undefined)
+    assert.equal(map.isIdentity('.'), false)
+    assert.equal(createIdMap([pair('.', 1, 1)], [{ source: b, target: b }]).isIdentity('.'), true)
+    assert.notEqual(map.digest, createIdMap([pair('.', 1, 1)]).digest)
+  })
+
+  test('has a digest that the order of its pairs does not change, and any other pair does', () => {
+    const pairs = [pair('.', 1, 10), pair('.', 2, 20), pair('.eu', 1, 30)]
+    const { digest } = createIdMap(pairs)
+    assert.equal(createIdMap(pairs.toReversed()).digest, digest)
+    const others = [[], pairs.slice(1), [...pairs, pair('.', 3, 3)], [...pairs.slice(1), pair('.', 1, 11)]]
+    for (const other of others) assert.notEqual(createIdMap(other).digest, digest)
+  })
+})
+
+test('a context is the same however it is written', () => {
+  assert.deepEqual(['eu', '.eu', ':.eu:'].map(parseContext), ['.eu', '.eu', '.eu'])
+  assert.deepEqual(['', '.', ':.:'].map(parseContext), ['.', '.', '.'])
+})
