@@ -122,9 +122,9 @@ describe('references', () => {
   })
 
   test('12: without a context are looked for in the one of the schema that refers', () => {
-    assert.equal(resolveReference(':.eu:orders', 'part'), ':.eu:part')
-    assert.equal(resolveReference(':.eu:orders', ':.:part'), 'part')
-    assert.equal(resolveReference('orders', ':.eu:part'), ':.eu:part')
+    assert.equal(resolveReference('part', ':.eu:orders'), ':.eu:part')
+    assert.equal(resolveReference(':.:part', ':.eu:orders'), 'part')
+    assert.equal(resolveReference(':.eu:part', 'orders'), ':.eu:part')
     const contexts = [
       version(':.eu:orders', 1, { references: [reference('part', 1)] }),
       version(':.eu:part', 1),
