@@ -1,6 +1,7 @@
 import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { type Decision, type Decisions, isMade } from './decide-versions.ts'
 import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
+import { isForced } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { RegisterStep, RestoreStep } from './restore-step.ts'
 import { FILLER_NAME, keepsContracts, type TargetIndex } from './target-index.ts'
@@ -77,10 +78,6 @@ function registrationOf(
     force: isForced(options),
     sourceIds,
   }
-}
-
-function isForced({ forceIds, forceRegister, traits }: RegistryRestoreOptions): boolean {
-  return !forceIds && forceRegister && traits.canForceRegister
 }
 
 function fillerOf(subject: string, version: number, options: RegistryRestoreOptions): RegisterStep {

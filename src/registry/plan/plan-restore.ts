@@ -4,7 +4,7 @@ import { type Decision, type Decisions, decideVersions, isMade } from './decide-
 import { mergeTwins } from './merge-twins.ts'
 import { orderVersions } from './order-versions.ts'
 import { checkForcedIds, planIds } from './plan-ids.ts'
-import { passingLevel } from './plan-settings.ts'
+import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, PlannedVersion, RegistryPlan } from './restore-step.ts'
@@ -29,7 +29,7 @@ export function planRegistryRestore(
   const twins = options.forceIds ? new Map<Wanted, Wanted>() : mergeTwins(wanted)
   const { order, notes: circular } = orderWanted(wanted, twins, options.forceIds)
   const canFill = (subject: string) =>
-    options.forceRegister || (passingLevel(options) ?? book.effectiveLevel(subject)) === 'NONE'
+    options.forceRegister || levelDuring(subject, index.isFresh(subject), book, options) === 'NONE'
   const decisions = decideVersions(order, twins, index, { ...options, canFill })
   const ids = planIds(decisions.all, target, options)
   const conflicts = [...decisions.conflicts, ...ids.conflicts, ...checkWrites(decisions, target, options)]

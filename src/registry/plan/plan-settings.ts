@@ -20,6 +20,8 @@ export interface Work {
   /** Of these, with versions to remove, and those that lose all they have. */
   deleting: ReadonlySet<string>
   emptied: ReadonlySet<string>
+  /** Of these, with more than one version for a subject that has none: a history, to be taken as it was. */
+  histories: ReadonlySet<string>
   /** The settings of the backup, by subject of the target. */
   wanted: ReadonlyMap<string, RegistrySettings>
   /** Subjects, and contexts, that have nothing on the target yet. */
@@ -81,6 +83,26 @@ export function passingLevel(options: RegistryRestoreOptions): string | undefine
   return options.forceRegister && !options.traits.canForceRegister ? 'NONE' : undefined
 }
 
+/**
+ * The level that counts for a subject while it is filled; null where it is the registry's own default. Nobody reads yet
+ * what a subject is to hold that has nothing: it takes its history as it was, also where one version breaks another.
+ */
+export function levelDuring(
+  subject: string,
+  isFresh: boolean,
+  book: SettingsBook,
+  options: RegistryRestoreOptions,
+): string | null {
+  const asked = passingLevel(options)
+  if (asked !== undefined) return asked
+  return isFresh && options.traits.hasEarlyLevels ? 'NONE' : book.effectiveLevel(subject)
+}
+
+/** The registry is asked, with each schema, not to compare it with earlier ones. */
+export function isForced({ forceIds, forceRegister, traits }: RegistryRestoreOptions): boolean {
+  return !forceIds && forceRegister && traits.canForceRegister
+}
+
 /** Levels for the time of the registrations, with all that changes schemas on their way in turned off. */
 export function startRegistering(work: Work, book: SettingsBook, options: RegistryRestoreOptions): RestoreStep[] {
   const level = passingLevel(options)
@@ -94,7 +116,10 @@ export function startRegistering(work: Work, book: SettingsBook, options: Regist
     const present = book.present(scope)
     const changing = changesOf(subject, book)
     const config = nullIfEmpty({ ...present.config, ...changing })
-    return book.setConfig(scope, { compatibility: level ?? present.compatibility, config })
+    const mayBreak = work.histories.has(subject) && traits.hasEarlyLevels && !isForced(options)
+    const isBarred = mayBreak && book.effectiveLevel(subject) !== 'NONE'
+    const compatibility = level ?? (isBarred ? 'NONE' : present.compatibility)
+    return book.setConfig(scope, { compatibility, config })
   })
 }
 

@@ -36,7 +36,7 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const { backup, target, decisions, index, book } = grounds
   const registrations = planRegistrations(decisions, target, options)
   const reserves = planReserves(decisions.all, backup, target, options)
-  const work = outlineWork(grounds, reserves, options)
+  const work = outlineWork(grounds, [...registrations.values()].flat(), reserves, options)
   const softDeletes = listSoftDeletes(decisions.all, index, options)
   const conflicts = checkModes(work, book)
   const opening = openSubjects(work, book, options)
@@ -60,7 +60,12 @@ function withDeletes(made: readonly RegisterStep[], { steps, notes }: { steps: R
   return { steps: [...made, ...steps], notes }
 }
 
-function outlineWork(grounds: Grounds, reserves: readonly RegisterStep[], options: RegistryRestoreOptions): Work {
+function outlineWork(
+  grounds: Grounds,
+  steps: readonly RegisterStep[],
+  reserves: readonly RegisterStep[],
+  options: RegistryRestoreOptions,
+): Work {
   const { backup, target, decisions, index, book } = grounds
   const { unfinished } = options
   const wanted = wantedSettings(backup, options)
@@ -73,6 +78,7 @@ function outlineWork(grounds: Grounds, reserves: readonly RegisterStep[], option
   const deleting = new Set(decisions.deleted.map(({ subject }) => subject))
   const gone = new Set(decisions.deleted)
   const surviving = new Set(target.versions.filter(one => !gone.has(one)).map(({ subject }) => subject))
+  const emptied = new Set([...deleting].filter(subject => !surviving.has(subject)))
   return {
     subjects: [
       ...new Set([
@@ -82,7 +88,13 @@ function outlineWork(grounds: Grounds, reserves: readonly RegisterStep[], option
     ].sort(),
     registering: new Set([...made.map(one => one.wanted.subject), ...reserves.map(({ subject }) => subject)]),
     deleting,
-    emptied: new Set([...deleting].filter(subject => !surviving.has(subject))),
+    emptied,
+    histories: new Set(
+      [...Map.groupBy(steps, ({ subject }) => subject)]
+        .filter(([subject, some]) => some.length > 1 || (inTarget.has(subject) && !emptied.has(subject)))
+        .filter(([subject]) => index.isFresh(subject) || emptied.has(subject))
+        .map(([subject]) => subject),
+    ),
     wanted,
     isNewSubject: subject =>
       created.has(subject) || (!inTarget.has(subject) && isUnset(book.original(subjectScope(subject)))),

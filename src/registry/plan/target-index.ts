@@ -68,6 +68,13 @@ export class TargetIndex {
     return subject
   }
 
+  /** The target has nothing of it but what this restore has put there, or nothing that is not to go. */
+  isFresh(name: string): boolean {
+    const all = this.#bySubject.get(name) ?? []
+    const { isDiverged, matched } = this.subject(name)
+    return (isDiverged && matched === 0) || all.every(({ subject, version }) => this.isOwn(subject, version))
+  }
+
   /** An unfinished run of this restore has made it. */
   isOwn(subject: string, version: number): boolean {
     return this.#own.versions.has(versionKey(subject, version))

@@ -190,3 +190,25 @@ describe('aliases', () => {
     )
   })
 })
+
+describe('a history that breaks its own level', () => {
+  const broken = [versionOf('a', 1, 1), versionOf('a', 2, 2, { schema: '"incompatible"' })]
+  const settings = { subjects: { a: { compatibility: 'BACKWARD' } } }
+
+  test('is taken as it was by a subject that has nothing, with its level afterwards (edge 28)', () => {
+    const { plan, after } = restore(snapshotOf(broken, settings))
+    assert.deepEqual(outline(plan), ['config a NONE', 'register a@1', 'register a@2', 'config a BACKWARD'])
+    assert.equal(after.subjects.get('a')?.compatibility, 'BACKWARD')
+  })
+
+  test('is not added to what others use: there the level of the target counts', () => {
+    const target = snapshotOf([versionOf('a', 1, 1)], settings)
+    assert.deepEqual(outline(plan(snapshotOf(broken, settings), target)), ['register a@2'])
+  })
+
+  test('needs no level where there is one version, or where the level lets everything pass', () => {
+    assert.deepEqual(outline(restore(snapshotOf([versionOf('a', 1, 1)])).plan), ['register a@1'])
+    const open = snapshotOf([], { global: { compatibility: 'NONE', mode: null, config: null } })
+    assert.deepEqual(outline(restore(snapshotOf(broken), open).plan).slice(0, 2), ['register a@1', 'register a@2'])
+  })
+})

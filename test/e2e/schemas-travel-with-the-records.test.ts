@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { parseJob } from '../../src/config/load-job.ts'
+import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
+import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
+import { compareJob } from '../../src/wiring/restored-jobs.ts'
+import { withFolder } from './backup-job.ts'
+import { buildWorld, openRegistry, stockRegistry, type World, type WorldTopic, writesIn } from './schema-world.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const quiet = { onProgress: () => undefined }
+
+describe('schemas travel with the records', () => {
+  const kafka = useKafka()
+  let world: World
+
+  before(async () => {
+    world = await buildWorld(5000)
+    for (const { name, compression, partitions, messages } of world.topics) {
+      await kafka.driver.createTopic(name, { partitions, configs: { 'retention.ms': '-1' } })
+      await kafka.driver.produce(
+        name,
+        messages.map(({ record }) => record),
+        { compression, lingerMs: 20 },
+      )
+    }
+  })
+  after(() => world?.registry.close())
+
+  const registryPart = (url: string, options: Record<string, unknown>) => ({
+    enterprise: { schema_registry: { enabled: true, url, ...options } },
+  })
+
+  const backup = (path: string) => {
+    const document = {
+      mode: 'backup',
+      backup_id: 'b1',
+      source: {
+        bootstrap_servers: kafka.server.bootstrapServers,
+        topics: { include: world.topics.map(({ name }) => name) },
+      },
+      storage: { backend: 'filesystem', path },
+      ...registryPart(world.registry.url, { backup: { include_soft_deleted: true } }),
+    }
+    const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'backup' })
+    return runBackupJob(job, quiet, never)
+  }
+
+  const restoreJob = (path: string, url: string, prefix: string, restore: Record<string, unknown> = {}) => {
+    const document = {
+      mode: 'restore',
+      backup_id: 'b1',
+      target: { bootstrap_servers: kafka.server.bootstrapServers },
+      storage: { backend: 'filesystem', path },
+      restore: { topic_mapping: Object.fromEntries(world.topics.map(({ name }) => [name, `${prefix}${name}`])) },
+      ...registryPart(url, { restore: { topic_contexts: { 'eu-*': '.eu' }, ...restore } }),
+    }
+    return parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'restore' })
+  }
+
+  /** Every message of the target, decoded by a stock deserializer through the target's registry, is the original. */
+  async function assertDecodes({ name, context, messages, partitions }: WorldTopic, prefix: string, url: string) {
+    const stock = stockRegistry(url, context)
+    const found = await kafka.driver.consume(`${prefix}${name}`, { isolation: 'read_committed' })
+    assert.equal(found.length, partitions)
+    for (const [partition, records] of found.entries()) {
+      const expected = messages.filter(({ record }) => record.partition === partition)
+      assert.equal(records.length, expected.length, name)
+      for (const [at, { key, value, headers, timestamp }] of records.entries()) {
+        const original = expected[at]
+        assert(original && key)
+        assert.deepEqual({ ...(await stock.decode(key)) }, original.key)
+        const decoded = value === null ? undefined : plain(await stock.decode(value))
+        assert.deepEqual(decoded, original.value === undefined ? undefined : plain(original.value), `${name} ${at}`)
+        assert.equal(timestamp, BigInt(original.record.timestamp ?? 0))
+        assert.deepEqual(headers, original.record.headers ?? [])
+      }
+    }
+  }
+
+  async function assertAllDecode(prefix: string, url: string): Promise<void> {
+    for (const topic of world.topics) await assertDecodes(topic, prefix, url)
+  }
+
+  test('into a registry whose IDs differ, and every message is read by a stock deserializer', async () => {
+    await using target = await openRegistry({ firstId: 1001 })
+    await withFolder(async path => {
+      await backup(path)
+      const { url } = target.server
+      const job = restoreJob(path, url, 'other-')
+      const dryRun = await dryRunRestoreJob(job, never)
+      assert.deepEqual(
+        dryRun.findings.filter(({ severity }) => severity === 'error'),
+        [],
+      )
+      assert.equal(dryRun.schemas?.counts.conflict, 0)
+      assert.deepEqual(writesIn(target.requests), [])
+      const report = await runRestoreJob(job, quiet, never)
+      assertChanged(report)
+      await assertAllDecode('other-', url)
+      assert.equal((await compareJob(job, quiet, never)).ok, true)
+      target.requests.length = 0
+      const again = await runRestoreJob(job, quiet, never)
+      assert.equal(again.wasComplete, true)
+      assert.deepEqual(writesIn(target.requests), [])
+    })
+  })
+
+  test('under their own IDs where they are forced, and records stay as they are', async () => {
+    await using target = await openRegistry({ firstId: 1001 })
+    await withFolder(async path => {
+      await backup(path)
+      const report = await runRestoreJob(
+        restoreJob(path, target.server.url, 'same-', { force_ids: true }),
+        quiet,
+        never,
+      )
+      assert.deepEqual(
+        report.schemas?.ids.filter(({ source, target }) => source !== target),
+        [],
+      )
+      assert.equal(report.totals.conversions.schema_ids, undefined)
+      await assertAllDecode('same-', target.server.url)
+    })
+  })
+})
+
+function assertChanged({ schemas, totals }: JobRestoreReport): void {
+  assert(schemas && schemas.ids.length >= 50)
+  assert.deepEqual(
+    schemas.ids.filter(({ source, target }) => source === target),
+    [],
+  )
+  assert.deepEqual(schemas.unmappedIds, [])
+  assert.equal(totals.schemaIds?.value.unknown, 0)
+}
+
+/** Without the classes of decoders; a 64-bit integer of Protobuf is one of this size. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, one) => one)
+}
