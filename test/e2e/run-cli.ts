@@ -14,6 +14,8 @@ export interface RunOptions {
   /** Sent once the errors' stream has matched. */
   signal?: NodeJS.Signals
   when?: RegExp
+  /** Killed, without a chance to end well, when this is aborted. */
+  killOn?: AbortSignal
 }
 
 export interface Ran {
@@ -37,6 +39,8 @@ export async function run(command: string, args: readonly string[], options: Run
     stderr += chunk
     if (signal && when?.test(stderr) && !sent) sent = running.kill(signal)
   })
+  const kill = () => running.kill('SIGKILL')
+  options.killOn?.addEventListener('abort', kill)
   const [code] = await once(running, 'close')
   return { code: code as number | null, stdout, stderr }
 }

@@ -40,14 +40,29 @@ export interface World {
 export const PARTITIONS = 2
 const codecs: Compression[] = ['none', 'gzip', 'snappy', 'lz4', 'zstd']
 
+export interface WatchedRegistry extends AsyncDisposable {
+  server: RegistryServer
+  requests: string[]
+  /** Told of each, before it is answered. */
+  onRequest: (line: string) => void
+}
+
 /** A registry in this process, with the requests that it was sent. */
 export async function openRegistry(
   options: ConstructorParameters<typeof RegistryStore>[0] = {},
-): Promise<{ server: RegistryServer; requests: string[]; [Symbol.asyncDispose]: () => Promise<void> }> {
+): Promise<WatchedRegistry> {
   const requests: string[] = []
-  const onRequest = ({ method, target }: { method: string; target: string }) => requests.push(`${method} ${target}`)
-  const server = await openRegistryServer({ store: new RegistryStore(options), host: '127.0.0.1', port: 0, onRequest })
-  return { server, requests, [Symbol.asyncDispose]: () => server.close() }
+  const watched = { requests, onRequest: (_: string) => {} }
+  const server = await openRegistryServer({
+    store: new RegistryStore(options),
+    host: '127.0.0.1',
+    port: 0,
+    onRequest: ({ method, target }) => {
+      requests.push(`${method} ${target}`)
+      watched.onRequest(`${method} ${target}`)
+    },
+  })
+  return Object.assign(watched, { server, [Symbol.asyncDispose]: () => server.close() })
 }
 
 /** Requests that change something: a POST to a subject itself only looks up. */
@@ -125,7 +140,7 @@ function sharedSchemas(): Draft[] {
   const money = (subject: string): Draft => ({
     subject,
     type: 'PROTOBUF',
-    schema: 'syntax = "proto3";\npackage shop;\n\nmessage Money {\n  int64 cents = 1;\n}\n',
+    schema: 'syntax = "proto3";\npackage shop;\n\nmessage Money {\n  sint32 cents = 1;\n}\n',
   })
   const place = (subject: string): Draft => ({
     subject,

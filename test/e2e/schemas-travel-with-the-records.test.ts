@@ -1,11 +1,22 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
 import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
 import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import { compareJob } from '../../src/wiring/restored-jobs.ts'
 import { withFolder } from './backup-job.ts'
-import { buildWorld, openRegistry, stockRegistry, type World, type WorldTopic, writesIn } from './schema-world.ts'
+import { launcher, run } from './run-cli.ts'
+import {
+  buildWorld,
+  openRegistry,
+  stockRegistry,
+  type WatchedRegistry,
+  type World,
+  type WorldTopic,
+  writesIn,
+} from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -47,17 +58,18 @@ describe('schemas travel with the records', () => {
     return runBackupJob(job, quiet, never)
   }
 
-  const restoreJob = (path: string, url: string, prefix: string, restore: Record<string, unknown> = {}) => {
-    const document = {
+  const restoreText = (path: string, url: string, prefix: string, restore: Record<string, unknown> = {}) =>
+    JSON.stringify({
       mode: 'restore',
       backup_id: 'b1',
       target: { bootstrap_servers: kafka.server.bootstrapServers },
       storage: { backend: 'filesystem', path },
       restore: { topic_mapping: Object.fromEntries(world.topics.map(({ name }) => [name, `${prefix}${name}`])) },
       ...registryPart(url, { restore: { topic_contexts: { 'eu-*': '.eu' }, ...restore } }),
-    }
-    return parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'restore' })
-  }
+    })
+
+  const restoreJob = (...args: Parameters<typeof restoreText>) =>
+    parseJob(restoreText(...args), { source: 'test job', env: {}, mode: 'restore' })
 
   /** Every message of the target, decoded by a stock deserializer through the target's registry, is the original. */
   async function assertDecodes({ name, context, messages, partitions }: WorldTopic, prefix: string, url: string) {
@@ -124,6 +136,54 @@ describe('schemas travel with the records', () => {
       await assertAllDecode('same-', target.server.url)
     })
   })
+
+  for (const forced of [false, true]) {
+    const how = forced ? 'under their own IDs' : 'under other IDs'
+    test(`also when the process is killed again and again, ${how}`, async () => {
+      await using target = await openRegistry({ firstId: 1001 })
+      await withFolder(async path => {
+        await backup(path)
+        const { url } = target.server
+        const prefix = forced ? 'killed-same-' : 'killed-'
+        const config = join(path, 'restore.yaml')
+        await writeFile(config, restoreText(path, url, prefix, { force_ids: forced }))
+        for (const writes of [1, 2, 40, 75]) {
+          const ran = await runUntil(config, target, writes)
+          assert.equal(ran.code, null, `killed at write ${writes}: ${ran.stderr}`)
+        }
+        const killed = await run(launcher, ['restore', '--config', config, '-v'], {
+          signal: 'SIGKILL',
+          when: /to restore/,
+        })
+        assert.equal(killed.code, null, killed.stderr)
+        const report = await runRestoreJob(restoreJob(path, url, prefix, { force_ids: forced }), quiet, never)
+        assert.deepEqual(report.schemas?.unmappedIds, [])
+        assert.equal((await compareJob(restoreJob(path, url, prefix, { force_ids: forced }), quiet, never)).ok, true)
+        for (const topic of world.topics.slice(2, 5)) await assertDecodes(topic, prefix, url)
+        assert.deepEqual(await settingsOf(url), await settingsOf(world.registry.url))
+      })
+    })
+  }
+
+  /** Runs the command, and kills it when the registry gets so many writes. */
+  async function runUntil(config: string, target: WatchedRegistry, writes: number) {
+    const kill = new AbortController()
+    const before = target.requests.length
+    target.onRequest = () => {
+      if (writesIn(target.requests.slice(before)).length >= writes) kill.abort()
+    }
+    return run(launcher, ['restore', '--config', config], { killOn: kill.signal })
+  }
+
+  /** Levels and modes of all subjects and of the whole, where they are set. */
+  async function settingsOf(url: string): Promise<Record<string, unknown>> {
+    const found: Record<string, unknown> = {}
+    for (const path of ['', ...world.subjects.map(subject => `/${encodeURIComponent(subject)}`)]) {
+      for (const resource of ['config', 'mode'])
+        found[`${resource}${path}`] = await (await fetch(`${url}/${resource}${path}`)).json()
+    }
+    return found
+  }
 })
 
 function assertChanged({ schemas, totals }: JobRestoreReport): void {
