@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { styleText } from 'node:util'
-import { runCommand } from './run-command.ts'
+import { runCommand, startServing } from './run-command.ts'
 
 const launcher = resolve(import.meta.dirname, '../kafka-backup')
 
@@ -8,6 +8,7 @@ const launcher = resolve(import.meta.dirname, '../kafka-backup')
 export class Stage {
   readonly #folder: string
   #acts = 0
+  #serving: { end(): Promise<void> } | undefined
 
   /** The folder is where commands run. */
   constructor(folder: string) {
@@ -38,6 +39,16 @@ export class Stage {
     if (expectedExit !== 0) this.say(`exit code ${exitCode}`)
     if (exitCode !== expectedExit)
       throw new Error(`kafka-backup ${args} ended with ${exitCode}, not with ${expectedExit}`)
+  }
+
+  /** Starts a command that goes on until the play is over, and waits for its first line. */
+  async serve(args: string): Promise<void> {
+    this.write(`\n${styleText('dim', `$ kafka-backup ${args} &`)}`)
+    this.#serving = await startServing(launcher, args.split(' '), this.#folder, line => this.write(line))
+  }
+
+  async close(): Promise<void> {
+    await this.#serving?.end()
   }
 
   sumUp(facts: readonly string[]): void {

@@ -48,7 +48,11 @@ export async function findPlan(
 /** What a restore is of: the generation that it began with, that which is asked for, or the newest. */
 export async function findGeneration(
   options: RestoreOptions,
-  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  {
+    cluster,
+    storage,
+    readNotes = readProgress,
+  }: { cluster: Cluster; storage: Storage; readNotes?: typeof readProgress },
   signal: AbortSignal,
 ): Promise<Manifest> {
   const newest = await openBackup(storage, options.backupId, signal)
@@ -56,7 +60,7 @@ export async function findGeneration(
   if (options.generation !== undefined) return wished
   const { clusterId } = await cluster.metadata({ topics: [] }, signal)
   const restoreId = options.restoreId ?? deriveRestoreId(planRestore(wished, options), clusterId)
-  const noted = await readProgress(cluster, restoreId, signal)
+  const noted = await readNotes(cluster, restoreId, signal)
   return noted ? readGeneration(storage, newest, noted.generation, signal) : wished
 }
 

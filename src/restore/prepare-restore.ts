@@ -85,7 +85,7 @@ function creationGrants(topics: readonly PlannedTopic[], findings: readonly Find
 }
 
 /** Whoever may not read the notes is told so with all the rest. */
-const readIfAllowed: typeof readProgress = (...args) =>
+export const readIfAllowed: typeof readProgress = (...args) =>
   readProgress(...args).catch(error => {
     if (hasCode(error, 'KAFKA_DENIED')) return undefined
     throw error

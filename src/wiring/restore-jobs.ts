@@ -15,7 +15,10 @@ import { type SchemaSession, withSchemas } from './schema-session.ts'
 export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport }
 export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun }
 
-/** Puts a backup back on the target of the job: schemas first, then topics and records. The store is only read. */
+/**
+ * Puts a backup back on the target of the job: schemas first, then topics and records. The store is only read, but for the
+ * journal of the schemas.
+ */
 export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport> {
   return withRestore(job, hooks, signal, async (options, parts, session) => {
     const { runRestore } = await import('../restore/run-restore.ts')

@@ -7,6 +7,7 @@ import { indexSchemas } from '../registry/ids/known-schemas.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
 import { findGeneration } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
+import { readIfAllowed } from '../restore/prepare-restore.ts'
 import type { RewriteOptions } from '../restore/rewrite-options.ts'
 import { idMapOf, provisionalIdMap } from '../schemas/id-map-of.ts'
 import { findingsOf } from '../schemas/schema-findings.ts'
@@ -82,7 +83,7 @@ export async function withKnownIds<T>(
 }
 
 async function readSchemas(options: RestoreOptions, parts: Parts, signal: AbortSignal): Promise<RegistrySnapshot> {
-  const manifest = await findGeneration(options, parts, signal)
+  const manifest = await findGeneration(options, { ...parts, readNotes: readIfAllowed }, signal)
   const backup = await readRegistry(parts.storage, manifest, signal)
   if (backup) return backup
   const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
