@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { parseJob } from '../../src/config/load-job.ts'
+import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
+import { openLocation } from '../../src/wiring/parts.ts'
+import { type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
+import type { SeedRecord } from '../servers/driver.ts'
+import { withFolder } from './backup-job.ts'
+import { openRegistry, register, type WatchedRegistry, writesIn } from './schema-world.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const quiet = { onProgress: () => undefined }
+
+describe('what stands in the way of schemas and their IDs is told before the first write', () => {
+  const kafka = useKafka()
+
+  const frame = (id: number, rest = 'x') => {
+    const head = Buffer.alloc(5)
+    head.writeInt32BE(id, 1)
+    return Buffer.concat([head, Buffer.from(rest)])
+  }
+
+  async function seed(topic: string, records: SeedRecord[]): Promise<void> {
+    await kafka.driver.createTopic(topic, { partitions: 1, configs: { 'retention.ms': '-1' } })
+    await kafka.driver.produce(topic, records)
+  }
+
+  const jobOf = (mode: 'backup' | 'restore', path: string, topic: string, url: string, registry: object, more = {}) => {
+    const servers = { bootstrap_servers: kafka.server.bootstrapServers }
+    const place = mode === 'backup' ? { source: { ...servers, topics: { include: [topic] } } } : { target: servers }
+    return JSON.stringify({
+      mode,
+      backup_id: 'b1',
+      ...place,
+      storage: { backend: 'filesystem', path },
+      enterprise: { schema_registry: { enabled: true, url, ...registry } },
+      ...more,
+    })
+  }
+
+  function backup(path: string, topic: string, url: string, registry: object = {}) {
+    const text = jobOf('backup', path, topic, url, registry)
+    return runBackupJob(parseJob(text, { source: 'job', env: {}, mode: 'backup' }), quiet, never)
+  }
+
+  function restore(
+    path: string,
+    topic: string,
+    url: string,
+    restoring: object,
+    more: object = {},
+  ): Promise<JobRestoreReport> {
+    const mapping = { restore: { topic_mapping: { [topic]: `new-${topic}` }, ...more } }
+    const text = jobOf('restore', path, topic, url, { restore: restoring }, mapping)
+    return runRestoreJob(parseJob(text, { source: 'job', env: {}, mode: 'restore' }), quiet, never)
+  }
+
+  async function assertUntouched(topic: string, target: WatchedRegistry): Promise<void> {
+    assert.deepEqual(writesIn(target.requests), [])
+    await assert.rejects(kafka.driver.describeTopic(`new-${topic}`), /UnknownTopicOrPartition/)
+  }
+
+  /** A topic with one schema, backed up; the target is an empty registry. */
+  async function withShop(
+    topic: string,
+    recordsOf: (id: number) => SeedRecord[],
+    work: (shop: { path: string; target: WatchedRegistry; id: number }) => Promise<void>,
+  ): Promise<void> {
+    await using source = await openRegistry({ firstId: 7 })
+    await using target = await openRegistry({ firstId: 1001 })
+    const id = await register(source.server.url, { subject: `${topic}-value`, type: 'AVRO', schema: '"string"' })
+    await seed(topic, recordsOf(id))
+    await withFolder(async path => {
+      await backup(path, topic, source.server.url)
+      await work({ path, target, id })
+    })
+  }
+
+  const value = (bytes: Buffer): SeedRecord => ({ partition: 0, key: null, value: bytes })
+
+  test('an ID that the target does not have, where no schema is to be restored', async () => {
+    await withShop(
+      'looked-up',
+      id => [value(frame(id))],
+      async ({ path, target, id }) => {
+        const { url } = target.server
+        await assert.rejects(restore(path, 'looked-up', url, { enabled: false }), {
+          code: 'RESTORE_REFUSED',
+          message: new RegExp(`Schema ID ${id} not found in target registry`),
+        })
+        await assertUntouched('looked-up', target)
+        await register(url, { subject: 'elsewhere', type: 'AVRO', schema: '"string"' })
+        const report = await restore(path, 'looked-up', url, { enabled: false })
+        assert.deepEqual(report.schemas?.ids, [{ context: '.', source: id, target: 1001 }])
+        const [[record] = []] = await kafka.driver.consume('new-looked-up', { isolation: 'read_committed' })
+        assert.deepEqual(record?.value, frame(1001))
+      },
+    )
+  })
+
+  test('records with an ID that no schema of the backup has, which may be let pass, and are counted', async () => {
+    const records = (id: number) => [...Array(20)].map(() => value(frame(id))).concat(value(frame(4711)))
+    await withShop('unknown', records, async ({ path, target }) => {
+      await assert.rejects(restore(path, 'unknown', target.server.url, {}), (error: Error & { code: string }) => {
+        assert.equal(error.code, 'RESTORE_REFUSED')
+        assert.match(error.message, /Schema ID 4711 not found in target registry.*unknown\/0.*offset 20/)
+        assert.match(error.message, /unknown_ids: pass/)
+        return true
+      })
+      await assertUntouched('unknown', target)
+      const report = await restore(path, 'unknown', target.server.url, { unknown_ids: 'pass' })
+      assert.equal(report.totals.schemaIds?.value.unknown, 1)
+      assert.match(
+        report.warnings.join('\n'),
+        /unknown: 1 values carry schema IDs that the target registry does not have/,
+      )
+      const [found = []] = await kafka.driver.consume('new-unknown', { isolation: 'read_committed' })
+      assert.deepEqual(found.at(-1)?.value, frame(4711))
+      assert.deepEqual(found[0]?.value, frame(1001))
+    })
+  })
+
+  test('longs that begin with a zero and a known ID: somebody has to say what they are', async () => {
+    const long = (id: number, at: number) => frame(id, `\0${String.fromCharCode(at)}\0`)
+    const records = (id: number) =>
+      [...Array(50).keys()].map(at => ({ partition: 0, key: long(id, at), value: frame(id) }))
+    await withShop('clocks', records, async ({ path, target }) => {
+      const { url } = target.server
+      await assert.rejects(restore(path, 'clocks', url, {}), (error: Error) => {
+        assert.match(error.message, /topic clocks: it is not clear whether its keys carry schema IDs/)
+        assert.match(error.message, /rewrite_topics\.include.*rewrite_parts/)
+        return true
+      })
+      await assertUntouched('clocks', target)
+      await restore(path, 'clocks', url, { rewrite_parts: ['value'] })
+      const [found = []] = await kafka.driver.consume('new-clocks', { isolation: 'read_committed' })
+      assert.deepEqual(found[3]?.key, long(7, 3))
+      assert.deepEqual(found[3]?.value, frame(1001))
+    })
+  })
+
+  test('schemas and topics that are in the way are told together', async () => {
+    await withShop(
+      'both',
+      id => [value(frame(id))],
+      async ({ path, target }) => {
+        const { url } = target.server
+        await register(url, { subject: 'foreign', type: 'AVRO', schema: '"int"' })
+        target.requests.length = 0
+        await seed('new-both', [value(Buffer.from('old'))])
+        await assert.rejects(restore(path, 'both', url, { force_ids: true }), (error: Error) => {
+          assert.match(error.message, /force_ids needs an empty target registry.*foreign/)
+          assert.match(error.message, /topic new-both: /)
+          return true
+        })
+        assert.deepEqual(writesIn(target.requests), [])
+      },
+    )
+  })
+
+  test('a mapping by hand comes first, and one to an ID that is not there is refused', async () => {
+    await withShop(
+      'by-hand',
+      id => [value(frame(id))],
+      async ({ path, target, id }) => {
+        const { url } = target.server
+        const file = join(path, 'ids.json')
+        await writeFile(file, JSON.stringify({ [id]: 5 }))
+        await assert.rejects(restore(path, 'by-hand', url, { enabled: false, id_mapping_file: file }), {
+          message: /Schema ID 5 not found in target registry/,
+        })
+        const other = await register(url, { subject: 'chosen', type: 'AVRO', schema: '"bytes"' })
+        await writeFile(file, JSON.stringify({ [id]: other }))
+        await restore(path, 'by-hand', url, { enabled: false, id_mapping_file: file })
+        const [[record] = []] = await kafka.driver.consume('new-by-hand', { isolation: 'read_committed' })
+        assert.deepEqual(record?.value, frame(other))
+      },
+    )
+  })
+
+  test('a backup without schemas, for a job that wants them', async () => {
+    await using target = await openRegistry()
+    await seed('bare', [value(frame(1))])
+    await withFolder(async path => {
+      const text = JSON.stringify({
+        mode: 'backup',
+        backup_id: 'b1',
+        source: { bootstrap_servers: kafka.server.bootstrapServers, topics: { include: ['bare'] } },
+        storage: { backend: 'filesystem', path },
+      })
+      await runBackupJob(parseJob(text, { source: 'job', env: {}, mode: 'backup' }), quiet, never)
+      await assert.rejects(restore(path, 'bare', target.server.url, {}), {
+        code: 'RESTORE_REFUSED',
+        message: /generation 1 of the backup b1 holds no schemas/,
+      })
+      await assertUntouched('bare', target)
+    })
+  })
+
+  const broken: Record<string, [status: number, type: string, body: string, code: string]> = {
+    'answers with a page': [200, 'text/html', '<html><title>Login</title></html>', 'REGISTRY_PROTOCOL'],
+    forbids: [403, 'application/json', '{"error_code":40301,"message":"no"}', 'REGISTRY_AUTH'],
+  }
+  for (const [what, [status, type, body, code]] of Object.entries(broken)) {
+    test(`a registry that ${what} leaves no half backup`, async () => {
+      const server = createServer((_, response) => response.writeHead(status, { 'content-type': type }).end(body))
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      const address = server.address()
+      const port = typeof address === 'object' ? address?.port : 0
+      try {
+        const topic = `half-${status}`
+        await seed(topic, [value(frame(1))])
+        await withFolder(async path => {
+          await assert.rejects(backup(path, topic, `http://127.0.0.1:${port}`), { code })
+          const keys: string[] = []
+          for await (const { key } of openLocation(path).list('', never)) keys.push(key)
+          assert.deepEqual(keys, [])
+        })
+      } finally {
+        server.close()
+      }
+    })
+  }
+})
