@@ -137,6 +137,7 @@ Next: kafka-backup verify --path /backups --backup-id orders
       cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
       duration_ms: 12300,
       copied: { records: 500000, bytes: 429496730, partitions: 1 },
+      schemas: null,
       gaps: [{ topic: 'orders', partition: 0, from: 100, to: 1300, reason: 'retention' }],
       warnings: ['a'],
     })

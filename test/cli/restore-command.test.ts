@@ -93,6 +93,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       totals: { topics: 2, partitions: 5, records: 1500001, bytes: 419430480, ...rebuilt },
       gaps: [],
       warnings: ['a'],
+      schemas: null,
       verification: null,
     })
   })

@@ -54,6 +54,13 @@ function together(first: string, second: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
 }
 
+/** What the backup holds of a registry; undefined where none belongs to it. */
+function schemasOf({ schema_registry }: BackupReport['manifest']): { subjects: number; versions: number } | undefined {
+  if (!schema_registry) return undefined
+  const { subjects } = schema_registry
+  return { subjects: subjects.length, versions: subjects.reduce((sum, { versions }) => sum + versions.length, 0) }
+}
+
 function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {
   const { backup_id, generation, complete, created_at, cluster, topics } = manifest
   return {
@@ -66,6 +73,7 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     duration_ms: Math.round(durationMs),
     copied,
     totals: totalsOf(topics),
+    schemas: schemasOf(manifest) ?? null,
     gaps: newGaps.map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason })),
     warnings,
   }
@@ -79,6 +87,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
   const nothing = copied.records === 0 && copied.bytes === 0
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   const id = manifest.backup_id
+  const schemas = schemasOf(manifest)
   return [
     `${look.good(nothing ? 'Nothing new for' : 'Backed up')} ${look.bold(printable(id))} at ${printable(location)}`,
     ...formatFields(
@@ -88,6 +97,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
           '  Holds',
           `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
         ],
+        ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
         ['  Size', `${formatBytes(totals.bytes)}, ${stored}`],
         ['  Generation', String(manifest.generation)],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
