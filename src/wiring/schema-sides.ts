@@ -1,4 +1,4 @@
-import type { Job } from '../config/load-job.ts'
+import type { Job, RestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { RegistryOptions } from '../registry/client/options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
@@ -31,9 +31,26 @@ export function jobRegistrySide(job: Job): SchemaSide {
   return { kind: 'registry', options: registryOptions(registry), selection }
 }
 
-/** All of a registry without a login; several addresses with commas. */
-export function urlSide(urls: string): SchemaSide {
-  return { kind: 'registry', options: { urls: urls.split(',') }, selection: {} }
+/** All of a registry without a login; several addresses with commas. `what` names it in a complaint. */
+export function urlSide(text: string, what = 'registry'): SchemaSide {
+  const urls = text.split(',').map(url => url.trim())
+  if (urls.every(url => /^https?:\/\/[^/]/i.test(url) && URL.canParse(url))) {
+    return { kind: 'registry', options: { urls }, selection: {} }
+  }
+  // It is not shown: somebody may have put a password into it.
+  throw new KafkaBackupError('USAGE', `${what} is no address: give one such as http://localhost:8081`)
+}
+
+/** A side, and the job that it comes from. */
+export interface ChosenSide {
+  side: SchemaSide
+  job?: Job
+}
+
+/** What a restore brings to a registry has the names that its job gives; two looks at that registry have them both. */
+export function restoredBy(left: ChosenSide, { job, side }: ChosenSide): { restoredBy?: RestoreJob } {
+  const isTarget = left.side.kind === 'registry' && left.job?.mode === 'restore'
+  return job?.mode === 'restore' && side.kind === 'registry' && !isTarget ? { restoredBy: job } : {}
 }
 
 export function requireRegistry(job: Pick<Job, 'enterprise'>): RegistryJob {

@@ -1,4 +1,4 @@
-import { totalsOf } from '../../archive/summary.ts'
+import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
@@ -54,13 +54,6 @@ function together(first: string, second: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
 }
 
-/** What the backup holds of a registry; undefined where none belongs to it. */
-function schemasOf({ schema_registry }: BackupReport['manifest']): { subjects: number; versions: number } | undefined {
-  if (!schema_registry) return undefined
-  const { subjects } = schema_registry
-  return { subjects: subjects.length, versions: subjects.reduce((sum, { versions }) => sum + versions.length, 0) }
-}
-
 function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {
   const { backup_id, generation, complete, created_at, cluster, topics } = manifest
   return {
@@ -73,7 +66,7 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     duration_ms: Math.round(durationMs),
     copied,
     totals: totalsOf(topics),
-    schemas: schemasOf(manifest) ?? null,
+    schemas: schemaTotalsOf(manifest) ?? null,
     gaps: newGaps.map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason })),
     warnings,
   }
@@ -87,7 +80,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
   const nothing = copied.records === 0 && copied.bytes === 0
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   const id = manifest.backup_id
-  const schemas = schemasOf(manifest)
+  const schemas = schemaTotalsOf(manifest)
   return [
     `${look.good(nothing ? 'Nothing new for' : 'Backed up')} ${look.bold(printable(id))} at ${printable(location)}`,
     ...formatFields(

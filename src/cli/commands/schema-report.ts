@@ -18,23 +18,23 @@ export function isLossy(schemas: { notes: readonly Note[] } | undefined): boolea
 /** A few lines of a larger block. */
 export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
   const { subjects, versions, wasComplete } = schemas
-  const done = wasComplete ? 'all there already' : countWords(versions, doneWords)
-  const of = subjects === 0 ? 'none in the backup' : `${plural(subjects, 'subject')}: ${done}`
   return [
-    ['  Schemas', of],
+    ['  Schemas', wasComplete && subjects > 0 ? 'all there already' : formatExtent(subjects, versions, doneWords)],
     ['  ID mapping', formatMapping(schemas)],
-    ['  Lossy', isLossy(schemas) ? 'the registry cannot hold all that the backup has' : undefined, look.bad],
+    ['  Lossy', formatLoss(schemas), look.bad],
   ]
 }
 
-export function plannedFields({ counts, versions, notes }: SchemaDryRun, look: Look): Field[] {
-  const subjects = new Set(versions.map(({ subject }) => subject)).size
-  const of =
-    subjects === 0 ? 'none in the backup' : `${plural(subjects, 'subject')}: ${countWords(counts, plannedWords)}`
+export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
+  const subjects = new Set(plan.versions.map(({ subject }) => subject)).size
   return [
-    ['  Schemas', of],
-    ['  Lossy', isLossy({ notes }) ? 'the registry cannot hold all that the backup has' : undefined, look.bad],
+    ['  Schemas', formatExtent(subjects, plan.counts, plannedWords)],
+    ['  Lossy', formatLoss(plan), look.bad],
   ]
+}
+
+function formatLoss(schemas: { notes: readonly Note[] }): string | undefined {
+  return isLossy(schemas) ? 'the registry cannot hold all that the backup has' : undefined
 }
 
 type Words = Record<PlannedVersion['action'], string>
@@ -49,19 +49,22 @@ const doneWords: Words = {
 }
 
 const plannedWords: Words = {
-  ...doneWords,
   register: 'to register',
   keep: 'to keep',
   replace: 'to replace',
+  merge: 'to merge with others',
   leave: 'to leave',
+  conflict: 'in conflict',
 }
 
-function countWords(counts: SchemaReport['versions'], words: Words): string {
+function formatExtent(subjects: number, counts: SchemaReport['versions'], words: Words): string {
+  if (subjects === 0) return 'none in the backup'
   const parts = Object.entries(words).flatMap(([action, word]) => {
     const count = counts[action as keyof Words]
     return count === 0 ? [] : [`${formatCount(count)} ${word}`]
   })
-  return parts.length === 0 ? 'no versions' : `${parts.join(', ')} (versions)`
+  const versions = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  return `${plural(subjects, 'subject')}, ${plural(versions, 'version')}: ${parts.join(', ')}`
 }
 
 function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {

@@ -1,13 +1,13 @@
-import type { Job } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { jobBackupSide, jobRegistrySide, locatedSide, type SchemaSide, urlSide } from '../../wiring/schema-sides.ts'
+import {
+  type ChosenSide,
+  jobBackupSide,
+  jobRegistrySide,
+  locatedSide,
+  type SchemaSide,
+  urlSide,
+} from '../../wiring/schema-sides.ts'
 import type { Session } from '../session.ts'
-
-/** A side, and the job that it comes from. */
-export interface ChosenSide {
-  side: SchemaSide
-  job?: Job
-}
 
 /** The one that `--registry`, `--config` or `--path` and `--backup-id` name. */
 export async function chooseSide(session: Session): Promise<ChosenSide> {
@@ -16,7 +16,7 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
     const others = { config, path, 'backup-id': backupId, generation, source }
     refuseBeside('--registry', others)
     refuseSet(session)
-    return { side: parseUrl('--registry', registry) }
+    return { side: urlSide(registry, '--registry') }
   }
   if (source === 'registry') {
     refuseBeside('--source registry', { path, 'backup-id': backupId, generation })
@@ -39,7 +39,7 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
   if (against !== undefined) {
     const others = { path: againstPath, 'backup-id': againstBackupId, generation: againstGeneration }
     refuseBeside('--against', Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])))
-    if (/^https?:\/\//i.test(against)) return { side: parseUrl('--against', against) }
+    if (/^https?:\/\//i.test(against)) return { side: urlSide(against, '--against') }
     const job = await session.loadOtherJob(against)
     return { side: jobRegistrySide(job), job }
   }
@@ -73,12 +73,6 @@ async function chooseBackup(session: Session): Promise<ChosenSide> {
   if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
   if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
   return { side: locatedSide(path, backupId, generation) }
-}
-
-function parseUrl(option: string, text: string): SchemaSide {
-  const isUrl = text.split(',').every(one => /^https?:\/\/[^/]/i.test(one.trim()) && URL.canParse(one.trim()))
-  if (isUrl) return urlSide(text)
-  throw usage(`${option} is no address of a registry: give one such as http://localhost:8081`)
 }
 
 function parseGeneration(option: string, text: string | undefined): number | undefined {

@@ -1,11 +1,12 @@
 import type { SchemaDifference } from '../../schemas/diff-snapshots.ts'
 import type { SchemaDiff } from '../../schemas/schema-listing.ts'
+import { restoredBy } from '../../wiring/schema-sides.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural } from '../text.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
-import { type ChosenSide, chooseOther, chooseSide } from './schema-side.ts'
+import { chooseOther, chooseSide } from './schema-side.ts'
 import { formatCounts, sourceDocument } from './schemas-list.ts'
 
 /** `schemas diff`. */
@@ -20,12 +21,6 @@ export async function run(session: Session): Promise<number> {
     () => documentOf(diff),
   )
   return diff.ok ? 0 : DIFFERENCES_FOUND
-}
-
-/** What a restore brings to the registry has the names that its job gives; two looks at that registry have them both. */
-function restoredBy(left: ChosenSide, { job, side }: ChosenSide) {
-  const isTarget = left.side.kind === 'registry' && left.job?.mode === 'restore'
-  return job?.mode === 'restore' && side.kind === 'registry' && !isTarget ? { restoredBy: job } : {}
 }
 
 function documentOf({ ok, left, right, differences, ids }: SchemaDiff) {

@@ -6,7 +6,7 @@ import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { type Field, formatFields } from '../table.ts'
-import { plural, printable } from '../text.ts'
+import { printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 import { showRefusal } from './refused.ts'
 import {
@@ -73,7 +73,10 @@ function formatReport(report: SchemaRestoreReport, look: Look): string[] {
       [
         ...headFields(report),
         ...schemaFields(report, look),
-        ['  Took', `${formatDuration(durationMs)}, ${plural(requests, 'request')}`],
+        [
+          '  Requests',
+          `${formatCount(requests)}, ${wasComplete ? 'none of them a write' : `in ${formatDuration(durationMs)}`}`,
+        ],
         ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), look.warn],
       ],
       look,
