@@ -5,7 +5,6 @@ import { commitGeneration } from '../../src/archive/commit.ts'
 import { shardsPrefix } from '../../src/archive/layout.ts'
 import { readRegistry } from '../../src/archive/read-registry.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
-import { planBackup } from '../../src/backup/plan.ts'
 import { hasCode } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
@@ -82,13 +81,6 @@ test('after a backup of data no topic, cluster, selection or state is lost', asy
   const { topics, cluster, selection, complete } = await newest(storage)
   assert.deepEqual([topics, cluster, selection], [manifest.topics, manifest.cluster, manifest.selection])
   assert.equal(complete, false)
-})
-
-test('a backup of data goes on from one of schemas alone', async () => {
-  const storage = openMemoryStorage()
-  await backUp(storage, one)
-  const observed = { clusterId: 'c1', brokers: 1, topics: [], visible: new Set<string>(), warnings: [] }
-  assert.deepEqual(planBackup(observed as never, await newest(storage), '2026-01-01T00:00:00Z').topics, [])
 })
 
 test('warnings about topics stay, those about schemas are those of the newest reading', async () => {
