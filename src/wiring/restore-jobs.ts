@@ -1,5 +1,5 @@
 import type { RestoreJob } from '../config/load-job.ts'
-import type { Check, CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { describeFinding } from '../observe/finding.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
@@ -42,14 +42,23 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
   })
 }
 
-/** A registry that does not answer is a finding; the rest is looked at without it. */
+/** What keeps the schemas from being looked at is a finding; the rest is looked at without them. */
 export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
-  const registryChecks = await checkRegistry(job, signal)
-  const { enterprise: _, ...withoutRegistry } = job
-  const isReached = registryChecks.every(({ allowed }) => allowed)
-  return withRestore(isReached ? job : withoutRegistry, quiet, signal, async (options, parts, session) => {
+  const found = await checkRegistry(job, signal)
+  const { enterprise: _, ...plain } = job
+  if (found.some(({ allowed }) => !allowed)) return checkWith(plain, found, signal)
+  let report: CheckReport | undefined
+  const schemas = await attempt('schemas', 'read', signal, async () => {
+    report = await checkWith(job, found, signal)
+    return ''
+  })
+  return report ?? checkWith(plain, [...found, schemas], signal)
+}
+
+function checkWith(job: RestoreJob, known: readonly Check[], signal: AbortSignal): Promise<CheckReport> {
+  return withRestore(job, quiet, signal, async (options, parts, session) => {
     const { checkRestore } = await import('../restore/check.ts')
-    const otherChecks = [...registryChecks, ...(session ? checkSchemas(session) : [])]
+    const otherChecks = [...known, ...(session ? checkSchemas(session) : [])]
     const findings = session?.findings ?? []
     return checkRestore(session?.foreseen ?? options, { ...parts, findings, otherChecks }, signal)
   })

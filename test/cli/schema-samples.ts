@@ -1,8 +1,30 @@
+import { parseJob } from '../../src/config/load-job.ts'
 import type { SchemaBackupReport } from '../../src/schemas/backup-schemas.ts'
 import type { SchemaDryRun } from '../../src/schemas/schema-dry-run.ts'
 import type { SchemaDiff, SchemaListing, SchemaSource } from '../../src/schemas/schema-listing.ts'
 import type { SchemaReport } from '../../src/schemas/schema-report.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../../src/wiring/schema-jobs.ts'
+
+/** A job with a registry; the next is the restore of its backup. */
+export const registryJob = parseJob(
+  `mode: backup
+backup_id: orders
+source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
+storage: { backend: filesystem, path: /backups }
+enterprise: { schema_registry: { enabled: true, url: 'http://registry:8081', backup: { subjects: ['orders-*'] } } }
+`,
+  { source: 'job.yaml', env: {}, mode: 'backup' },
+)
+
+export const registryRestoreJob = parseJob(
+  `mode: restore
+backup_id: orders
+target: { bootstrap_servers: [kafka-2:9092] }
+storage: { backend: filesystem, path: /backups }
+enterprise: { schema_registry: { enabled: true, url: 'http://registry-2:8081' } }
+`,
+  { source: 'restore.yaml', env: {}, mode: 'restore' },
+)
 
 export const schemaBackupReport: SchemaBackupReport = {
   backupId: 'orders',
