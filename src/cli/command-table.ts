@@ -102,7 +102,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'restore',
     summary: 'put a backup back on a cluster',
     description:
-      'Writes the records of a backup to the target of a job, each one exactly once. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
+      'Writes the records of a backup to the target of a job, each one exactly once; before them the schemas, where the job has a schema registry. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
     options: [restoreJob, restoreSet, restoreDryRun],
     examples: [
       {
@@ -116,7 +116,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
+      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas (a note is `lossy`), also for `--dry-run`; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
     onInterrupt: 'What was written is noted on the target; run the same command to go on.',
   },
   {
