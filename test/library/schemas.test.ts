@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
 import {
@@ -155,6 +158,49 @@ test('subjects of a backup and of a registry are listed alike', () =>
       ],
     )
   }))
+
+test('what a registry cannot hold is a loss, in the plan, after the restore and in every run after it', () =>
+  withTwoRegistries(snapshot, async ({ backupJob, restoreJob, targetUrl }) => {
+    await backupSchemas(backupJob(all))
+    const old = await openOldRegistry(targetUrl)
+    try {
+      const schema_registry = { enabled: true, url: old.url }
+      const job = { ...restoreJob(), enterprise: { schema_registry } }
+      const lossyIn = (notes: readonly { kind: string; subject: string | null }[]) =>
+        notes.filter(({ kind }) => kind === 'lossy').map(({ subject }) => subject)
+      assert.deepEqual(lossyIn((await restoreSchemas(job, { dryRun: true })).notes), ['orders-value'])
+      assert.deepEqual(lossyIn((await restoreSchemas(job)).notes), ['orders-value'])
+      const again = await restoreSchemas(job)
+      assert.deepEqual([again.wasComplete, lossyIn(again.notes)], [true, ['orders-value']])
+      const { differences } = await diffSchemas({ job }, { job, from: 'registry' })
+      assert.deepEqual(
+        differences.map(({ subject, version, kind }) => [subject, version, kind]),
+        [['orders-value', 3, 'metadata']],
+      )
+    } finally {
+      await old.close()
+    }
+  }))
+
+/** The same registry, which says that it is of a version that knows no metadata. */
+async function openOldRegistry(url: string): Promise<{ url: string; close(): Promise<void> }> {
+  const server = createServer(async (request, response) => {
+    const body = await text(request)
+    const { method = 'GET', url: path = '/' } = request
+    const isVersion = path.startsWith('/v1/metadata/version')
+    const answer = await fetch(`${url}${path}`, { method, ...(body !== '' && { body }) })
+    const told = isVersion ? JSON.stringify({ version: '7.3.0', commitId: 'old' }) : await answer.text()
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(told)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const close = () =>
+    new Promise<void>(resolve => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return { url: `http://127.0.0.1:${port}`, close }
+}
 
 test('jobs without a registry, backups without schemas and places that are none are errors with codes', () =>
   withTwoRegistries(snapshot, async ({ backupJob, restoreJob, folder }) => {

@@ -108,7 +108,7 @@ function checkWrites(
 }
 
 function tellWrites({ all, deleted }: Decisions, target: RegistrySnapshot, options: RegistryRestoreOptions): Note[] {
-  return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(all.filter(isMade), options)]
+  return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(all, options)]
 }
 
 function describe({ wanted, action, version, theirs }: Decision, forceIds: boolean): PlannedVersion {
