@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { ServedRegistry } from '../../wiring/registry-server.ts'
 import type { Session } from '../session.ts'
+import { printable } from '../text.ts'
 import { backupSideOf } from './schema-side.ts'
 
 /** Serves until it is stopped, which is its normal end. */
@@ -13,7 +14,9 @@ export async function run(session: Session): Promise<number> {
   const served = { ...address, firstId, ...protection, ...(backup && { backup }) }
   const server = await session.actions.openRegistry(served, session.signal)
   const what =
-    backup?.kind === 'backup' ? `The schemas of the backup ${backup.backupId} are` : 'A registry in memory is'
+    backup?.kind === 'backup'
+      ? `The schemas of the backup ${printable(backup.backupId)} are`
+      : 'A registry in memory is'
   try {
     session.print(
       () => [`${what} at ${look.bold(server.url)} until this command is stopped.`],
