@@ -88,12 +88,11 @@ export function tellUndecodable(
     })
 }
 
-/** Pure. What the target does not keep of what it is given, or was given by an earlier run: a loss stays one. */
-export function tellLosses(all: readonly Decision[], options: RegistryRestoreOptions): Note[] {
+/** Pure. What the target does not keep of what it is given, now or in an earlier run. */
+export function tellLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
   const { traits } = options
   const notes: Note[] = []
   const tell = (subject: string, message: string) => notes.push({ kind: 'lossy', subject, message })
-  const held = all.filter(one => isMade(one) || one.action === 'keep')
   const bySubject = Map.groupBy(held, ({ wanted }) => wanted.subject)
   for (const [subject, some] of bySubject) {
     const hasContracts = some.some(({ wanted: { source } }) => source.metadata !== null || source.ruleSet !== null)
@@ -106,7 +105,7 @@ export function tellLosses(all: readonly Decision[], options: RegistryRestoreOpt
     if (!traits.hasContexts && splitSubject(subject).context !== '.') {
       tell(subject, `the target registry (${traits.flavour}) has no contexts: ${subject} is a plain name there`)
     }
-    if (!options.forceIds && keepsContracts(options) && inherits(some.filter(isMade))) {
+    if (!options.forceIds && keepsContracts(options) && inherits(some)) {
       tell(
         subject,
         `a version of ${subject} without metadata gets those of the version before it from the target registry`,
