@@ -43,6 +43,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'Use the version of kafka-backup that wrote it, or a newer one.',
   },
+  SCHEMAS_NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Back up with `enterprise.schema_registry.enabled: true`, or run `kafka-backup schemas backup`.',
+  },
   WRITER_CONFLICT: {
     retryable: false,
     exitCode: 5,

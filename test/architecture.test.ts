@@ -37,8 +37,8 @@ const allowed: Record<string, string[]> = {
     'schemas',
     'config',
   ],
-  library: ['errors', 'archive', 'backup', 'restore', 'config', 'observe', 'storage', 'wiring'],
-  index: ['errors', 'backup', 'restore', 'config', 'observe', 'wiring', 'library'],
+  library: ['errors', 'archive', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'storage', 'wiring'],
+  index: ['errors', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'wiring', 'library'],
   cli: [
     'lib',
     'errors',
@@ -51,6 +51,7 @@ const allowed: Record<string, string[]> = {
     'config',
     'wiring',
     'registry',
+    'schemas',
   ],
 }
 

@@ -1,4 +1,4 @@
-import type { AbortedTransaction, Gap, ManifestPartition, Segment } from './manifest.ts'
+import type { AbortedTransaction, Gap, Manifest, ManifestPartition, Segment } from './manifest.ts'
 import { earlier, later } from './times.ts'
 
 export function emptyPartition(partition: number, startOffset: bigint): ManifestPartition {
@@ -92,4 +92,13 @@ export function totalsOf(topics: readonly { partitions: readonly ManifestPartiti
     segments: sum(p => p.segments),
     gaps: sum(p => p.gaps.length),
   }
+}
+
+/** What a backup holds of a registry; undefined where none belongs to it. */
+export function schemaTotalsOf({
+  schema_registry,
+}: Pick<Manifest, 'schema_registry'>): { subjects: number; versions: number } | undefined {
+  if (!schema_registry) return undefined
+  const { subjects } = schema_registry
+  return { subjects: subjects.length, versions: subjects.reduce((sum, { versions }) => sum + versions.length, 0) }
 }

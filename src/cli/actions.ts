@@ -8,13 +8,17 @@ import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.
 import type { CheckReport } from '../observe/check.ts'
 import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
-import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreReport } from '../restore/report.ts'
+import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
+import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks } from '../wiring/parts.ts'
+import type { ServedRegistry } from '../wiring/registry-server.ts'
+import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
 import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
+import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
+import type { SchemaSide } from '../wiring/schema-sides.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
@@ -28,8 +32,8 @@ export interface Actions {
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
-  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport>
-  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun>
+  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport>
+  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<JobRestoreDryRun>
   checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
@@ -38,7 +42,12 @@ export interface Actions {
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
-  openRegistry(options: { host: string; port: number; firstId: number }): Promise<RegistryServer>
+  backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport>
+  restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport>
+  dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun>
+  listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing>
+  diffSchemasJob(left: SchemaSide, right: SchemaSide, options: DiffOptions, signal: AbortSignal): Promise<SchemaDiff>
+  openRegistry(options: ServedRegistry, signal: AbortSignal): Promise<RegistryServer>
 }
 
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
@@ -67,9 +76,10 @@ export const realActions: Actions = {
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
-  openRegistry: async ({ host, port, firstId }) => {
-    const { RegistryStore } = await import('../registry/server/registry-store.ts')
-    const { openRegistryServer } = await import('../registry/server/open-registry-server.ts')
-    return openRegistryServer({ store: new RegistryStore({ firstId }), host, port })
-  },
+  backupSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).backupSchemasJob(...args),
+  restoreSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).restoreSchemasJob(...args),
+  dryRunSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).dryRunSchemasJob(...args),
+  listSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).listSchemasJob(...args),
+  diffSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).diffSchemasJob(...args),
+  openRegistry: async (...args) => (await import('../wiring/registry-server.ts')).openRegistry(...args),
 }

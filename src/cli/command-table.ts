@@ -4,8 +4,6 @@ import {
   config,
   deep,
   dryRun,
-  firstId,
-  listen,
   type OptionSpec,
   offset,
   partition,
@@ -15,6 +13,7 @@ import {
   target,
   topic,
 } from './option-specs.ts'
+import { registryCommand, schemasCommand } from './schema-commands.ts'
 
 export interface CommandSpec {
   name: string
@@ -103,7 +102,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'restore',
     summary: 'put a backup back on a cluster',
     description:
-      'Writes the records of a backup to the target of a job, each one exactly once. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
+      'Writes the records of a backup to the target of a job, each one exactly once; before them the schemas, where the job has a schema registry. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
     options: [restoreJob, restoreSet, restoreDryRun],
     examples: [
       {
@@ -117,7 +116,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
+      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas (a note is `lossy`), also for `--dry-run`; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
     onInterrupt: 'What was written is noted on the target; run the same command to go on.',
   },
   {
@@ -195,24 +194,8 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '1 also when neither the record nor a later one is on the target',
     ...nothingChanged,
   },
-  {
-    name: 'registry',
-    summary: 'run a schema registry in memory',
-    description:
-      'Serves a schema registry over the Confluent API until it is stopped: subjects and versions, references, contexts, IMPORT and the other modes, soft and hard deletes, and the compatibility of Avro schemas. It is meant for tests and drills, and keeps nothing when it ends.',
-    argument: { name: 'action', choices: ['serve'], description: 'what to do' },
-    options: [listen, firstId],
-    examples: [
-      { command: 'kafka-backup registry serve', meaning: 'at http://127.0.0.1:8081' },
-      {
-        command: 'kafka-backup registry serve --listen 127.0.0.1:8082 --first-id 1001',
-        meaning: 'a second one, whose ids are others',
-      },
-    ],
-    exits: '0 also when it is stopped by a signal',
-    onInterrupt: 'Nothing is kept; what was registered is gone.',
-    stopsAtOnce: true,
-  },
+  schemasCommand,
+  registryCommand,
   {
     name: 'completion',
     summary: 'print a completion script for a shell',

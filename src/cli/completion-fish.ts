@@ -13,7 +13,7 @@ export function formatFishCompletion(): string {
 }
 
 function formatCommand({ name, summary, argument, options }: CommandSpec): string[] {
-  const isChosen = `__fish_seen_subcommand_from ${name}`
+  const isChosen = conditionOf(name)
   const choices = argument?.choices.join(' ') ?? ''
   return [
     `complete -c kafka-backup -n __fish_use_subcommand -a ${name} -d ${quote(summary)}`,
@@ -22,6 +22,13 @@ function formatCommand({ name, summary, argument, options }: CommandSpec): strin
       : []),
     ...[...options, ...commonOptions].map(option => formatOption(option, isChosen)),
   ]
+}
+
+/** The word may also be what another command is told to do: `schemas backup` is no `backup`. */
+function conditionOf(name: string): string {
+  const others = commandTable.filter(({ argument }) => argument?.choices.includes(name)).map(other => other.name)
+  const isNone = others.map(other => `; and not __fish_seen_subcommand_from ${other}`)
+  return `__fish_seen_subcommand_from ${name}${isNone.join('')}`
 }
 
 function formatOption({ name, short, value, description }: OptionSpec, condition: string): string {

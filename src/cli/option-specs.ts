@@ -31,6 +31,19 @@ export interface CommandOptions {
   offset?: string | undefined
   listen?: string | undefined
   firstId?: string | undefined
+  generation?: string | undefined
+  source?: 'backup' | 'registry' | undefined
+  registry?: string | undefined
+  against?: string | undefined
+  againstPath?: string | undefined
+  againstBackupId?: string | undefined
+  againstGeneration?: string | undefined
+  ids: boolean
+  username?: string | undefined
+  passwordEnv?: string | undefined
+  tlsCert?: string | undefined
+  tlsKey?: string | undefined
+  tlsCa?: string | undefined
   shell?: string | undefined
   action?: string | undefined
   format: 'text' | 'json'
@@ -111,6 +124,12 @@ export const offset: OptionSpec = {
   name: 'offset',
   value: { kind: 'text', label: 'number' },
   description: 'where the record at this offset of the partition went',
+}
+
+export const generation: OptionSpec = {
+  name: 'generation',
+  value: { kind: 'text', label: 'number' },
+  description: 'this generation of the backup in place of the newest',
 }
 
 export const listen: OptionSpec = {

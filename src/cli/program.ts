@@ -109,13 +109,14 @@ function setUp(command: Command, io: Io, look: Look): void {
 }
 
 function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
-  const rest = { set: [], deep: false, dryRun: false, commit: false, verbose: 0, quiet: false }
+  const rest = { set: [], deep: false, dryRun: false, commit: false, ids: false, verbose: 0, quiet: false }
   return { ...rest, ...argument, ...values } as unknown as CommandOptions
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-  const name = commandTable.find(command => argv.includes(command.name))?.name
+  // The first of the words: what a command is told to do may be the name of another.
+  const name = argv.find(word => commandTable.some(command => command.name === word))
   return new KafkaBackupError(
     'USAGE',
     message,

@@ -51,6 +51,11 @@ export class Session {
     return this.#load(options => this.actions.loadJob(path, options))
   }
 
+  /** A second job file beside that of `--config`: `--set` is not about it. */
+  loadOtherJob(path: string): Promise<Job> {
+    return this.#load(options => this.actions.loadJob(path, { ...options, set: [] }))
+  }
+
   /** The same for a command that makes backups: a job of another mode is refused. */
   loadBackupJob(path: string): Promise<BackupJob> {
     return this.#load(options => this.actions.loadBackupJob(path, options))
@@ -59,6 +64,13 @@ export class Session {
   /** The same for a command that is about a restore. */
   loadRestoreJob(path: string): Promise<RestoreJob> {
     return this.#load(options => this.actions.loadRestoreJob(path, options))
+  }
+
+  /** A secret of the environment, which appears in no line from now on; undefined where it is not set. */
+  secret(variable: string): string | undefined {
+    const value = this.#io.env[variable]
+    if (value) this.#redactor.add([value])
+    return value || undefined
   }
 
   /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */

@@ -18,6 +18,8 @@ export interface BackupReport {
   copied: { records: number; bytes: number; partitions: number }
   /** What the backup holds now. */
   totals: CamelKeys<Totals>
+  /** What it holds of a schema registry, where one belongs to it. */
+  schemas?: { subjects: number; versions: number }
   /** Records that the source lost before they could be copied, found by this run. */
   newGaps: EngineReport['newGaps']
   warnings: string[]
@@ -77,9 +79,11 @@ export async function check(job: JobInput, options: Pick<RunOptions, 'signal'> =
 }
 
 async function reportOf({ manifest, ...report }: EngineReport): Promise<BackupReport> {
-  const { totalsOf } = await import('../archive/summary.ts')
+  const { schemaTotalsOf, totalsOf } = await import('../archive/summary.ts')
   const { backup_id: backupId, generation, topics } = manifest
-  return { backupId, generation, ...report, totals: camelKeys(totalsOf(topics)) }
+  const schemas = schemaTotalsOf(manifest)
+  const totals = camelKeys(totalsOf(topics))
+  return { backupId, generation, ...report, totals, ...(schemas && { schemas }) }
 }
 
 function refuseShard({ index, count }: ShardNumber): void {

@@ -10,7 +10,13 @@ import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
 /** Everything a restore would need, tried out or asked for, without writing anything. All findings at once. */
 export async function checkRestore(
   options: RestoreOptions,
-  parts: { cluster: Cluster; storage: Storage; clock: Clock; findings?: readonly Finding[] },
+  parts: {
+    cluster: Cluster
+    storage: Storage
+    clock: Clock
+    findings?: readonly Finding[]
+    otherChecks?: readonly Check[]
+  },
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { clusterId, brokers } = await parts.cluster.metadata({ topics: [] }, signal)
@@ -26,7 +32,7 @@ export async function checkRestore(
   })
   const others = parts.findings ?? []
   const refused = others.filter(({ severity }) => severity === 'error').map(refuse)
-  const checks = [...reached, planned, ...(survey ? judge(survey) : []), ...refused]
+  const checks = [...reached, ...(parts.otherChecks ?? []), planned, ...(survey ? judge(survey) : []), ...refused]
   return {
     ok: checks.every(({ allowed }) => allowed),
     clusterId,

@@ -64,7 +64,8 @@ export async function findGeneration(
   return noted ? readGeneration(storage, newest, noted.generation, signal) : wished
 }
 
-async function readGeneration(
+/** A generation of a backup whose newest is known; one that is not there is told with those that are. */
+export async function readGeneration(
   storage: Storage,
   newest: Manifest,
   generation: number,

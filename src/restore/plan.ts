@@ -117,7 +117,9 @@ function selectTopics(
   )
   const missing = include.filter(entry => !/[*?]/.test(entry) && !standing.some(({ name }) => name === entry))
   for (const name of missing) problems.push(`the backup holds no topic ${name} (restore.topics.include)`)
-  if (selected.length === 0 && missing.length === 0) {
+  if (manifest.topics.length === 0 && manifest.schema_registry) {
+    problems.push(`generation ${manifest.generation} holds schemas and no topics; \`schemas restore\` restores those`)
+  } else if (selected.length === 0 && missing.length === 0) {
     problems.push(`no topic of the backup matches restore.topics.include (${include.join(', ')})`)
   }
   return selected

@@ -1,10 +1,9 @@
 import type { BackupJob, Job } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/check.ts'
-import { attempt, type Check } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
 import { backupOptions } from './backup-jobs.ts'
 import { quiet, withParts } from './parts.ts'
-import { registryOf, withRegistry } from './registry.ts'
+import { checkRegistry } from './registry-check.ts'
 import { checkRestoreJob } from './restore-jobs.ts'
 
 /** Tries out what a job needs, of either kind, and writes nothing but the probe of a bucket for backups. */
@@ -19,18 +18,5 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     const registryChecks = await checkRegistry(job, signal)
     return checkBackup(backupOptions(job), { ...parts, otherChecks: [...storageChecks, ...registryChecks] }, signal)
-  })
-}
-
-async function checkRegistry(job: BackupJob, signal: AbortSignal): Promise<Check[]> {
-  const registry = registryOf(job)
-  if (!registry) return []
-  return withRegistry(registry, async client => {
-    const { detectFlavour } = await import('../registry/client/flavour.ts')
-    const check = await attempt(`schema registry ${client.name}`, 'read', signal, async () => {
-      const { flavour, version } = await detectFlavour(client, signal)
-      return `${flavour}${version === null ? '' : ` ${version}`} answers`
-    })
-    return [check]
   })
 }

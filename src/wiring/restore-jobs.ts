@@ -1,5 +1,5 @@
 import type { RestoreJob } from '../config/load-job.ts'
-import type { CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { describeFinding } from '../observe/finding.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
@@ -8,6 +8,7 @@ import type { RestoreParts } from '../restore/run-restore.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../schemas/schema-dry-run.ts'
 import type { SchemaReport } from '../schemas/schema-report.ts'
 import { assertExists, type Hooks, quiet, withMetrics, withParts } from './parts.ts'
+import { checkRegistry } from './registry-check.ts'
 import { restoreOptions } from './restored-jobs.ts'
 import { type SchemaSession, withSchemas } from './schema-session.ts'
 
@@ -44,11 +45,34 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
   })
 }
 
-export function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
+/** What keeps the schemas from being looked at is a finding; the rest is looked at without them. */
+export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
+  const found = await checkRegistry(job, signal)
+  const { enterprise: _, ...plain } = job
+  if (found.some(({ allowed }) => !allowed)) return checkWith(plain, found, signal)
+  let report: CheckReport | undefined
+  const schemas = await attempt('schemas', 'read', signal, async () => {
+    report = await checkWith(job, found, signal)
+    return ''
+  })
+  return report ?? checkWith(plain, [...found, schemas], signal)
+}
+
+function checkWith(job: RestoreJob, known: readonly Check[], signal: AbortSignal): Promise<CheckReport> {
   return withRestore(job, quiet, signal, async (options, parts, session) => {
     const { checkRestore } = await import('../restore/check.ts')
-    return checkRestore(session?.foreseen ?? options, { ...parts, findings: session?.findings ?? [] }, signal)
+    const otherChecks = [...known, ...(session ? checkSchemas(session) : [])]
+    const findings = session?.findings ?? []
+    return checkRestore(session?.foreseen ?? options, { ...parts, findings, otherChecks }, signal)
   })
+}
+
+/** That the schemas fit; where they do not, the findings say it. */
+function checkSchemas({ survey }: SchemaSession): Check[] {
+  const { conflicts, counts } = describeSchemaPlan(survey)
+  if (conflicts.length > 0) return []
+  const detail = `${counts.register + counts.replace} versions to register, ${counts.keep} are there`
+  return [{ subject: 'schemas', action: 'fits', allowed: true, detail }]
 }
 
 /** All that stands in the way of data and of schemas is told at once, before the first schema is written. */

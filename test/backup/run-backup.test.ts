@@ -7,6 +7,7 @@ import { writeRegistry } from '../../src/archive/write-registry.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { backupSchemas } from '../../src/schemas/backup-schemas.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeMarker, encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -105,6 +106,25 @@ describe('a backup', () => {
       assert.deepEqual([second.copied.records, second.manifest.generation], [10, 2])
       const report = await verify(storage)
       assert.deepEqual([report.problems, report.records, report.warnings], [[], 60, []])
+    }))
+
+  test('goes on from a backup of schemas alone, which goes on from one of data', () =>
+    withStage([fakeTopic('orders', [runs(0, 3)])], async ({ backUp }) => {
+      const storage = openMemoryStorage()
+      const takeSchemas = (ids: number[]) => {
+        const readRegistry = async () => snapshotOf(ids.map(id => versionOf('t-value', id, id)))
+        const clock = new JumpingClock()
+        const onProgress = () => undefined
+        const parts = { storage, clock, newRun: () => `s${ids.length}`, readRegistry, toolVersion: '0', onProgress }
+        return backupSchemas('b1', parts, never)
+      }
+      await takeSchemas([1])
+      const { manifest, copied } = await backUp(storage, 'r1')
+      assert.deepEqual([manifest.generation, copied.records, manifest.topics.length], [2, 30, 1])
+      assert.equal(manifest.schema_registry?.subjects[0]?.versions.length, 1)
+      assert.deepEqual([(await takeSchemas([1, 2])).generation, (await backUp(storage, 'r2')).copied.records], [3, 0])
+      const report = await verify(storage)
+      assert.deepEqual([report.generation, report.problems, report.records], [4, [], 30])
     }))
 
   test('keeps the schemas that an earlier generation has', () =>

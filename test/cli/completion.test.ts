@@ -41,6 +41,9 @@ describe('bash', () => {
       const expected = [...options, ...commonOptions].map(option => `--${option.name}`)
       assert.deepEqual(complete([name, '--']), expected)
     }
+    const schemas = commandTable.find(({ name }) => name === 'schemas')
+    const expected = [...(schemas?.options ?? []), ...commonOptions].map(option => `--${option.name}`)
+    assert.deepEqual(complete(['schemas', 'backup', '--']), expected)
   })
 
   test('offers the values of choices, also after an equals sign', () => {
@@ -101,15 +104,25 @@ describe('fish', () => {
     for (const { name, summary, options } of commandTable) {
       assert.ok(lines.some(line => line.includes(`-a ${name} -d '${summary}'`)))
       for (const option of [...options, ...commonOptions]) {
-        const start = `complete -c kafka-backup -n '__fish_seen_subcommand_from ${name}' `
-        assert.ok(lines.some(line => line.startsWith(start) && line.includes(`-l ${option.name} `)))
+        const start = `complete -c kafka-backup -n '__fish_seen_subcommand_from ${name}`
+        assert.ok(lines.some(line => new RegExp(`^${start}[';]`).test(line) && line.includes(`-l ${option.name} `)))
       }
     }
   })
 
   test('completes files only where a file is asked for', () => {
     assert.ok(lines.includes('complete -c kafka-backup -f'))
-    for (const line of lines.filter(one => one.includes(' -F '))) assert.match(line, / -l config /)
+    const all = commandTable.flatMap(({ options }) => options)
+    const names = new Set(all.filter(({ value }) => value?.kind === 'file').map(({ name }) => name))
+    for (const line of lines.filter(one => one.includes(' -F '))) {
+      assert.ok(names.has(/ -l (\S+) /.exec(line)?.[1] ?? ''), line)
+    }
+  })
+
+  test('does not take what another command is told to do for a command', () => {
+    const ofList = lines.filter(line => line.includes('__fish_seen_subcommand_from list'))
+    assert.ok(ofList.length > 0)
+    for (const line of ofList) assert.match(line, /; and not __fish_seen_subcommand_from schemas'/)
   })
 })
 

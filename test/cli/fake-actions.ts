@@ -12,6 +12,13 @@ import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import {
+  schemaBackupReport,
+  schemaDiff,
+  schemaListing,
+  schemaRestoreDryRun,
+  schemaRestoreReport,
+} from './schema-samples.ts'
 
 export const job = parseJob(
   `mode: backup
@@ -281,6 +288,11 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
     findOffsetJob: answer('findOffsetJob', undefined),
+    backupSchemasJob: answer('backupSchemasJob', schemaBackupReport),
+    restoreSchemasJob: answer('restoreSchemasJob', schemaRestoreReport),
+    dryRunSchemasJob: answer('dryRunSchemasJob', schemaRestoreDryRun),
+    listSchemasJob: answer('listSchemasJob', schemaListing),
+    diffSchemasJob: answer('diffSchemasJob', schemaDiff),
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     ...replaced,
   }

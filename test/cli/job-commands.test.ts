@@ -137,10 +137,26 @@ Next: kafka-backup verify --path /backups --backup-id orders
       cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
       duration_ms: 12300,
       copied: { records: 500000, bytes: 429496730, partitions: 1 },
+      schemas: null,
       gaps: [{ topic: 'orders', partition: 0, from: 100, to: 1300, reason: 'retention' }],
       warnings: ['a'],
     })
     assert.equal(totals.records, 1_500_000)
+  })
+
+  test('says how many schemas the backup holds', async () => {
+    const file = { file: 'f', size: 1, blake3: 'b' }
+    const version = { version: 1, id: 1, deleted: false, schema_file: 'f', size: 1, blake3: 'b' }
+    const subject = { schema_type: 'AVRO', compatibility: null, metadata: file, versions: [version, version] } as const
+    const schema_registry = {
+      ...{ schema_registry_version: null, backup_timestamp: '', settings: file, global: file, id_mapping: {} },
+      subjects: ['a', 'b'].map(name => ({ name, ...subject, versions: [...subject.versions] })),
+    }
+    const report = { ...backupReport, manifest: { ...backupReport.manifest, schema_registry } }
+    const { out } = await run(['backup', ...config], { runBackupJob: async () => report })
+    assert.match(out, /^ {2}Schemas {5}2 subjects, 4 versions$/m)
+    const { out: json } = await run(['backup', ...config, '--format', 'json'], { runBackupJob: async () => report })
+    assert.deepEqual(JSON.parse(json).schemas, { subjects: 2, versions: 4 })
   })
 
   test('--shard copies one part, and says how to make all of them count', async () => {

@@ -139,6 +139,16 @@ bare                 1          -
   })
 })
 
+test('describe says of a backup of schemas alone that it has no cluster yet', async () => {
+  const selection = { include: [], exclude: [] }
+  const cluster = { id: null, brokers: 0 }
+  const { out } = await run(['describe', ...one], {
+    describeBackup: async () => ({ ...description, selection, cluster, topics: [] }),
+  })
+  assert.match(out, /^Cluster {5}none yet: only schemas$/m)
+  assert.doesNotMatch(out, /^Selection/m)
+})
+
 describe('verify', () => {
   const problems = [{ key: 'orders/kafka/orders/0/0.log.zst', problem: 'the object is missing' }]
   const damaged = { ...verifyReport, ok: false, deep: true, problems, gaps: [gap], warnings: ['the copy is old'] }

@@ -1,13 +1,26 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Actions, realActions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { backupSchemas } from '../../src/index.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { withTwoRegistries } from '../fakes/two-registries.ts'
+import { makeIdentity } from '../servers/certificates.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 /** Runs the command until it has said where it is, calls back, and stops it with a signal. */
-async function serve(args: string[], visit: (url: string) => Promise<void>, actions: Actions = realActions) {
-  const io = new FakeIo()
+async function serve(
+  args: string[],
+  visit: (url: string) => Promise<void>,
+  actions: Actions = realActions,
+  env: Record<string, string> = {},
+) {
+  const io = new FakeIo({ env })
   const printed = new Promise<void>(resolve => {
     const { write } = io.stdout
     io.stdout.write = function (text: string) {
@@ -17,7 +30,7 @@ async function serve(args: string[], visit: (url: string) => Promise<void>, acti
   })
   const ended = main(['registry', 'serve', ...args], io, actions)
   await printed
-  await visit(/http:\/\/[\w.:[\]]+/.exec(io.stdout.text)?.[0] ?? '')
+  await visit(/https?:\/\/[\w.:[\]]+/.exec(io.stdout.text)?.[0] ?? '')
   io.signal('SIGTERM')
   return { io, code: await ended }
 }
@@ -50,6 +63,88 @@ test('registry serve listens on this machine alone unless it is told otherwise',
     { host: '::1', port: 9, firstId: 1 },
   ])
 })
+
+const snapshot = snapshotOf([versionOf('orders-value', 3, 7), versionOf('gone', 1, 8, { isDeleted: true })])
+
+test('registry serve with a backup serves its schemas from the archive, and takes no new ones', () =>
+  withTwoRegistries(snapshot, async ({ backupJob, folder }) => {
+    await backupSchemas(backupJob({ backup: { include_soft_deleted: true } }))
+    const args = ['--path', folder, '--backup-id', 'orders', '--listen', '127.0.0.1:0', '--format', 'json']
+    const { code, io } = await serve(args, async url => {
+      const read = async (path: string) => (await fetch(`${url}${path}`)).json()
+      assert.deepEqual(await read('/subjects'), ['orders-value'])
+      assert.deepEqual(await read('/subjects/orders-value/versions'), [3])
+      assert.partialDeepStrictEqual(await read('/schemas/ids/7'), { schema: snapshot.versions[0]?.schema })
+      assert.partialDeepStrictEqual(await read('/schemas/ids/8'), { schema: snapshot.versions[1]?.schema })
+      const body = JSON.stringify({ schema: '"int"' })
+      const answer = await fetch(`${url}/subjects/new/versions`, { method: 'POST', body })
+      assert.deepEqual([answer.status, ((await answer.json()) as { error_code: number }).error_code], [422, 42205])
+    })
+    assert.equal(code, 0)
+    assert.partialDeepStrictEqual(JSON.parse(io.stdout.text), { backup_id: 'orders', read_only: true })
+  }))
+
+test('registry serve takes the backup of a job, or another generation of it', async () => {
+  const seen: unknown[] = []
+  const actions = fakeActions({
+    openRegistry: async ({ backup }) => {
+      seen.push(backup)
+      return { url: 'http://127.0.0.1:1', close: async () => undefined }
+    },
+  })
+  const { io } = await serve(['--config', 'job.yaml'], async () => undefined, actions)
+  assert.match(io.stdout.text, /^The schemas of the backup orders are at http/)
+  await serve(['--config', 'job.yaml', '--generation', '2'], async () => undefined, actions)
+  const side = { kind: 'backup', storage: { backend: 'filesystem', path: '/backups' }, backupId: 'orders' }
+  assert.deepEqual(seen, [
+    { ...side, generation: undefined },
+    { ...side, generation: 2 },
+  ])
+})
+
+test('registry serve asks for the login whose password is in the environment, and speaks TLS', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-serve-'))
+  try {
+    const { cert, key } = await makeIdentity(folder, 'server', { names: 'IP:127.0.0.1' })
+    const ca = await readFile(cert)
+    const tls = ['--tls-cert', cert, '--tls-key', key]
+    const args = ['--listen', '127.0.0.1:0', '--username', 'reader', '--password-env', 'SECRET', ...tls]
+    const env = { SECRET: 'correct horse' }
+    const visit = async (url: string) => {
+      assert.match(url, /^https:/)
+      const status = (authorization: string) =>
+        new Promise((resolve, reject) => {
+          const options = { headers: { authorization }, ca }
+          request(`${url}/subjects`, options, response => resolve(response.resume().statusCode))
+            .on('error', reject)
+            .end()
+        })
+      assert.equal(await status(`Basic ${Buffer.from('reader:correct horse').toString('base64')}`), 200)
+      assert.equal(await status(`Basic ${Buffer.from('reader:wrong').toString('base64')}`), 401)
+    }
+    const { io } = await serve(args, visit, realActions, env)
+    assert.ok(!`${io.stdout.text}${io.stderr.text}`.includes('correct horse'))
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})
+
+const incomplete: [string[], RegExp][] = [
+  [['--username', 'reader'], /set the environment variable REGISTRY_PASSWORD/],
+  [['--tls-cert', 'a.pem'], /both --tls-cert and --tls-key/],
+  [['--tls-ca', 'a.pem'], /both --tls-cert and --tls-key/],
+  [['--tls-cert', '/nowhere/a.pem', '--tls-key', 'b.pem'], /--tls-cert \/nowhere\/a.pem cannot be read/],
+  [['--backup-id', 'orders'], /say where the backup is/],
+  [['--path', '/backups'], /say which backup/],
+  [['--set', 'a=b'], /--set changes a job file/],
+]
+for (const [args, message] of incomplete) {
+  test(`registry serve ${args.join(' ')} alone is refused`, async () => {
+    const io = new FakeIo()
+    assert.equal(await main(['registry', 'serve', ...args], io, realActions), 2)
+    assert.match(io.stderr.text, message)
+  })
+}
 
 for (const args of [
   ['--listen', '8081'],

@@ -10,6 +10,7 @@ import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { compareReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 import { differing, findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import { lossyNote, schemaPlan, schemaReport } from './schema-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
   const actions = fakeActions(replaced)
@@ -36,6 +37,45 @@ audit   audit     existed           1          1     80 B   4 ms  19.5 KiB/s    
 TOTAL                               5  1,500,001  400 MiB                          12
 `,
     )
+  })
+
+  test('tells of schemas, and ends with 4 where the registry cannot hold all', async () => {
+    const { code, out } = await run([], { runRestoreJob: async () => ({ ...restoreReport, schemas: schemaReport }) })
+    assert.equal(code, 0)
+    assert.match(out, /^ {2}Schemas {5}2 subjects, 4 versions: 3 registered, 1 kept$/m)
+    assert.match(out, /^ {2}ID mapping {2}1 of 2 IDs are others$/m)
+    const lossy = { ...schemaReport, wasComplete: true, notes: [lossyNote] }
+    const runRestoreJob = async () => ({ ...restoreReport, schemas: lossy })
+    const told = await run([], { runRestoreJob })
+    assert.equal(told.code, 4)
+    assert.match(told.out, /^ {2}Lossy .*cannot hold all/m)
+    assert.match(told.out, /^lossy {2}orders-value {2}the registry keeps no metadata$/m)
+    const { schemas, ok } = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
+    assert.deepEqual([ok, schemas.lossy, schemas.already_complete], [false, true, true])
+    assert.deepEqual(schemas.versions, { registered: 3, kept: 1, replaced: 0, merged: 0, left: 0 })
+    assert.deepEqual(schemas.id_mapping, lossy.ids)
+  })
+
+  test('a difference in the records outranks a loss of schemas', async () => {
+    const schemas = { ...schemaReport, notes: [lossyNote] }
+    const { code } = await run([], {
+      runRestoreJob: async () => ({ ...restoreReport, verification: differing, schemas }),
+    })
+    assert.equal(code, 3)
+  })
+
+  test('--dry-run shows what would become of schemas', async () => {
+    const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings: [], schemas: schemaPlan })
+    const { code, out } = await run(['--dry-run'], { dryRunRestoreJob })
+    assert.equal(code, 0)
+    assert.match(out, /^ {2}Schemas {6}1 subject, 1 version: 1 to register$/m)
+    const { schemas } = JSON.parse((await run(['--dry-run', '--format', 'json'], { dryRunRestoreJob })).out)
+    assert.deepEqual([schemas.versions, schemas.writes], [schemaPlan.versions, { register: 1 }])
+    const lossy = { ...schemaPlan, notes: [lossyNote] }
+    const told = await run(['--dry-run'], {
+      dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: [], schemas: lossy }),
+    })
+    assert.equal(told.code, 4)
   })
 
   test('says how many schema ids it has rewritten, and how many it did not know', async () => {
@@ -93,6 +133,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       totals: { topics: 2, partitions: 5, records: 1500001, bytes: 419430480, ...rebuilt },
       gaps: [],
       warnings: ['a'],
+      schemas: null,
       verification: null,
     })
   })

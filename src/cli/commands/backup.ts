@@ -1,4 +1,4 @@
-import { totalsOf } from '../../archive/summary.ts'
+import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
@@ -66,6 +66,7 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     duration_ms: Math.round(durationMs),
     copied,
     totals: totalsOf(topics),
+    schemas: schemaTotalsOf(manifest) ?? null,
     gaps: newGaps.map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason })),
     warnings,
   }
@@ -79,6 +80,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
   const nothing = copied.records === 0 && copied.bytes === 0
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   const id = manifest.backup_id
+  const schemas = schemaTotalsOf(manifest)
   return [
     `${look.good(nothing ? 'Nothing new for' : 'Backed up')} ${look.bold(printable(id))} at ${printable(location)}`,
     ...formatFields(
@@ -88,6 +90,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
           '  Holds',
           `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
         ],
+        ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
         ['  Size', `${formatBytes(totals.bytes)}, ${stored}`],
         ['  Generation', String(manifest.generation)],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],

@@ -33,6 +33,7 @@ function formatDescription(description: Description, look: Look): string[] {
 
 function formatHead(description: Description, look: Look): string[] {
   const { cluster, selection, totals, generation, generations } = description
+  const isOfSchemas = selection.include.length === 0
   const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier one')} kept` : ''
   const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
@@ -43,8 +44,11 @@ function formatHead(description: Description, look: Look): string[] {
       ['State', description.complete ? 'complete' : 'incomplete', description.complete ? look.good : look.warn],
       ['Generation', `${generation}${earlier}`],
       ['Created', `${formatInstant(description.created_at)}, begun ${formatInstant(description.started_at)}`],
-      ['Cluster', `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`],
-      ['Selection', `${selection.include.join(', ')}${excluded}`],
+      [
+        'Cluster',
+        isOfSchemas ? 'none yet: only schemas' : `${cluster.id ?? 'unnamed'}, ${plural(cluster.brokers, 'broker')}`,
+      ],
+      ['Selection', isOfSchemas ? undefined : `${selection.include.join(', ')}${excluded}`],
       [
         'Holds',
         `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,

@@ -1,23 +1,26 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { errorTable } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
-import type { HeldSetting, RestoreDryRun, RestoreDryRunTopic } from '../../restore/dry-run.ts'
+import type { HeldSetting, RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { refusalCode } from '../../restore/refusal.ts'
+import type { JobRestoreDryRun as RestoreDryRun } from '../../wiring/restore-jobs.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
+import { isLossy, LOSSY, planDocument, plannedFields } from './schema-report.ts'
 
-/** `restore --dry-run`: the exit code is that of the restore, where it would be refused. */
+/** `restore --dry-run`: the exit code is that of the restore, where it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal)
   session.print(
     () => formatPlan(plan, session.look),
     () => documentOf(plan),
   )
-  return isRefused(plan) ? errorTable[refusalCode(plan.findings)].exitCode : 0
+  if (isRefused(plan)) return errorTable[refusalCode(plan.findings)].exitCode
+  return isLossy(plan.schemas) ? LOSSY : 0
 }
 
 function isRefused({ findings }: RestoreDryRun): boolean {
@@ -29,7 +32,7 @@ function documentOf(plan: RestoreDryRun) {
   const { isEstimate: is_estimate, ...sums } = totals
   return {
     dry_run: true,
-    ok: !isRefused(plan),
+    ok: !isRefused(plan) && !isLossy(plan.schemas),
     restore_id: restoreId,
     backup_id: backupId,
     generation,
@@ -42,6 +45,7 @@ function documentOf(plan: RestoreDryRun) {
       held_back: heldBack.map(({ name, whileFilling, ...rest }) => ({ name, while_filling: whileFilling, ...rest })),
     })),
     totals: { ...sums, is_estimate },
+    schemas: plan.schemas ? planDocument(plan.schemas) : null,
     findings,
     warnings,
   }
@@ -69,6 +73,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
           '  Would write',
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
         ],
+        ...(plan.schemas ? plannedFields(plan.schemas, look) : []),
       ],
       look,
     ),

@@ -1,8 +1,9 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import type { CompareReport } from '../../restore/compare.ts'
-import type { Amounts, Conversions, RestoreReport } from '../../restore/report.ts'
+import type { Amounts, Conversions } from '../../restore/report.ts'
 import { formatLocation } from '../../storage/location.ts'
+import type { JobRestoreReport as RestoreReport } from '../../wiring/restore-jobs.ts'
 import type { Look } from '../look.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -10,10 +11,11 @@ import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
+import { formatNotes, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
 export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
-  const { restoreId, generation, wasComplete, topics, totals, gaps, verification } = report
+  const { restoreId, generation, wasComplete, topics, totals, gaps, verification, schemas } = report
   const warnings = warningsOf(report)
   const isHeld = job.restore.retention === 'hold' && !wasComplete
   return [
@@ -27,6 +29,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
+        ...(schemas ? schemaFields(schemas, look) : []),
         ['  Schema IDs', formatSchemaIds(totals)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
@@ -39,6 +42,8 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
+    // Of schemas that a run has registered, the notes are among the warnings.
+    ...(schemas?.wasComplete ? formatNotes(schemas.notes, look) : []),
     ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
     ...(report.isDone ? [] : ['', look.bad(SETTINGS_HELD)]),
   ]
@@ -95,7 +100,7 @@ function warningsOf({ warnings, verification }: RestoreReport): string[] {
 export function restoreDocument(report: RestoreReport, location: string) {
   const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
   return {
-    ok: report.verification?.ok ?? true,
+    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas),
     restore_id: restoreId,
     backup_id: backupId,
     location,
@@ -113,6 +118,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     totals: { topics: totals.topics, ...amountsDocument(totals) },
     gaps,
     warnings,
+    schemas: report.schemas ? schemaDocument(report.schemas) : null,
     verification: report.verification ? comparisonDocument(report.verification) : null,
   }
 }

@@ -1,0 +1,16 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { RestoreRefusal } from '../../restore/refusal.ts'
+import type { Session } from '../session.ts'
+import { plural } from '../text.ts'
+import { formatFindings } from './finding-table.ts'
+
+/** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
+export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
+  const { findings, code, help } = refusal
+  const isTold = session.tell(look => formatFindings('Found before the first write', findings, look).slice(1))
+  if (!isTold || session.options.format === 'json') return refusal
+  const errors = findings.filter(({ severity }) => severity === 'error')
+  const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not fit for this restore'
+  const message = `${what}: ${plural(errors.length, 'problem')}`
+  return new KafkaBackupError(code, message, { cause: refusal, help })
+}

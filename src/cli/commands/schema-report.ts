@@ -1,0 +1,148 @@
+import { formatCount } from '../../lib/units.ts'
+import type { Note, PlannedVersion } from '../../registry/plan/restore-step.ts'
+import type { SchemaDryRun } from '../../schemas/schema-dry-run.ts'
+import type { SchemaReport } from '../../schemas/schema-report.ts'
+import type { Look } from '../look.ts'
+import { type Field, formatTable } from '../table.ts'
+import { plural } from '../text.ts'
+
+/** What a process ends with where the target does not hold all that it was given: that is no plain success. */
+export const LOSSY = 4
+
+const MOST_IDS = 20
+
+export function isLossy(schemas: { notes: readonly Note[] } | undefined): boolean {
+  return schemas?.notes.some(({ kind }) => kind === 'lossy') ?? false
+}
+
+/** A few lines of a larger block. */
+export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
+  const { subjects, versions, wasComplete } = schemas
+  return [
+    ['  Schemas', wasComplete && subjects > 0 ? 'all there already' : formatExtent(subjects, versions, doneWords)],
+    ['  ID mapping', formatMapping(schemas)],
+    ['  Lossy', formatLoss(schemas), look.bad],
+  ]
+}
+
+export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
+  const subjects = new Set(plan.versions.map(({ subject }) => subject)).size
+  return [
+    ['  Schemas', formatExtent(subjects, plan.counts, plannedWords)],
+    ['  Lossy', formatLoss(plan), look.bad],
+  ]
+}
+
+function formatLoss(schemas: { notes: readonly Note[] }): string | undefined {
+  return isLossy(schemas) ? 'the registry cannot hold all that the backup has' : undefined
+}
+
+type Words = Record<PlannedVersion['action'], string>
+
+const doneWords: Words = {
+  register: 'registered',
+  keep: 'kept',
+  replace: 'replaced',
+  merge: 'merged with others',
+  leave: 'left',
+  conflict: 'in conflict',
+}
+
+const plannedWords: Words = {
+  register: 'to register',
+  keep: 'to keep',
+  replace: 'to replace',
+  merge: 'to merge with others',
+  leave: 'to leave',
+  conflict: 'in conflict',
+}
+
+function formatExtent(subjects: number, counts: SchemaReport['versions'], words: Words): string {
+  if (subjects === 0) return 'none in the backup'
+  const parts = Object.entries(words).flatMap(([action, word]) => {
+    const count = counts[action as keyof Words]
+    return count === 0 ? [] : [`${formatCount(count)} ${word}`]
+  })
+  const versions = Object.values(counts).reduce((sum, count) => sum + count, 0)
+  return `${plural(subjects, 'subject')}, ${plural(versions, 'version')}: ${parts.join(', ')}`
+}
+
+function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {
+  if (ids.length + unmappedIds.length === 0) return undefined
+  const others = ids.filter(({ source, target }) => source !== target).length
+  const without = unmappedIds.length === 0 ? '' : `; ${plural(unmappedIds.length, 'ID')} without one on the target`
+  if (others === 0) return `${plural(ids.length, 'ID')}, all as they were${without}`
+  return `${formatCount(others)} of ${plural(ids.length, 'ID')} are others${without}`
+}
+
+/** Those that have changed come first; programs get all. */
+export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): string[] {
+  if (ids.length === 0) return []
+  const isSame = ({ source, target }: SchemaReport['ids'][number]) => source === target
+  const rows = [...ids.filter(id => !isSame(id)), ...ids.filter(isSame)]
+  const shown = rows.slice(0, MOST_IDS)
+  const hasContexts = ids.some(({ context }) => context !== '.')
+  const table = formatTable<SchemaReport['ids'][number]>(
+    [
+      ...(hasContexts ? [{ title: 'CONTEXT', cell: (id: SchemaReport['ids'][number]) => id.context }] : []),
+      // An id is a name, not a quantity: no separators.
+      { title: 'SOURCE ID', align: 'right', cell: id => String(id.source) },
+      { title: 'TARGET ID', align: 'right', cell: id => String(id.target) },
+      { title: '', cell: id => (isSame(id) ? 'same' : ''), paint: text => look.dim(text) },
+    ],
+    shown,
+    look,
+  )
+  const more = rows.length - shown.length
+  return ['', ...table, ...(more === 0 ? [] : [`and ${formatCount(more)} more; --format json shows all`])]
+}
+
+/** Under a title; nothing where there are none. */
+export function formatNotes(notes: readonly Note[], look: Look): string[] {
+  if (notes.length === 0) return []
+  const table = formatTable<Note>(
+    [
+      {
+        title: '',
+        cell: note => note.kind,
+        paint: (text, { kind }) => (kind === 'lossy' ? look.bad : look.warn)(text),
+      },
+      { title: 'SUBJECT', cell: note => note.subject ?? '-', shrinks: true },
+      { title: 'NOTE', cell: note => note.message },
+    ],
+    notes,
+    look,
+  )
+  return ['', look.warn('Notes on the schemas'), ...table]
+}
+
+export function schemaDocument(schemas: SchemaReport) {
+  const { flavour, registryVersion, wasComplete, subjects, versions, ids, unmappedIds, notes } = schemas
+  const { register, keep, replace, merge, leave } = versions
+  return {
+    registry_flavour: flavour,
+    registry_version: registryVersion,
+    already_complete: wasComplete,
+    lossy: isLossy(schemas),
+    subjects,
+    versions: { registered: register, kept: keep, replaced: replace, merged: merge, left: leave },
+    id_mapping: ids,
+    unmapped_ids: unmappedIds,
+    notes,
+    requests: schemas.requests,
+    duration_ms: Math.round(schemas.durationMs),
+  }
+}
+
+export function planDocument({ flavour, registryVersion, counts, versions, writes, conflicts, notes }: SchemaDryRun) {
+  return {
+    registry_flavour: flavour,
+    registry_version: registryVersion,
+    lossy: isLossy({ notes }),
+    counts,
+    versions,
+    writes,
+    conflicts,
+    notes,
+  }
+}

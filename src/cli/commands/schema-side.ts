@@ -1,0 +1,94 @@
+import { KafkaBackupError } from '../../errors.ts'
+import {
+  type ChosenSide,
+  jobBackupSide,
+  jobRegistrySide,
+  locatedSide,
+  type SchemaSide,
+  urlSide,
+} from '../../wiring/schema-sides.ts'
+import type { Session } from '../session.ts'
+
+/** The one that `--registry`, `--config` or `--path` and `--backup-id` name. */
+export async function chooseSide(session: Session): Promise<ChosenSide> {
+  const { registry, source, config, path, backupId, generation } = session.options
+  if (registry !== undefined) {
+    const others = { config, path, 'backup-id': backupId, generation, source }
+    refuseBeside('--registry', others)
+    refuseSet(session)
+    return { side: urlSide(registry, '--registry') }
+  }
+  if (source === 'registry') {
+    refuseBeside('--source registry', { path, 'backup-id': backupId, generation })
+    if (config === undefined)
+      throw usage('--source registry is that of a job; give it with --config, or use --registry')
+    const job = await session.loadJob(config)
+    return { side: jobRegistrySide(job), job }
+  }
+  return chooseBackup(session)
+}
+
+/** A backup: that of the job, or the one that `--path` and `--backup-id` name. */
+export async function backupSideOf(session: Session): Promise<SchemaSide> {
+  return (await chooseBackup(session)).side
+}
+
+/** What `diff` compares with: what the `--against` options name, or the registry of the job. */
+export async function chooseOther(session: Session, first: ChosenSide): Promise<ChosenSide> {
+  const { against, againstPath, againstBackupId, againstGeneration, source } = session.options
+  if (against !== undefined) {
+    const others = { path: againstPath, 'backup-id': againstBackupId, generation: againstGeneration }
+    refuseBeside('--against', Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])))
+    if (/^https?:\/\//i.test(against)) return { side: urlSide(against, '--against') }
+    const job = await session.loadOtherJob(against)
+    return { side: jobRegistrySide(job), job }
+  }
+  if ([againstPath, againstBackupId, againstGeneration].some(one => one !== undefined)) {
+    return { side: otherBackup(session, first.side) }
+  }
+  if (first.job && source !== 'registry') return { side: jobRegistrySide(first.job), job: first.job }
+  throw usage('say what to compare with, with --against, or with --against-path and --against-backup-id')
+}
+
+/** What is not said of it is as it is of the first. */
+function otherBackup(session: Session, first: SchemaSide): SchemaSide {
+  const { againstPath, againstBackupId, againstGeneration } = session.options
+  const generation = parseGeneration('--against-generation', againstGeneration)
+  const backupId = againstBackupId ?? (first.kind === 'backup' ? first.backupId : undefined)
+  if (backupId === undefined) throw usage('say which backup to compare with, with --against-backup-id')
+  if (againstPath !== undefined) return locatedSide(againstPath, backupId, generation)
+  if (first.kind === 'backup') return { ...first, backupId, generation }
+  throw usage('say where the backup to compare with is, with --against-path')
+}
+
+async function chooseBackup(session: Session): Promise<ChosenSide> {
+  const { path, config, backupId, generation: text } = session.options
+  const generation = parseGeneration('--generation', text)
+  if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
+  if (config !== undefined) {
+    const job = await session.loadJob(config)
+    return { side: jobBackupSide(job, backupId, generation), job }
+  }
+  refuseSet(session)
+  if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
+  if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
+  return { side: locatedSide(path, backupId, generation) }
+}
+
+function parseGeneration(option: string, text: string | undefined): number | undefined {
+  if (text === undefined || /^[1-9]\d{0,8}$/.test(text)) return text === undefined ? undefined : Number(text)
+  throw usage(`${option} ${text} is no generation: give a whole number from 1`)
+}
+
+function refuseBeside(option: string, others: Record<string, string | undefined>): void {
+  const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
+  if (other !== undefined) throw usage(`${option} and --${other} do not go together`)
+}
+
+function refuseSet({ options: { set, config } }: Session): void {
+  if (set.length > 0 && config === undefined) throw usage('--set changes a job file; give it with --config')
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

@@ -1,0 +1,58 @@
+import { formatCount, formatDuration } from '../../lib/units.ts'
+import type { SchemaBackupReport } from '../../schemas/backup-schemas.ts'
+import { formatLocation } from '../../storage/location.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { formatWarnings } from './gap-table.ts'
+
+/** `schemas backup`. */
+export async function run(session: Session): Promise<number> {
+  const job = await session.loadBackupJob(session.options.config ?? '')
+  const report = await session.withProgress('schemas', 'reading the registry', onProgress =>
+    session.actions.backupSchemasJob(job, { onProgress }, session.signal),
+  )
+  const location = formatLocation(job.storage)
+  session.print(
+    () => formatReport(report, location, session.look),
+    () => documentOf(report, location),
+  )
+  return 0
+}
+
+function documentOf({ backupId, isChanged, durationMs, ...report }: SchemaBackupReport, location: string) {
+  const { generation, subjects, versions, topics, warnings } = report
+  return {
+    backup_id: backupId,
+    location,
+    generation,
+    changed: isChanged,
+    subjects,
+    versions,
+    topics,
+    warnings,
+    duration_ms: Math.round(durationMs),
+  }
+}
+
+function formatReport(report: SchemaBackupReport, location: string, look: Look): string[] {
+  const { backupId, generation, isChanged, subjects, versions, topics, warnings, durationMs } = report
+  const of = `${look.bold(printable(backupId))} at ${printable(location)}`
+  const amount = `${plural(subjects, 'subject')}, ${plural(versions, 'version')}`
+  return [
+    isChanged
+      ? `${look.good('Backed up the schemas')} of ${of}`
+      : `${look.good('Nothing new')} for ${of}: the registry is as generation ${generation} has it`,
+    ...formatFields(
+      [
+        ['  Schemas', `${amount}, read in ${formatDuration(durationMs)}`],
+        ['  Topics', topics === 0 ? 'none yet' : `${formatCount(topics)}, as they were`],
+        ['  Generation', String(generation)],
+        ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
+      ],
+      look,
+    ),
+    ...formatWarnings(warnings.map(printable), look),
+  ]
+}

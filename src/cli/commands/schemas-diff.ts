@@ -1,0 +1,63 @@
+import type { SchemaDifference } from '../../schemas/diff-snapshots.ts'
+import type { SchemaDiff } from '../../schemas/schema-listing.ts'
+import { restoredBy } from '../../wiring/schema-sides.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatTable } from '../table.ts'
+import { plural } from '../text.ts'
+import { DIFFERENCES_FOUND } from './comparison.ts'
+import { chooseOther, chooseSide } from './schema-side.ts'
+import { formatCounts, sourceDocument } from './schemas-list.ts'
+
+/** `schemas diff`. */
+export async function run(session: Session): Promise<number> {
+  const { actions, options, signal } = session
+  const left = await chooseSide(session)
+  const right = await chooseOther(session, left)
+  const wish = { wantsIds: options.ids, ...restoredBy(left, right) }
+  const diff = await actions.diffSchemasJob(left.side, right.side, wish, signal)
+  session.print(
+    () => formatDiff(diff, session.look),
+    () => documentOf(diff),
+  )
+  return diff.ok ? 0 : DIFFERENCES_FOUND
+}
+
+function documentOf({ ok, left, right, differences, ids }: SchemaDiff) {
+  return { ok, left: sourceDocument(left), right: sourceDocument(right), differences, id_differences: ids }
+}
+
+function formatDiff({ ok, left, right, differences, ids }: SchemaDiff, look: Look): string[] {
+  const found = `${plural(differences.length, 'difference')}`
+  return [
+    ok ? look.good('The schemas are the same') : look.bad(`THE SCHEMAS DIFFER: ${found}`),
+    ...formatFields(
+      [
+        ['  Left', `${left.name}: ${formatCounts(left)}`],
+        ['  Right', `${right.name}: ${formatCounts(right)}`],
+        [
+          '  IDs',
+          ids.length === 0 ? undefined : `${plural(ids.length, 'version')} with another ID, which counts with --ids`,
+        ],
+      ],
+      look,
+    ),
+    ...formatDifferences(differences, look),
+  ]
+}
+
+function formatDifferences(differences: readonly SchemaDifference[], look: Look): string[] {
+  if (differences.length === 0) return []
+  const table = formatTable<SchemaDifference>(
+    [
+      { title: 'SUBJECT', cell: row => row.subject ?? '(registry)', shrinks: true, paint: text => look.bold(text) },
+      { title: 'VERSION', align: 'right', cell: row => String(row.version ?? '-') },
+      { title: 'DIFFERENCE', cell: row => row.kind.replace('_', ' '), paint: text => look.bad(text) },
+      { title: 'LEFT', cell: row => row.left ?? '-', shrinks: true },
+      { title: 'RIGHT', cell: row => row.right ?? '-', shrinks: true },
+    ],
+    differences,
+    look,
+  )
+  return ['', ...table]
+}

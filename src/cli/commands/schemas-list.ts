@@ -1,0 +1,93 @@
+import { formatCount } from '../../lib/units.ts'
+import type { ListedSubject } from '../../schemas/list-subjects.ts'
+import type { SchemaListing, SchemaSource } from '../../schemas/schema-listing.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+import { chooseSide } from './schema-side.ts'
+
+/** `schemas list`. */
+export async function run(session: Session): Promise<number> {
+  const { side } = await chooseSide(session)
+  const listing = await session.actions.listSchemasJob(side, session.signal)
+  session.print(
+    () => formatListing(listing, session.look),
+    () => documentOf(listing),
+  )
+  return 0
+}
+
+function documentOf(listing: SchemaListing) {
+  return {
+    ...sourceDocument(listing),
+    compatibility: listing.compatibility,
+    mode: listing.mode,
+    subjects: listing.subjectList.map(subject => ({
+      name: subject.name,
+      schema_type: subject.schemaType,
+      versions: subject.versions,
+      latest_version: subject.latestVersion,
+      latest_id: subject.latestId,
+      compatibility: subject.compatibility,
+      mode: subject.mode,
+      alias: subject.alias,
+      deleted_versions: subject.deletedVersions,
+      pulled_in_versions: subject.pulledInVersions,
+    })),
+  }
+}
+
+/** Where schemas were read and how many there are, for programs. */
+export function sourceDocument(source: SchemaSource) {
+  return {
+    source: source.name,
+    registry_flavour: source.flavour,
+    registry_version: source.registryVersion,
+    taken_at: source.takenAt,
+    subjects_count: source.subjects,
+    deleted_subjects_count: source.deletedSubjects,
+    versions_count: source.versions,
+    deleted_versions_count: source.deletedVersions,
+  }
+}
+
+function formatListing(listing: SchemaListing, look: Look): string[] {
+  const { name, compatibility, mode, subjectList } = listing
+  const settings = `compatibility ${compatibility ?? 'not set'}, mode ${mode ?? 'not set'}`
+  return [
+    `${look.bold(printable(name))}: ${formatCounts(listing)}; ${printable(settings)}`,
+    ...(subjectList.length === 0 ? [] : ['', ...formatSubjects(subjectList, look)]),
+  ]
+}
+
+export function formatCounts({ subjects, deletedSubjects, versions, deletedVersions }: SchemaSource): string {
+  const withDeleted = (count: number) => (count === 0 ? '' : ` and ${formatCount(count)} deleted`)
+  const live = versions - deletedVersions
+  return `${plural(subjects, 'subject')}${withDeleted(deletedSubjects)}, ${plural(live, 'version')}${withDeleted(deletedVersions)}`
+}
+
+function formatSubjects(subjects: readonly ListedSubject[], look: Look): string[] {
+  return formatTable<ListedSubject>(
+    [
+      { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TYPE', cell: subject => subject.schemaType ?? '-' },
+      { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
+      // An id is a name, not a quantity: no separators.
+      { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latestId ?? '-') },
+      { title: 'COMPATIBILITY', cell: subject => subject.compatibility ?? '-' },
+      { title: '', cell: formatRemarks, paint: text => look.warn(text) },
+    ],
+    subjects,
+    look,
+  )
+}
+
+function formatRemarks({ versions, deletedVersions, pulledInVersions, mode, alias }: ListedSubject): string {
+  return [
+    ...(deletedVersions === 0 ? [] : [deletedVersions === versions ? 'deleted' : `${deletedVersions} deleted`]),
+    ...(pulledInVersions === 0 ? [] : [pulledInVersions === versions ? 'pulled in' : `${pulledInVersions} pulled in`]),
+    ...(mode === null ? [] : [`mode ${mode}`]),
+    ...(alias === null ? [] : [`alias of ${alias}`]),
+  ].join(', ')
+}

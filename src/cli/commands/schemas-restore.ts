@@ -1,0 +1,113 @@
+import type { RestoreJob } from '../../config/load-job.ts'
+import { errorTable } from '../../errors.ts'
+import { formatCount, formatDuration } from '../../lib/units.ts'
+import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../wiring/schema-jobs.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { type Field, formatFields } from '../table.ts'
+import { printable } from '../text.ts'
+import { formatFindings } from './finding-table.ts'
+import { showRefusal } from './refused.ts'
+import {
+  formatIds,
+  formatNotes,
+  isLossy,
+  LOSSY,
+  planDocument,
+  plannedFields,
+  schemaDocument,
+  schemaFields,
+} from './schema-report.ts'
+
+/** `schemas restore`. */
+export async function run(session: Session): Promise<number> {
+  const { actions, options, signal } = session
+  const job = await session.loadRestoreJob(options.config ?? '')
+  if (options.dryRun) return showDryRun(session, job)
+  const report = await session
+    .withProgress('schemas', 'looking at the backup and the registry', onProgress =>
+      actions.restoreSchemasJob(job, { onProgress }, signal),
+    )
+    .catch(error => {
+      throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
+    })
+  session.print(
+    () => formatReport(report, session.look),
+    () => ({ ok: !isLossy(report), ...headDocument(report), ...schemaDocument(report) }),
+  )
+  return isLossy(report) ? LOSSY : 0
+}
+
+/** The exit code is that of the restore. */
+async function showDryRun(session: Session, job: RestoreJob): Promise<number> {
+  const plan = await session.actions.dryRunSchemasJob(job, session.signal)
+  const isRefused = plan.findings.some(({ severity }) => severity === 'error')
+  session.print(
+    () => formatPlan(plan, isRefused, session.look),
+    () => ({
+      dry_run: true,
+      ok: !isRefused && !isLossy(plan),
+      ...headDocument(plan),
+      ...planDocument(plan),
+      findings: plan.findings,
+    }),
+  )
+  if (isRefused) return errorTable[refusalCode(plan.findings)].exitCode
+  return isLossy(plan) ? LOSSY : 0
+}
+
+function headDocument({ backupId, generation, location, registry }: SchemaRestoreHead) {
+  return { backup_id: backupId, generation, location, registry }
+}
+
+function formatReport(report: SchemaRestoreReport, look: Look): string[] {
+  const { wasComplete, requests, durationMs, notes } = report
+  const of = `${look.bold(printable(report.backupId))} from ${printable(report.location)}`
+  const outcome = wasComplete
+    ? `${look.good('Already complete:')} the schemas of ${of}`
+    : `${look.good('Restored the schemas')} of ${of}`
+  return [
+    outcome,
+    ...formatFields(
+      [
+        ...headFields(report),
+        ...schemaFields(report, look),
+        [
+          '  Requests',
+          `${formatCount(requests)}, ${wasComplete ? 'none of them a write' : `in ${formatDuration(durationMs)}`}`,
+        ],
+        ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), look.warn],
+      ],
+      look,
+    ),
+    ...formatIds(report, look),
+    ...formatNotes(notes, look),
+  ]
+}
+
+function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): string[] {
+  return [
+    `Dry run of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`,
+    ...formatFields(
+      [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
+      look,
+    ),
+    ...formatFindings('Found before the first write', plan.findings, look),
+    ...(isRefused ? ['', look.bad('The restore would be refused before its first write.')] : []),
+  ]
+}
+
+function formatWrites(writes: SchemaRestoreDryRun['writes']): string {
+  const parts = Object.entries(writes).map(([type, count]) => `${formatCount(count)} ${type}`)
+  return parts.length === 0 ? 'nothing: all is there' : parts.join(', ')
+}
+
+function headFields(head: SchemaRestoreHead & Pick<SchemaRestoreReport, 'flavour' | 'registryVersion'>): Field[] {
+  const { registry, generation, flavour, registryVersion } = head
+  const version = registryVersion === null ? '' : ` ${registryVersion}`
+  return [
+    ['  Registry', `${registry} (${flavour}${version})`],
+    ['  Generation', String(generation)],
+  ]
+}

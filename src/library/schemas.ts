@@ -1,0 +1,99 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
+import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
+import type { ChosenSide } from '../wiring/schema-sides.ts'
+import { type JobInput, jobOf } from './job.ts'
+import { type RunOptions, runWatched } from './run.ts'
+
+/** What holds schemas: a backup at a location, the backup or the registry of a job, or a registry without a login. */
+export type SchemaPlace =
+  | { location: string; backupId: string; generation?: number | undefined; job?: undefined; registry?: undefined }
+  | {
+      job: JobInput
+      from?: 'backup' | undefined
+      backupId?: string | undefined
+      generation?: number | undefined
+      location?: undefined
+      registry?: undefined
+    }
+  | { job: JobInput; from: 'registry'; location?: undefined; registry?: undefined }
+  | { registry: string; job?: undefined; location?: undefined }
+
+type Options = Pick<RunOptions, 'signal'>
+
+const leavesNothing = 'Nothing was changed.'
+
+/**
+ * Commits the schema registry of a job as a new generation of its backup, with the topics as they were. Kafka is not
+ * contacted. A registry that has not changed makes no generation (`isChanged`).
+ */
+export async function backupSchemas(job: JobInput<'backup'>, options: RunOptions = {}): Promise<SchemaBackupReport> {
+  return runWatched(options, leavesNothing, async (onProgress, signal) => {
+    const [{ backupSchemasJob }, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), jobOf(job, 'backup')])
+    return backupSchemasJob(loaded, { onProgress }, signal)
+  })
+}
+
+/**
+ * Brings the schemas of a backup to the registry of a job, and nothing else. Kafka is not contacted. What stands in the way
+ * is a RestoreRefusal before the first write; a dry run has it as its result.
+ */
+export async function restoreSchemas(
+  job: JobInput<'restore'>,
+  options: RunOptions & { dryRun: true },
+): Promise<SchemaRestoreDryRun>
+export async function restoreSchemas(
+  job: JobInput<'restore'>,
+  options?: RunOptions & { dryRun?: false },
+): Promise<SchemaRestoreReport>
+export async function restoreSchemas(
+  job: JobInput<'restore'>,
+  { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
+): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
+  const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to go on.'
+  return runWatched(options, leaves, async (onProgress, signal) => {
+    const [wiring, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), jobOf(job, 'restore')])
+    return dryRun ? wiring.dryRunSchemasJob(loaded, signal) : wiring.restoreSchemasJob(loaded, { onProgress }, signal)
+  })
+}
+
+/** The subjects of a backup or of a registry. */
+export async function listSchemas({ signal, ...place }: SchemaPlace & Options): Promise<SchemaListing> {
+  return runWatched({ signal }, leavesNothing, async (_, scoped) => {
+    const { listSchemasJob } = await import('../wiring/schema-jobs.ts')
+    return listSchemasJob((await sideOf(place)).side, scoped)
+  })
+}
+
+/**
+ * Compares two places, each a backup or a registry. A difference is a result, not an error. Where the right one is the
+ * registry of a restore job, the left one is compared as that job restores it. With `ids`, IDs have to be the same.
+ */
+export async function diffSchemas(
+  left: SchemaPlace,
+  right: SchemaPlace,
+  { signal, ids = false }: Options & { ids?: boolean } = {},
+): Promise<SchemaDiff> {
+  return runWatched({ signal }, leavesNothing, async (_, scoped) => {
+    const [{ diffSchemasJob }, { restoredBy }] = await Promise.all([
+      import('../wiring/schema-jobs.ts'),
+      import('../wiring/schema-sides.ts'),
+    ])
+    const [ours, theirs] = [await sideOf(left), await sideOf(right)]
+    return diffSchemasJob(ours.side, theirs.side, { wantsIds: ids, ...restoredBy(ours, theirs) }, scoped)
+  })
+}
+
+async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
+  const sides = await import('../wiring/schema-sides.ts')
+  if (place.registry !== undefined) return { side: sides.urlSide(place.registry) }
+  if (place.location !== undefined) {
+    if (place.backupId === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
+    return { side: sides.locatedSide(place.location, place.backupId, place.generation) }
+  }
+  if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')
+  const job = await jobOf(place.job, undefined)
+  if (place.from === 'registry') return { job, side: sides.jobRegistrySide(job) }
+  return { job, side: sides.jobBackupSide(job, place.backupId, place.generation) }
+}

@@ -1,0 +1,143 @@
+import type { BackupJob, RestoreJob } from '../config/load-job.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Finding } from '../observe/finding.ts'
+import type { RegistryClient } from '../registry/client/client.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
+import type { JournalBook } from '../schemas/journal.ts'
+import type { SchemaDryRun } from '../schemas/schema-dry-run.ts'
+import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
+import type { SchemaReport } from '../schemas/schema-report.ts'
+import type { Survey } from '../schemas/survey-target.ts'
+import { assertFit } from '../storage/access.ts'
+import { version } from '../version.ts'
+import { openJournal } from './journal.ts'
+import { assertExists, type Hooks, newRun, quiet, withMetrics, withStorage } from './parts.ts'
+import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
+import { readBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
+
+export interface SchemaRestoreHead {
+  backupId: string
+  generation: number
+  location: string
+  /** The addresses of the registry. */
+  registry: string
+}
+
+export type SchemaRestoreReport = SchemaRestoreHead & SchemaReport
+export type SchemaRestoreDryRun = SchemaRestoreHead & SchemaDryRun & { findings: Finding[] }
+
+/** Puts the registry of a job into its backup. Kafka is not asked anything. */
+export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport> {
+  requireRegistry(job)
+  return withMetrics(job, hooks, watched =>
+    withRegistryReader(job, readRegistry =>
+      withStorage(job.storage, watched, async storage => {
+        if (!readRegistry) throw new KafkaBackupError('INTERNAL', 'a registry that is on has no reader')
+        await assertFit({ options: job.storage, storage }, signal)
+        const { backupSchemas } = await import('../schemas/backup-schemas.ts')
+        const { onProgress } = watched
+        const parts = { storage, clock: systemClock, newRun, readRegistry, toolVersion: version, onProgress }
+        return backupSchemas(job.backupId, parts, signal)
+      }),
+    ),
+  )
+}
+
+/** Brings the schemas of a backup to the registry of a job, and nothing else. Kafka is not asked anything. */
+export function restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport> {
+  return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, onProgress }) => {
+    const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
+      import('../schemas/schema-findings.ts'),
+      import('../observe/finding.ts'),
+      import('../restore/refusal.ts'),
+      import('../schemas/restore-schemas.ts'),
+    ])
+    const findings = findingsOf(survey.plan)
+    if (survey.plan.conflicts.length > 0) throw new RestoreRefusal(findings)
+    if (survey.plan.steps.length > 0) {
+      for (const finding of findings) onProgress({ type: 'warning', message: describeFinding(finding) })
+    }
+    const parts = { client, journal, clock: systemClock, onProgress }
+    return { ...head, ...(await restoreSchemas(backup, survey, parts, signal)).report }
+  })
+}
+
+/** What that would do, with all that stands in its way. Nothing is written. */
+export function dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
+  return withSurvey(job, quiet, signal, async ({ head, survey }) => {
+    const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
+      import('../schemas/schema-findings.ts'),
+      import('../schemas/schema-dry-run.ts'),
+    ])
+    return { ...head, ...describeSchemaPlan(survey), findings: findingsOf(survey.plan) }
+  })
+}
+
+export async function listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing> {
+  const { listingOf } = await import('../schemas/schema-listing.ts')
+  return listingOf(await readSide(side, signal))
+}
+
+export interface DiffOptions {
+  wantsIds: boolean
+  /** The left is compared as this job restores it: with its mapping of subjects and its types of schemas. */
+  restoredBy?: RestoreJob | undefined
+}
+
+export async function diffSchemasJob(
+  left: SchemaSide,
+  right: SchemaSide,
+  { wantsIds, restoredBy }: DiffOptions,
+  signal: AbortSignal,
+): Promise<SchemaDiff> {
+  const [{ diffOf }, { asOnTarget }] = await Promise.all([
+    import('../schemas/schema-listing.ts'),
+    import('../schemas/as-on-target.ts'),
+  ])
+  const ours = await readSide(left, signal)
+  const theirs = await readSide(right, signal)
+  if (!restoredBy) return diffOf(ours, theirs, { wantsIds })
+  const { restore, schemaTypes } = requireRegistry(restoredBy)
+  const snapshot = asOnTarget(ours.snapshot, { subjectMapping: restore.subjectMapping, schemaTypes })
+  return diffOf({ ...ours, snapshot }, theirs, { wantsIds })
+}
+
+interface Surveyed {
+  head: SchemaRestoreHead
+  backup: RegistrySnapshot
+  survey: Survey
+  client: RegistryClient
+  journal: JournalBook
+  onProgress: Hooks['onProgress']
+}
+
+async function withSurvey<T>(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (surveyed: Surveyed) => Promise<T>,
+): Promise<T> {
+  const registry = requireRegistry(job)
+  if (!registry.restore.enabled) {
+    const what = 'enterprise.schema_registry.restore.enabled is false in this job: it restores no schemas'
+    throw new KafkaBackupError('CONFIG_INVALID', what, { help: 'Set it to true, or leave it out.' })
+  }
+  const wish = await schemaOptions(registry)
+  return withMetrics(job, hooks, ({ onProgress, ...others }) =>
+    withStorage(job.storage, { onProgress, ...others }, async storage => {
+      await assertExists({ options: job.storage, storage }, signal)
+      const { backupId, restore } = job
+      const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
+      return withRegistry(registry, client =>
+        openJournal(job, registry, client, storage, async journal => {
+          const { surveySchemas } = await import('../schemas/restore-schemas.ts')
+          const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
+          const head = { backupId, generation, location: storage.location, registry: client.name }
+          return work({ head, backup: snapshot, survey, client, journal, onProgress })
+        }),
+      )
+    }),
+  )
+}

@@ -1,0 +1,107 @@
+import type { Job, RestoreJob } from '../config/load-job.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { RegistryOptions } from '../registry/client/options.ts'
+import type { Selection } from '../registry/client/select-versions.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import type { NamedSnapshot } from '../schemas/schema-listing.ts'
+import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import type { Storage } from '../storage/storage.ts'
+import { openExistingStorage } from './parts.ts'
+import { type RegistryJob, registryOf, registryOptions, selectionOf } from './registry.ts'
+
+/** Something that holds schemas. */
+export type SchemaSide =
+  | { kind: 'backup'; storage: StorageOptions; backupId: string; generation?: number | undefined }
+  | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
+
+/** The backup of a job, or another one beside it. */
+export function jobBackupSide(job: Job, backupId = job.backupId, generation?: number): SchemaSide {
+  const wished = job.mode === 'restore' ? job.restore.generation : undefined
+  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished }
+}
+
+export function locatedSide(path: string, backupId: string, generation?: number): SchemaSide {
+  return { kind: 'backup', storage: parseLocation(path), backupId, generation }
+}
+
+/** The registry of a job. A job that makes backups looks at what it takes, one that restores at all that is there. */
+export function jobRegistrySide(job: Job): SchemaSide {
+  const registry = requireRegistry(job)
+  const selection = job.mode === 'backup' ? selectionOf(registry) : {}
+  return { kind: 'registry', options: registryOptions(registry), selection }
+}
+
+/** All of a registry without a login; several addresses with commas. `what` names it in a complaint. */
+export function urlSide(text: string, what = 'registry'): SchemaSide {
+  const urls = text.split(',').map(url => url.trim())
+  if (urls.every(url => /^https?:\/\/[^/]/i.test(url) && URL.canParse(url))) {
+    return { kind: 'registry', options: { urls }, selection: {} }
+  }
+  // It is not shown: somebody may have put a password into it.
+  throw new KafkaBackupError('USAGE', `${what} is no address: give one such as http://localhost:8081`)
+}
+
+/** A side, and the job that it comes from. */
+export interface ChosenSide {
+  side: SchemaSide
+  job?: Job
+}
+
+/** What a restore brings to a registry has the names that its job gives; two looks at that registry have them both. */
+export function restoredBy(left: ChosenSide, { job, side }: ChosenSide): { restoredBy?: RestoreJob } {
+  const isTarget = left.side.kind === 'registry' && left.job?.mode === 'restore'
+  return job?.mode === 'restore' && side.kind === 'registry' && !isTarget ? { restoredBy: job } : {}
+}
+
+export function requireRegistry(job: Pick<Job, 'enterprise'>): RegistryJob {
+  const registry = registryOf(job)
+  if (registry) return registry
+  throw new KafkaBackupError('CONFIG_INVALID', 'enterprise.schema_registry.enabled is not true in this job', {
+    help: 'Set it to true, and `enterprise.schema_registry.url` to the address of the registry.',
+  })
+}
+
+/** Everything that a side holds. Nothing is changed. */
+export async function readSide(side: SchemaSide, signal: AbortSignal): Promise<NamedSnapshot> {
+  if (side.kind === 'registry') return readRegistrySide(side, signal)
+  const storage = await openExistingStorage(side.storage, signal)
+  try {
+    return await readBackedUp(storage, side, signal)
+  } finally {
+    await storage.close()
+  }
+}
+
+export async function readBackedUp(
+  storage: Storage,
+  { backupId, generation }: { backupId: string; generation?: number | undefined },
+  signal: AbortSignal,
+): Promise<NamedSnapshot & { generation: number; snapshot: RegistrySnapshot }> {
+  const [{ openBackup }, { readGeneration }, { readRegistry }] = await Promise.all([
+    import('../archive/catalog.ts'),
+    import('../restore/find-plan.ts'),
+    import('../archive/read-registry.ts'),
+  ])
+  const newest = await openBackup(storage, backupId, signal)
+  const manifest = await readGeneration(storage, newest, generation ?? newest.generation, signal)
+  const name = `generation ${manifest.generation} of the backup ${backupId} at ${storage.location}`
+  const snapshot = await readRegistry(storage, manifest, signal)
+  if (!snapshot) throw new KafkaBackupError('SCHEMAS_NOT_FOUND', `${name} holds no schemas`)
+  return { name, generation: manifest.generation, snapshot }
+}
+
+async function readRegistrySide(
+  { options, selection }: Extract<SchemaSide, { kind: 'registry' }>,
+  signal: AbortSignal,
+): Promise<NamedSnapshot> {
+  const [{ openRegistryClient }, { readSnapshot }] = await Promise.all([
+    import('../registry/client/client.ts'),
+    import('../registry/client/read-snapshot.ts'),
+  ])
+  const client = await openRegistryClient(options)
+  try {
+    return { name: `registry ${client.name}`, snapshot: await readSnapshot(client, selection, signal) }
+  } finally {
+    client.close()
+  }
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { RestoreRefusal } from '../../src/restore/refusal.ts'
+import { fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+import { findings } from './restore-samples.ts'
+import {
+  lossyNote,
+  registryJob,
+  registryRestoreJob,
+  schemaBackupReport,
+  schemaDiff,
+  schemaListing,
+  schemaRestoreDryRun,
+  schemaRestoreReport,
+} from './schema-samples.ts'
+
+async function run(argv: string[], replaced: Partial<Actions> = {}) {
+  const io = new FakeIo()
+  const actions = fakeActions(replaced)
+  const code = await main(['schemas', ...argv], io, actions)
+  return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
+}
+
+const config = ['--config', 'job.yaml']
+const json = ['--format', 'json']
+
+describe('schemas backup', () => {
+  test('says how much was read and which generation has it', async () => {
+    const { code, out, err } = await run(['backup', ...config])
+    assert.deepEqual([code, err], [0, ''])
+    assert.equal(
+      out,
+      `Backed up the schemas of orders at /backups
+  Schemas     3 subjects, 1,200 versions, read in 1.2 s
+  Topics      2, as they were
+  Generation  4
+`,
+    )
+  })
+
+  test('says that nothing has changed, and what should be known', async () => {
+    const report = { ...schemaBackupReport, isChanged: false, generation: 3, topics: 0, warnings: ['4 are left out'] }
+    const { code, out } = await run(['backup', ...config], { backupSchemasJob: async () => report })
+    assert.equal(code, 0)
+    assert.match(out, /^Nothing new for orders at \/backups: the registry is as generation 3 has it$/m)
+    assert.match(out, /^Warnings\n {2}4 are left out$/m)
+  })
+
+  test('in JSON has the generation and whether it is new', async () => {
+    const { out } = await run(['backup', ...config, ...json])
+    assert.deepEqual(JSON.parse(out), {
+      backup_id: 'orders',
+      location: '/backups',
+      generation: 4,
+      changed: true,
+      subjects: 3,
+      versions: 1200,
+      topics: 2,
+      warnings: [],
+      duration_ms: 1235,
+    })
+  })
+})
+
+describe('schemas restore', () => {
+  test('says what was registered, and shows the mapping of IDs with those that have changed first', async () => {
+    const { code, out, err } = await run(['restore', ...config])
+    assert.deepEqual([code, err], [0, ''])
+    assert.equal(
+      out,
+      `Restored the schemas of orders from /backups
+  Registry    http://registry:8081 (confluent 8.0.0)
+  Generation  3
+  Schemas     2 subjects, 4 versions: 3 registered, 1 kept
+  ID mapping  1 of 2 IDs are others
+  Requests    20, in 457 ms
+
+SOURCE ID  TARGET ID
+        2       1002
+        1          1  same
+`,
+    )
+  })
+
+  test('shows at most twenty IDs, with their contexts, and has all in JSON', async () => {
+    const ids = Array.from({ length: 30 }, (_, at) => ({ context: '.eu', source: at + 1, target: at + 100 }))
+    const restoreSchemasJob = async () => ({ ...schemaRestoreReport, ids, unmappedIds: ['7'] })
+    const { out } = await run(['restore', ...config], { restoreSchemasJob })
+    assert.match(out, /^ {2}ID mapping {2}30 of 30 IDs are others; 1 ID without one on the target$/m)
+    assert.match(out, /^CONTEXT {2}SOURCE ID {2}TARGET ID$/m)
+    assert.equal(out.match(/^\.eu /gm)?.length, 20)
+    assert.match(out, /^and 10 more; --format json shows all$/m)
+    const { out: text } = await run(['restore', ...config, ...json], { restoreSchemasJob })
+    const document = JSON.parse(text)
+    assert.deepEqual([document.id_mapping, document.unmapped_ids], [ids, ['7']])
+  })
+
+  test('ends with 4 where the target cannot hold all, also when all was there already', async () => {
+    for (const wasComplete of [false, true]) {
+      const restoreSchemasJob = async () => ({ ...schemaRestoreReport, wasComplete, notes: [lossyNote] })
+      const { code, out } = await run(['restore', ...config], { restoreSchemasJob })
+      assert.equal(code, 4)
+      assert.match(out, /^ {2}Lossy .*cannot hold all/m)
+      assert.match(out, /^lossy {2}orders-value {2}the registry keeps no metadata$/m)
+      const { code: other, out: text } = await run(['restore', ...config, ...json], { restoreSchemasJob })
+      const { ok, lossy, notes } = JSON.parse(text)
+      assert.deepEqual([other, ok, lossy, notes], [4, false, true, [lossyNote]])
+    }
+  })
+
+  test('a hint is no loss', async () => {
+    const restoreSchemasJob = async () => ({ ...schemaRestoreReport, notes: [{ ...lossyNote, kind: 'hint' as const }] })
+    assert.equal((await run(['restore', ...config], { restoreSchemasJob })).code, 0)
+  })
+
+  test('shows what stands in the way as a table, and ends with 1', async () => {
+    const restoreSchemasJob = async () => {
+      throw new RestoreRefusal(findings)
+    }
+    const { code, err, out } = await run(['restore', ...config], { restoreSchemasJob })
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, /^Found before the first write$/m)
+    assert.match(err, /the target is not fit for this restore: \d+ problem/)
+  })
+
+  test('--dry-run shows what would be done; the exit code is that of the restore', async () => {
+    const { code, out, calls } = await run(['restore', ...config, '--dry-run'])
+    assert.equal(code, 0)
+    assert.equal(calls.restoreSchemasJob, undefined)
+    assert.equal(
+      out,
+      `Dry run of the restore of the schemas of orders: nothing is written
+  Registry    http://registry:8081 (confluent 8.0.0)
+  Generation  3
+  Schemas     1 subject, 1 version: 1 to register
+  Would send  1 register
+`,
+    )
+    const refused = await run(['restore', ...config, '--dry-run'], {
+      dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, findings: [...findings] }),
+    })
+    assert.equal(refused.code, 1)
+    assert.match(refused.out, /would be refused before its first write/)
+    const lossy = await run(['restore', ...config, '--dry-run', ...json], {
+      dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, notes: [lossyNote] }),
+    })
+    const { dry_run, ok, counts, writes, registry } = JSON.parse(lossy.out)
+    assert.deepEqual([lossy.code, dry_run, ok, counts.register], [4, true, false, 1])
+    assert.deepEqual([writes, registry], [{ register: 1 }, 'http://registry:8081'])
+  })
+})
+
+describe('schemas list', () => {
+  test('shows a line a subject, with what is not ordinary about it', async () => {
+    const { code, out, calls } = await run(['list', '--path', '/backups', '--backup-id', 'orders'])
+    assert.equal(code, 0)
+    const storage = { backend: 'filesystem', path: '/backups' }
+    assert.deepEqual(calls.listSchemasJob?.[0], { kind: 'backup', storage, backupId: 'orders', generation: undefined })
+    assert.equal(
+      out,
+      `generation 3 of the backup orders at /backups: 2 subjects and 1 deleted, 1,200 versions and 4 deleted; compatibility BACKWARD, mode not set
+
+SUBJECT       TYPE  VERSIONS  LATEST ID  COMPATIBILITY
+orders-value  AVRO     1,200     100001  FULL           4 deleted
+other         -            0          -  -              mode READONLY, alias of orders-value
+`,
+    )
+  })
+
+  test('in JSON has the counts and every subject', async () => {
+    const { out } = await run(['list', '--registry', 'http://registry:8081', ...json])
+    const { subjects, source, subjects_count, versions_count } = JSON.parse(out)
+    assert.deepEqual([source, subjects_count, versions_count], [schemaListing.name, 2, 1204])
+    assert.deepEqual(subjects[0], {
+      name: 'orders-value',
+      schema_type: 'AVRO',
+      versions: 1200,
+      latest_version: 1200,
+      latest_id: 100001,
+      compatibility: 'FULL',
+      mode: null,
+      alias: null,
+      deleted_versions: 4,
+      pulled_in_versions: 0,
+    })
+  })
+
+  test('looks at a registry by its address, at the backup or the registry of a job, or at a generation', async () => {
+    const loadJob = async () => registryJob
+    const sideOf = async (...argv: string[]) => (await run(['list', ...argv], { loadJob })).calls.listSchemasJob?.[0]
+    assert.deepEqual(await sideOf('--registry', 'http://a:8081, http://b:8081/base'), {
+      kind: 'registry',
+      options: { urls: ['http://a:8081', 'http://b:8081/base'] },
+      selection: {},
+    })
+    const storage = { backend: 'filesystem', path: '/backups' }
+    const backup = { kind: 'backup', storage, backupId: 'orders', generation: undefined }
+    assert.deepEqual(await sideOf(...config), backup)
+    assert.deepEqual(await sideOf(...config, '--source', 'backup', '--backup-id', 'b', '--generation', '7'), {
+      ...backup,
+      backupId: 'b',
+      generation: 7,
+    })
+    const side = (await sideOf(...config, '--source', 'registry')) as { options: object; selection: object }
+    assert.partialDeepStrictEqual(side.options, { urls: ['http://registry:8081'] })
+    assert.partialDeepStrictEqual(side.selection, { subjects: ['orders-*'], includeSoftDeleted: false })
+  })
+})
+
+describe('schemas diff', () => {
+  const row = { subject: 'orders-value', version: 2, kind: 'rule_set', left: null, right: '{}' } as const
+  const global = { subject: null, version: null, kind: 'compatibility', left: 'NONE', right: 'FULL' } as const
+
+  test('of two that are the same counts the subjects of both', async () => {
+    const { code, out } = await run(['diff', '--path', '/backups', '--backup-id', 'orders', '--against', 'http://r'])
+    assert.equal(code, 0)
+    assert.equal(
+      out,
+      `The schemas are the same
+  Left   generation 3 of the backup orders at /backups: 2 subjects and 1 deleted, 1,200 versions and 4 deleted
+  Right  registry http://registry:8081: 1 subject, 1 version
+`,
+    )
+  })
+
+  test('shows each difference, and ends with 3', async () => {
+    const found = { ...schemaDiff, ok: false, differences: [global, row], ids: [{ ...row, kind: 'id' as const }] }
+    const argv = ['diff', '--registry', 'http://a', '--against', 'http://b']
+    const { code, out, calls } = await run(argv, { diffSchemasJob: async () => found })
+    assert.equal(code, 3)
+    assert.equal(calls.loadJob, undefined)
+    assert.match(out, /^THE SCHEMAS DIFFER: 2 differences$/m)
+    assert.match(out, /^ {2}IDs {4}1 version with another ID, which counts with --ids$/m)
+    assert.match(out, /^\(registry\) {10}- {2}compatibility {2}NONE {2}FULL$/m)
+    assert.match(out, /^orders-value {8}2 {2}rule set {7}- {5}\{\}$/m)
+    const { out: text } = await run([...argv, ...json], { diffSchemasJob: async () => found })
+    const { ok, left, right, differences, id_differences } = JSON.parse(text)
+    assert.deepEqual([ok, left.subjects_count, right.subjects_count], [false, 2, 1])
+    assert.deepEqual([differences, id_differences], [found.differences, found.ids])
+  })
+
+  test('of a job compares its backup with its registry, or what else is named', async () => {
+    const loadJob: Actions['loadJob'] = async path => (path === 'restore.yaml' ? registryRestoreJob : registryJob)
+    const callOf = async (...argv: string[]) => {
+      const { calls } = await run(['diff', ...argv], { loadJob })
+      return calls.diffSchemasJob as [Record<string, unknown>, Record<string, unknown>, { wantsIds: boolean }]
+    }
+    const kinds = async (...argv: string[]) =>
+      (await callOf(...argv)).slice(0, 2).map(side => 'kind' in side && side.kind)
+    assert.deepEqual(await kinds(...config), ['backup', 'registry'])
+    assert.deepEqual(await kinds(...config, '--source', 'registry', '--against', 'restore.yaml'), [
+      'registry',
+      'registry',
+    ])
+    assert.deepEqual(await kinds(...config, '--against', 'https://b'), ['backup', 'registry'])
+    assert.equal((await callOf(...config, '--ids'))[2].wantsIds, true)
+
+    const [first, second] = await callOf(...config, '--generation', '1', '--against-generation', '2')
+    assert.deepEqual(second, { ...first, generation: 2 })
+    const [, other] = await callOf(...config, '--against-path', '/other', '--against-backup-id', 'b')
+    const storage = { backend: 'filesystem', path: '/other' }
+    assert.deepEqual(other, { kind: 'backup', storage, backupId: 'b', generation: undefined })
+    assert.equal(
+      (await callOf('--registry', 'http://a', '--against-path', '/o', '--against-backup-id', 'b'))[1].kind,
+      'backup',
+    )
+  })
+
+  test('with the registry of a restore, compares under the names that the restore gives', async () => {
+    const loadJob = async () => registryRestoreJob
+    const optionsOf = async (...argv: string[]) => (await run(['diff', ...argv], { loadJob })).calls.diffSchemasJob?.[2]
+    const restoredBy = registryRestoreJob
+    assert.deepEqual(await optionsOf('--config', 'restore.yaml'), { wantsIds: false, restoredBy })
+    assert.deepEqual(await optionsOf('--registry', 'http://a', '--against', 'restore.yaml'), {
+      wantsIds: false,
+      restoredBy,
+    })
+    const itself = ['--config', 'restore.yaml', '--source', 'registry', '--against', 'restore.yaml']
+    assert.deepEqual(await optionsOf(...itself), { wantsIds: false })
+  })
+})
+
+const refused: [string[], RegExp][] = [
+  [['backup'], /`schemas backup` needs a job file/],
+  [['restore'], /`schemas restore` needs a job file/],
+  [['backup', ...config, '--dry-run'], /--dry-run is not for `schemas backup`, but for restore/],
+  [['list', ...config, '--against', 'http://b'], /--against is not for `schemas list`, but for diff/],
+  [['restore', ...config, '--path', '/b'], /--path is not for `schemas restore`, but for list and diff/],
+  [['list'], /say where the backup is/],
+  [['list', '--path', '/b'], /say which backup/],
+  [['list', '--path', '/b', ...config], /either --path or --config/],
+  [['list', '--registry', 'http://a', ...config], /--registry and --config do not go together/],
+  [['list', '--registry', 'localhost:8081'], /--registry is no address/],
+  [['list', '--source', 'registry'], /give it with --config/],
+  [['list', '--registry', 'http://a', '--set', 'a=b'], /--set changes a job file/],
+  [['list', ...config, '--generation', '0'], /--generation 0 is no generation/],
+  [['diff', '--registry', 'http://a'], /say what to compare with/],
+  [['diff', ...config, '--source', 'registry'], /say what to compare with/],
+  [['diff', '--registry', 'http://a', '--against-path', '/b'], /with --against-backup-id/],
+  [['diff', '--registry', 'http://a', '--against-backup-id', 'b'], /with --against-path/],
+  [['diff', ...config, '--against', 'http://b', '--against-path', '/b'], /--against and --against-path do not/],
+  [['diff', '--registry', 'http://a', '--against', 'http://'], /--against is no address/],
+  [['destroy'], /See `kafka-backup schemas --help`/],
+  [['backup', '--nothing'], /See `kafka-backup schemas --help`/],
+]
+for (const [argv, message] of refused) {
+  test(`schemas ${argv.join(' ')} is refused as a bad command line`, async () => {
+    const { code, err } = await run(argv, { loadJob: async () => registryJob })
+    assert.equal(code, 2)
+    assert.match(err, message)
+  })
+}
+
+test('schemas --help shows the actions, the examples and the exit codes', async () => {
+  const { code, out } = await run(['--help'])
+  assert.equal(code, 0)
+  for (const word of ['"backup", "restore", "list", "diff"', 'schemas diff --config job.yaml', 'Exit codes:']) {
+    assert.ok(out.includes(word), word)
+  }
+})

@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { backup, backupSchemas, check, type RestoreJobDocument, RestoreRefusal, restore } from '../src/index.ts'
+import { openStorage } from '../src/storage/open-storage.ts'
+import { encodeRun } from './fakes/batches.ts'
+import { type FakeTopic, fakeTopic, startFakeCluster } from './fakes/fake-cluster.ts'
+import { snapshotOf, versionOf } from './fakes/registry-snapshots.ts'
+import { type TwoRegistries, withTwoRegistries, writesIn } from './fakes/two-registries.ts'
+import { type FakeTarget, withFakeTarget } from './restore/fake-target.ts'
+
+const snapshot = snapshotOf([versionOf('orders-value', 1, 1), versionOf('other', 1, 2)])
+
+/** The jobs of two registries, with a cluster that answers. */
+function withCluster(
+  topics: FakeTopic[],
+  work: (stage: TwoRegistries & { servers: { bootstrap_servers: string[] } }) => Promise<void>,
+): Promise<void> {
+  return withTwoRegistries(snapshot, async two => {
+    const fake = await startFakeCluster(topics)
+    try {
+      await work({ ...two, servers: { bootstrap_servers: fake.brokers.map(({ address }) => address) } })
+    } finally {
+      await fake.close()
+    }
+  })
+}
+
+test('a backup takes the schemas along, and tells how many', () =>
+  withCluster([fakeTopic('orders', [[encodeRun(0n, 10)]])], async ({ backupJob, servers }) => {
+    const job = { ...backupJob(), source: { ...servers, topics: { include: ['orders'] } } }
+    const { schemas, totals } = await backup(job)
+    assert.deepEqual([schemas, totals.records], [{ subjects: 2, versions: 2 }, 10])
+    assert.deepEqual((await backupSchemas(job)).isChanged, false)
+  }))
+
+test('check shows the registry of a backup job, and one that does not answer', () =>
+  withCluster([fakeTopic('orders', [[]])], async ({ backupJob, servers, sourceUrl }) => {
+    const source = { ...servers, topics: { include: ['orders'] } }
+    const good = await check({ ...backupJob(), source })
+    const row = { subject: `schema registry ${sourceUrl}`, action: 'read', allowed: true }
+    assert.partialDeepStrictEqual(
+      good.checks.filter(({ subject }) => subject.startsWith('schema registry')),
+      [{ ...row, detail: 'confluent 8.0.0 answers' }],
+    )
+    const bad = await check({ ...backupJob({ url: `${sourceUrl}/nowhere` }), source })
+    assert.equal(bad.ok, false)
+    const missing = bad.checks.find(({ subject }) => subject.startsWith('schema registry'))
+    assert.deepEqual([missing?.allowed, missing?.subject], [false, `schema registry ${sourceUrl}/nowhere`])
+  }))
+
+interface RestoreStage extends TwoRegistries {
+  job: RestoreJobDocument
+  kafka: FakeTarget
+}
+
+/** A backup of a topic and of a registry, with a cluster and a registry that it can be restored to. */
+function withBackup(work: (stage: RestoreStage) => Promise<void>): Promise<void> {
+  return withTwoRegistries(snapshot, async two => {
+    const storage = openStorage({ backend: 'filesystem', path: two.folder })
+    const onTarget = async (kafka: FakeTarget) => {
+      await backupSchemas({ ...two.backupJob(), backup_id: 'b1' })
+      const target = { bootstrap_servers: kafka.fake.brokers.map(({ address }) => address) }
+      const settings = { retention: 'apply', replication_factor: 1 } as const
+      await work({ ...two, kafka, job: { ...two.restoreJob(), backup_id: 'b1', target, restore: settings } })
+    }
+    await withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 10)]])], onTarget, storage)
+  })
+}
+
+test('a restore brings schemas and then records; a dry run of it writes neither', () =>
+  withBackup(async ({ job, requests, target, kafka }) => {
+    const plan = await restore(job, { dryRun: true })
+    assert.deepEqual([plan.schemas?.counts.register, plan.schemas?.writes], [2, { register: 2 }])
+    assert.deepEqual(writesIn(requests), [])
+    const events: string[] = []
+    const { schemas, totals } = await restore(job, { onProgress: ({ type }) => events.push(type) })
+    assert.deepEqual([schemas?.versions.register, totals.records], [2, 10])
+    assert.ok(events.lastIndexOf('schemas') < events.indexOf('copied'))
+    assert.equal(target.version('orders-value', 1, 'live').schema, snapshot.versions[0]?.schema)
+    assert.equal(kafka.log('orders').length, 1)
+    const again = await restore(job)
+    assert.deepEqual([again.wasComplete, again.schemas?.wasComplete], [true, true])
+  }))
+
+test('a schema in the way keeps records and schemas from being written', () =>
+  withBackup(async ({ job, requests, target, kafka }) => {
+    target.register('other', { ...versionOf('other', 1, 9), id: null, version: 0 })
+    await assert.rejects(restore(job), error => error instanceof RestoreRefusal && /other/.test(error.message))
+    assert.deepEqual([writesIn(requests), kafka.topic('orders')], [[], undefined])
+  }))
+
+test('check of a restore shows the registry and what would be registered', () =>
+  withBackup(async ({ job, targetUrl, target }) => {
+    const rows = async () => {
+      const { checks } = await check(job)
+      return checks.filter(({ subject }) => subject.startsWith('schema'))
+    }
+    assert.deepEqual(await rows(), [
+      { subject: `schema registry ${targetUrl}`, action: 'read', allowed: true, detail: 'confluent 8.0.0 answers' },
+      { subject: 'schemas', action: 'fits', allowed: true, detail: '2 versions to register, 0 are there' },
+    ])
+    target.register('other', { ...versionOf('other', 1, 9), id: null, version: 0 })
+    assert.deepEqual(
+      (await rows()).map(({ subject, allowed }) => [subject, allowed]),
+      [
+        [`schema registry ${targetUrl}`, true],
+        ['schema subject other', false],
+      ],
+    )
+  }))
+
+test('check of a restore has a registry that does not answer, and a backup without schemas, as findings', () =>
+  withBackup(async ({ job, targetUrl }) => {
+    const url = `${targetUrl}/nowhere`
+    const down = await check({ ...job, enterprise: { schema_registry: { enabled: true, url } } })
+    const failed = down.checks.filter(({ allowed }) => !allowed)
+    assert.deepEqual([down.ok, failed.map(({ subject }) => subject)], [false, [`schema registry ${url}`]])
+    const without = await check({ ...job, restore: { ...job.restore, generation: 1 } })
+    const [row, ...others] = without.checks.filter(({ allowed }) => !allowed)
+    assert.deepEqual([without.ok, row?.subject, others], [false, 'schemas', []])
+    assert.match(row?.detail ?? '', /generation 1 of the backup b1 holds no schemas/)
+  }))
