@@ -1,5 +1,5 @@
-import { RegistryStore } from '../src/registry/server/registry-store.ts'
 import { openRegistryServer } from '../src/registry/server/open-registry-server.ts'
+import { RegistryStore } from '../src/registry/server/registry-store.ts'
 import { SCHEMA_ID } from './payload.ts'
 
 /** The embedded registry over HTTP, with a count of what is asked of it. */
@@ -43,5 +43,13 @@ export function fillWithOthers(store: RegistryStore, count: number): void {
 
 function register(store: RegistryStore, subject: string, title: string): void {
   const schema = JSON.stringify({ title, type: 'object' })
-  store.register(subject, { id: null, version: 0, schemaType: 'JSON', schema, references: [], metadata: null, ruleSet: null })
+  store.register(subject, {
+    id: null,
+    version: 0,
+    schemaType: 'JSON',
+    schema,
+    references: [],
+    metadata: null,
+    ruleSet: null,
+  })
 }

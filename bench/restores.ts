@@ -4,9 +4,9 @@ import { openBackup } from '../src/archive/catalog.ts'
 import { openLocation } from '../src/wiring/parts.ts'
 import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
-import type { BenchRegistry } from './registries.ts'
 import { cli, measureProcess, median } from './measure.ts'
 import { runPerfTool } from './perf-tool.ts'
+import type { BenchRegistry } from './registries.ts'
 import type { Row } from './row.ts'
 
 type Registry = BenchRegistry['section']
