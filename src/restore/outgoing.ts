@@ -11,7 +11,8 @@ import { mapAhead } from '../lib/map-ahead.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
-import { type PatchedBatch, patchIds } from './patch-ids.ts'
+import type { PatchedBatch } from './patch-ids.ts'
+import { openPatching, type Patching } from './patch-threads.ts'
 import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
@@ -73,7 +74,7 @@ export interface OutgoingOptions {
 const SMALL_BYTES = 32 << 10
 const SMALL_PACKED_BYTES = 4 << 10
 
-/** As many as the runtime packs at the same time; so many are unpacked in memory, too. */
+/** So many batches of a partition are on their way to the ids of the target while another one is sent. */
 const PATCHES_AT_ONCE = 4
 
 /**
@@ -94,6 +95,20 @@ export async function* readOutgoing(
 }
 
 async function* readAll(storage: Storage, options: OutgoingOptions, signal: AbortSignal): AsyncGenerator<Outgoing> {
+  const patching = options.ids && openPatching()
+  try {
+    yield* readSegments(storage, options, patching, signal)
+  } finally {
+    patching?.close()
+  }
+}
+
+async function* readSegments(
+  storage: Storage,
+  options: OutgoingOptions,
+  patching: Patching | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   const gathering = options.takes && openGathering(options, options.takes)
   for (const segment of options.segments) {
@@ -106,7 +121,7 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
       for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
     } else {
       const groups = readGroups(examinePieces(storage, segment, wanted, signal), scoped)
-      for await (const group of scoped.ids ? patched(groups, scoped, scoped.ids) : groups) yield* convert(group, scoped)
+      for await (const group of patching ? patched(groups, scoped, patching) : groups) yield* convert(group, scoped)
     }
   }
   if (gathering) yield* named(gathering.flush(), options, 'repartitioned', options.ids?.takeCounts())
@@ -125,11 +140,12 @@ async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOption
 }
 
 /** The same in the same order, each with its records patched where that is all that has to be done. */
-function patched(groups: AsyncIterable<Group>, options: OutgoingOptions, ids: IdRewriter): AsyncIterable<Group> {
+function patched(groups: AsyncIterable<Group>, options: OutgoingOptions, patching: Patching): AsyncIterable<Group> {
+  const { ids, codec = 'keep' } = options
   return mapAhead(groups, PATCHES_AT_ONCE, async group => {
     const [only] = group.sources
-    if (!only || !group.staysAsStored) return group
-    return { ...group, patched: await patchIds(only, ids, options.codec ?? 'keep') }
+    if (!only || !ids || !group.staysAsStored) return group
+    return { ...group, patched: await patching.patch(only, ids, codec) }
   })
 }
 
