@@ -31,7 +31,10 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
     return { bytes, header }
   }
   const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-  const patched = replaceBody(whole, attributes, compressQuickly(wanted, body, header.sizeBytes))
+  const packed = compressQuickly(wanted, body, header.sizeBytes)
+  const patched = replaceBody(whole, attributes, packed)
+  if (own === 'zstd' || own === 'gzip') release(body)
+  if (wanted === 'zstd' || wanted === 'gzip') release(packed)
   return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
 }
 
@@ -65,4 +68,12 @@ function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
 
 function setCrc(batch: Buffer): void {
   batch.writeUInt32BE(computeCrc(batch), 17)
+}
+
+/**
+ * Gives the memory back at once: the collector comes late, as it sees small objects only, and often, as it is told of what
+ * hangs on them. The runtime's own codecs give memory that nobody else has a part of, unless it is very little.
+ */
+function release({ buffer }: Buffer): void {
+  if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
 }

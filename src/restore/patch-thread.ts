@@ -17,9 +17,12 @@ interface Waiting {
 /** The same file as written and as compiled. */
 const workerFile = new URL(`./patch-worker${extname(import.meta.filename)}`, import.meta.url)
 
+/** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
+const YOUNG_MB = 2
+
 /** One thread that patches batches, one after the other. It keeps the process alive while it has something to do. */
 export class PatchThread {
-  readonly #worker = new Worker(workerFile)
+  readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
   readonly #waiting = new Map<number, Waiting>()
   readonly #maps = new Map<IdMap, number>()
   #tasks = 0
