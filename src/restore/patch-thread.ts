@@ -14,7 +14,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** The same file as written and as compiled. */
+/** Beside this file as it is written, as it is compiled and in the bundle of the program. */
 const workerFile = new URL(`./patch-worker${extname(import.meta.filename)}`, import.meta.url)
 
 /** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
