@@ -23,19 +23,22 @@ export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: Pat
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
-  const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
   const body = openBody(bytes, header)
-  if (!patchRecords(body, header, patch)) return undefined
-  if (own === 'none' && wanted === 'none') {
-    setCrc(whole)
-    return { bytes, header }
+  try {
+    if (!patchRecords(body, header, patch)) return undefined
+    const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
+    if (own === 'none' && wanted === 'none') {
+      setCrc(whole)
+      return { bytes, header }
+    }
+    const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
+    const packed = compressQuickly(wanted, body, header.sizeBytes)
+    const patched = replaceBody(whole, attributes, packed)
+    release(wanted, packed)
+    return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
+  } finally {
+    release(own, body)
   }
-  const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-  const packed = compressQuickly(wanted, body, header.sizeBytes)
-  const patched = replaceBody(whole, attributes, packed)
-  if (own === 'zstd' || own === 'gzip') release(body)
-  if (wanted === 'zstd' || wanted === 'gzip') release(packed)
-  return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
 }
 
 function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
@@ -74,6 +77,7 @@ function setCrc(batch: Buffer): void {
  * Gives the memory back at once: the collector comes late, as it sees small objects only, and often, as it is told of what
  * hangs on them. The runtime's own codecs give memory that nobody else has a part of, unless it is very little.
  */
-function release({ buffer }: Buffer): void {
+function release(codec: Codec, { buffer }: Buffer): void {
+  if (codec !== 'gzip' && codec !== 'zstd') return
   if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
 }
