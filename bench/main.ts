@@ -4,29 +4,34 @@ import { join } from 'node:path'
 import { openDriver } from '../test/servers/driver.ts'
 import { startS3 } from '../test/servers/versitygw.ts'
 import { BATCHED, requireKcat, startBenchCluster } from './cluster.ts'
-import { writeReport } from './report.ts'
+import { fillWithOthers, fillWithPayload, openBenchRegistry } from './registries.ts'
+import { benchParts, writeReport } from './report.ts'
 import { Restores } from './restores.ts'
 import { formatGoal, isMissed, type Row } from './row.ts'
 import { Scenarios } from './scenarios.ts'
+import { Schemas } from './schemas.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore` does one part.
+ * is missed. `BENCH_PART=backup|restore|schemas` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
-const parts = (['backup', 'restore'] as const).filter(part => only === undefined || only === part)
-if (parts.length === 0) throw new Error(`BENCH_PART=${only} is neither backup nor restore`)
+const parts = benchParts.filter(part => only === undefined || only === part)
+if (parts.length === 0) throw new Error(`BENCH_PART=${only} is none of ${benchParts.join(', ')}`)
 const kcat = requireKcat()
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
 try {
-  await using server = await startBenchCluster(payload, say)
+  await using server = await startBenchCluster(payload, parts, say)
   await using driver = await openDriver(server)
   for (const part of parts) {
-    const rows = await (part === 'backup'
-      ? benchBackups(new Scenarios(server, folder))
-      : benchRestores(new Restores(server, driver, folder, payload)))
+    const restores = new Restores(server, driver, folder, payload)
+    const rows = await {
+      backup: () => benchBackups(new Scenarios(server, folder)),
+      restore: () => benchRestores(restores),
+      schemas: () => benchSchemas(restores, new Schemas(server, driver, folder)),
+    }[part]()
     const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
     const versions = { node: process.version, kafka: server.version, kcat }
     const command = only === undefined ? 'make bench' : `BENCH_PART=${only} make bench`
@@ -71,5 +76,20 @@ async function benchRestores(restores: Restores): Promise<Row[]> {
   rows.push(...(await restores.againstPerfTool('one-record-batches', {}, 1)))
   say('memory of a restore')
   rows.push(await restores.memoryGrowth('plain', 'plain-x4'))
+  return rows
+}
+
+async function benchSchemas(restores: Restores, schemas: Schemas): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const [topic, limit] of [['zstd', 2] as const, ['plain', 1.3] as const]) {
+    say(`restore of the ${topic} topic with other schema IDs`)
+    await using source = await openBenchRegistry()
+    await using target = await openBenchRegistry()
+    fillWithPayload(source.store, topic)
+    fillWithOthers(target.store, 100)
+    rows.push(...(await restores.withRewriting(topic, limit, { source, target })))
+  }
+  say('backup and restore of a registry')
+  rows.push(...(await schemas.backUpAndRestore()))
   return rows
 }

@@ -3,10 +3,17 @@ import { writeFile } from 'node:fs/promises'
 const people = ['anna', 'bert', 'carla', 'dora', 'emil', 'finn', 'greta', 'hugo', 'ines', 'jonas', 'karla', 'lena']
 const words = 'lorem ipsum dolor sit amet consetetur sadipscing elitr sed diam nonumy eirmod tempor invidunt'.split(' ')
 
-/** Lines of JSON such as a shop's events have: repeated structure, random ids, some prose. The same for every run. */
+/** That the schema of the payload has where it is from. Not a line break, nor a byte that UTF-8 writes otherwise. */
+export const SCHEMA_ID = 5
+const frame = String.fromCharCode(0, 0, 0, 0, SCHEMA_ID)
+
+/**
+ * Lines of JSON such as a shop's events have: repeated structure, random ids, some prose. Each in the frame of a serializer
+ * that knows a registry. The same for every run.
+ */
 export async function writePayloadFile(path: string, lines: number): Promise<{ bytes: number }> {
   const random = seededRandom(42)
-  const text = Array.from({ length: lines }, () => `${JSON.stringify(makeOrder(random))}\n`).join('')
+  const text = Array.from({ length: lines }, () => `${frame}${JSON.stringify(makeOrder(random))}\n`).join('')
   await writeFile(path, text)
   return { bytes: text.length }
 }

@@ -10,8 +10,9 @@ export interface BenchResult {
   rows: Row[]
 }
 
-/** The parts of the benchmark, each measured in one run; the figures of both may be of different ones. */
-export type BenchPart = 'backup' | 'restore'
+/** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
+export const benchParts = ['backup', 'restore', 'schemas'] as const
+export type BenchPart = (typeof benchParts)[number]
 
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
 const resultsFile = join(import.meta.dirname, 'results.json')
@@ -39,5 +40,18 @@ ${lines.join('\n')}
 }
 
 function formatValue({ value, unit }: Row): string {
-  return unit === 'MB' ? `${value.toFixed(0)} MB` : unit === 'ratio' ? value.toFixed(2) : value.toFixed(3)
+  switch (unit) {
+    case 'MB':
+      return `${value.toFixed(0)} MB`
+    case 's':
+      return `${value.toFixed(1)} s`
+    case 'requests':
+      return value.toLocaleString('en')
+    case 'ratio':
+      return value.toFixed(2)
+    case 'requests/partition':
+      return value.toFixed(3)
+    default:
+      return unit satisfies never
+  }
 }

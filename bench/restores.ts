@@ -6,7 +6,11 @@ import type { KafkaDriver } from '../test/servers/driver.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { cli, measureProcess, median } from './measure.ts'
 import { runPerfTool } from './perf-tool.ts'
+import type { BenchRegistry } from './registries.ts'
 import type { Row } from './row.ts'
+
+type Registry = BenchRegistry['section']
+type Registries = Record<'source' | 'target', BenchRegistry>
 
 interface Restored {
   wallMs: number
@@ -108,6 +112,28 @@ export class Restores {
     }
   }
 
+  /** With the schema IDs of another registry in its records against a restore as it is, taking turns. */
+  async withRewriting(topic: string, limit: number, registries: Registries): Promise<Row[]> {
+    const path = await this.#backUp(topic, registries.source.section)
+    const plain: Restored[] = []
+    const rewritten: Restored[] = []
+    for (let round = 0; round < ROUNDS; round++) {
+      plain.push(await this.#restore(path, topic))
+      rewritten.push(await this.#restore(path, topic, {}, registries.target.section))
+    }
+    const [plainMs, wallMs] = [plain, rewritten].map(runs => median(runs.map(run => run.wallMs))) as [number, number]
+    const [{ records = 0, bytes = 0, rebuilt = 0 } = {}] = rewritten
+    if (rebuilt === 0) throw new Error(`no batch of ${topic} got other schema IDs`)
+    const detail = { ours_ms: wallMs, plain_ms: plainMs, records, bytes, plain_bytes: plain[0]?.bytes ?? 0, rebuilt }
+    const peakMb = Math.max(...rewritten.map(run => run.peakBytes)) / 1e6
+    const name = `restore of ${topic} with other schema IDs`
+    const measure = 'wall time against a restore with the same IDs'
+    return [
+      { name, measure, value: wallMs / plainMs, unit: 'ratio', limit, detail: { ...detail, rounds: ROUNDS } },
+      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: MAX_MB, detail },
+    ]
+  }
+
   /** A little inside of the times of the backup, so that nearly all of it is restored. */
   async #windowOf(path: string): Promise<{ start: number; end: number }> {
     const { topics } = await openBackup(openLocation(path), 'bench', new AbortController().signal)
@@ -118,16 +144,17 @@ export class Restores {
     return { start: Math.round(first + margin), end: Math.round(last - margin) }
   }
 
-  async #backUp(topic: string): Promise<string> {
-    const path = join(this.#folder, `restore-${topic}`)
+  async #backUp(topic: string, registry?: Registry): Promise<string> {
+    const path = join(this.#folder, `${registry ? 'rewrite' : 'restore'}-${topic}`)
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
-    const config = await this.#write({ mode: 'backup', backup_id: 'bench', source, storage: filesystem(path) })
+    const job = { mode: 'backup', backup_id: 'bench', source, storage: filesystem(path) }
+    const config = await this.#write({ ...job, ...enterprise(registry) })
     await measureProcess(process.execPath, [cli, 'backup', '--config', config])
     return path
   }
 
   /** The program as users run it. */
-  async #restore(path: string, topic: string, choice: object = {}): Promise<Restored> {
+  async #restore(path: string, topic: string, choice: object = {}, registry?: Registry): Promise<Restored> {
     const name = `restored-${this.#count++}`
     const target = { bootstrap_servers: this.#server.bootstrapServers }
     const restore = { topic_mapping: { [topic]: name }, ...choice }
@@ -137,6 +164,7 @@ export class Restores {
       target,
       storage: filesystem(path),
       restore,
+      ...enterprise(registry),
     })
     const args = [cli, 'restore', '--config', config, '--format', 'json']
     const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, args)
@@ -162,4 +190,8 @@ export class Restores {
 
 function filesystem(path: string) {
   return { backend: 'filesystem', path }
+}
+
+function enterprise(registry: Registry | undefined) {
+  return registry ? { enterprise: { schema_registry: registry } } : {}
 }

@@ -3,9 +3,7 @@ import {
   constants,
   gunzip,
   gunzipSync,
-  gzip,
   gzipSync,
-  zstdCompress,
   zstdCompressSync,
   zstdDecompress,
   zstdDecompressSync,
@@ -83,20 +81,17 @@ export function compress(codec: Codec, plain: Buffer): Buffer {
   }
 }
 
-const gzipAside = promisify(gzip)
-const zstdCompressAside = promisify(zstdCompress)
-
 /** Whole topics are packed like this: level 3, the default, takes a third more time for one hundredth less space. */
 const QUICK_ZSTD = { [constants.ZSTD_c_compressionLevel]: 1 }
 
 /**
- * The same beside the main thread where the codec can; the others are quick. What the result is likely to take is made room
- * for at once: the runtime goes back and forth for every piece of it.
+ * The same for many batches, as quick as it can be. What the result is likely to take is made room for at once: the
+ * runtime goes back and forth for every piece of it.
  */
-export async function compressAside(codec: Codec, plain: Buffer, likelyBytes = plain.length): Promise<Buffer> {
+export function compressQuickly(codec: Codec, plain: Buffer, likelyBytes = plain.length): Buffer {
   if (codec !== 'gzip' && codec !== 'zstd') return compress(codec, plain)
   const chunkSize = Math.min(Math.max(Math.ceil(likelyBytes * 1.25), MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
-  if (codec === 'gzip') return gzipAside(plain, { chunkSize })
+  if (codec === 'gzip') return gzipSync(plain, { chunkSize })
   // Where the size is known from the beginning, less memory is prepared, and it is told to the reader.
-  return zstdCompressAside(plain, { chunkSize, pledgedSrcSize: plain.length, params: QUICK_ZSTD })
+  return zstdCompressSync(plain, { chunkSize, pledgedSrcSize: plain.length, params: QUICK_ZSTD })
 }

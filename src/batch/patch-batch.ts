@@ -1,5 +1,5 @@
-import { knownCodec, openBodyAside } from './body.ts'
-import { compressAside } from './compression.ts'
+import { knownCodec, openBody } from './body.ts'
+import { compressQuickly } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import type { SourceBatch } from './rebuild.ts'
@@ -12,34 +12,33 @@ export interface PatchOptions {
   patch: PatchRecord
   /** That a changed batch is packed with; `keep` is the one that it had. */
   codec: Codec | 'keep'
-  /** Called when all records were seen, before anything else can happen. */
-  onSeen?: () => void
 }
 
 /**
- * The batch with its records patched, unpacked and packed beside the main thread; undefined where no record was changed,
- * and then not a bit of the batch is. A batch that is not packed is changed where it lies. All else in the header stays:
- * offsets, times, the producer, and that it belongs to a transaction.
+ * The batch with its records patched; undefined where no record was changed, and then not a bit of the batch is. A batch
+ * that is not packed is changed where it lies. All else in the header stays: offsets, times, the producer, and that it
+ * belongs to a transaction.
  */
-export async function patchBatch(
-  { bytes, header }: SourceBatch,
-  { patch, codec, onSeen }: PatchOptions,
-): Promise<SourceBatch | undefined> {
+export function patchBatch({ bytes, header }: SourceBatch, { patch, codec }: PatchOptions): SourceBatch | undefined {
   if (header.recordCount === 0 || isControl(header.attributes)) return undefined
   const own = knownCodec(header)
   const wanted = codec === 'keep' ? own : codec
-  const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
-  const body = await openBodyAside(bytes, header)
-  const isChanged = patchRecords(body, header, patch)
-  onSeen?.()
-  if (!isChanged) return undefined
-  if (own === 'none' && wanted === 'none') {
-    setCrc(whole)
-    return { bytes, header }
+  const body = openBody(bytes, header)
+  try {
+    if (!patchRecords(body, header, patch)) return undefined
+    const whole = bytes.subarray(header.position, header.position + header.sizeBytes)
+    if (own === 'none' && wanted === 'none') {
+      setCrc(whole)
+      return { bytes, header }
+    }
+    const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
+    const packed = compressQuickly(wanted, body, header.sizeBytes)
+    const patched = replaceBody(whole, attributes, packed)
+    release(wanted, packed)
+    return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
+  } finally {
+    release(own, body)
   }
-  const attributes = (header.attributes & ~0x07) | codecNames.indexOf(wanted)
-  const patched = replaceBody(whole, attributes, await compressAside(wanted, body, header.sizeBytes))
-  return { bytes: patched, header: { ...header, attributes, position: 0, sizeBytes: patched.length } }
 }
 
 function patchRecords(body: Buffer, header: BatchHeader, patch: PatchRecord): boolean {
@@ -60,7 +59,8 @@ export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
 }
 
 function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
-  const replaced = Buffer.allocUnsafe(HEADER_BYTES + body.length)
+  // Memory of its own, which may be handed to another thread.
+  const replaced = Buffer.allocUnsafeSlow(HEADER_BYTES + body.length)
   batch.copy(replaced, 0, 0, HEADER_BYTES)
   body.copy(replaced, HEADER_BYTES)
   replaced.writeInt32BE(replaced.length - 12, 8)
@@ -71,4 +71,13 @@ function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
 
 function setCrc(batch: Buffer): void {
   batch.writeUInt32BE(computeCrc(batch), 17)
+}
+
+/**
+ * Gives the memory back at once: the collector comes late, as it sees small objects only, and often, as it is told of what
+ * hangs on them. The runtime's own codecs give memory that nobody else has a part of, unless it is very little.
+ */
+function release(codec: Codec, { buffer }: Buffer): void {
+  if (codec !== 'gzip' && codec !== 'zstd') return
+  if (buffer instanceof ArrayBuffer && buffer.byteLength > Buffer.poolSize) buffer.transfer(0)
 }

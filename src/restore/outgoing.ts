@@ -7,10 +7,12 @@ import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { EditRecord } from '../batch/record-editor.ts'
 import type { RebuiltBatch } from '../batch/seal.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
+import { mapAhead } from '../lib/map-ahead.ts'
 import { readAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { IdCounts } from './id-counts.ts'
-import { type PatchedBatch, type PatchedPiece, patchPieces } from './patch-pieces.ts'
+import type { PatchedBatch } from './patch-ids.ts'
+import { openPatching, type Patching } from './patch-threads.ts'
 import { examinePieces, indexAborted, type Piece, readPieces } from './pieces.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
@@ -72,6 +74,9 @@ export interface OutgoingOptions {
 const SMALL_BYTES = 32 << 10
 const SMALL_PACKED_BYTES = 4 << 10
 
+/** So many batches of a partition are on their way to the ids of the target while another one is sent. */
+const PATCHES_AT_ONCE = 4
+
 /**
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored
  * where that can be, opened and written anew where it must be.
@@ -90,6 +95,20 @@ export async function* readOutgoing(
 }
 
 async function* readAll(storage: Storage, options: OutgoingOptions, signal: AbortSignal): AsyncGenerator<Outgoing> {
+  const patching = options.ids && openPatching()
+  try {
+    yield* readSegments(storage, options, patching, signal)
+  } finally {
+    patching?.close()
+  }
+}
+
+async function* readSegments(
+  storage: Storage,
+  options: OutgoingOptions,
+  patching: Patching | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
   const aborted = indexAborted([...options.segments.flatMap(segment => segment.aborted ?? []), ...options.openAborted])
   const gathering = options.takes && openGathering(options, options.takes)
   for (const segment of options.segments) {
@@ -101,37 +120,48 @@ async function* readAll(storage: Storage, options: OutgoingOptions, signal: Abor
       const pieces = readPieces(storage, segment, wanted, signal)
       for await (const piece of readAhead(pieces)) yield* gather(gathering, piece, scoped)
     } else {
-      const pieces = examinePieces(storage, segment, wanted, signal)
-      for await (const piece of readAhead(patched(pieces, scoped))) yield* convert(piece, scoped)
+      const groups = readGroups(examinePieces(storage, segment, wanted, signal), scoped)
+      for await (const group of patching ? patched(groups, scoped, patching) : groups) yield* convert(group, scoped)
     }
   }
   if (gathering) yield* named(gathering.flush(), options, 'repartitioned', options.ids?.takeCounts())
 }
 
-function patched(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncIterable<Piece & Partial<PatchedPiece>> {
-  const { ids, codec = 'keep' } = options
-  if (!ids) return pieces
-  const choose = (piece: Piece) =>
-    planGroups(piece, options).flatMap(({ headers, staysAsStored }) => (staysAsStored ? headers : []))
-  return patchPieces(readAhead(pieces), choose, { ids, codec })
+/** Batches that become one, or one that stays as it is. */
+interface Group {
+  sources: readonly SourceBatch[]
+  /** It is a single one that no reason speaks against, but the ids in its records. */
+  staysAsStored: boolean
+  patched?: PatchedBatch
 }
 
-function* convert(piece: Piece & Partial<PatchedPiece>, options: OutgoingOptions): Generator<Outgoing> {
-  const { bytes } = piece
+async function* readGroups(pieces: AsyncIterable<Piece>, options: OutgoingOptions): AsyncGenerator<Group> {
+  for await (const piece of readAhead(pieces)) yield* planGroups(piece, options)
+}
+
+/** The same in the same order, each with its records patched where that is all that has to be done. */
+function patched(groups: AsyncIterable<Group>, options: OutgoingOptions, patching: Patching): AsyncIterable<Group> {
+  const { ids, codec = 'keep' } = options
+  return mapAhead(groups, PATCHES_AT_ONCE, async group => {
+    const [only] = group.sources
+    if (!only || !ids || !group.staysAsStored) return group
+    return { ...group, patched: await patching.patch(only, ids, codec) }
+  })
+}
+
+function* convert({ sources, staysAsStored, patched }: Group, options: OutgoingOptions): Generator<Outgoing> {
   const { start, end, timeWindow, maxBytes, batchBytes, codec = 'keep', edit, ids } = options
   const range = { fromOffset: start, endOffset: end, timeWindow }
   const fixed: RebuildOptions = { maxBytes, targetBytes: batchBytes, codec, ...range, ...(edit && { edit }) }
-  for (const { headers, staysAsStored } of planGroups(piece, options)) {
-    const [only] = headers
-    if (only && staysAsStored) {
-      yield* alone({ bytes, header: only }, piece.patched?.get(only), options, fixed)
-      continue
-    }
-    const sources = headers.map(header => ({ bytes, header }))
-    const rebuilt = rebuildBatches(sources, { ...fixed, ...(ids && { patch: ids.patch }) })
-    const counts = ids?.takeCounts()
-    yield* named(rebuilt, options, conversionOf(headers, options, counts), counts)
+  const [only] = sources
+  if (only && staysAsStored) {
+    yield* alone(only, patched, options, fixed)
+    return
   }
+  const rebuilt = rebuildBatches(sources, { ...fixed, ...(ids && { patch: ids.patch }) })
+  const counts = ids?.takeCounts()
+  const headers = sources.map(({ header }) => header)
+  yield* named(rebuilt, options, conversionOf(headers, options, counts), counts)
 }
 
 /** A batch that can be sent as it was stored, or patched; unless it has become too large when it was packed anew. */
@@ -150,20 +180,15 @@ function* alone(
   yield { ...outgoing, ...(isChanged && { conversion: 'schema_ids' as const }), ...(counts && { ids: counts }) }
 }
 
-interface Group {
-  headers: readonly BatchHeader[]
-  /** It is a single one that no reason speaks against, but the ids in its records. */
-  staysAsStored: boolean
-}
-
 /** Which batches become one, and which stay as they are. */
-function planGroups({ headers, earliest }: Piece, options: OutgoingOptions): Group[] {
+function planGroups({ bytes, headers, earliest }: Piece, options: OutgoingOptions): Group[] {
   const limits = limitsOf(options)
   return planMerges(headers, mergeLimits(options.batchBytes)).map(({ start, count }) => {
     const some = headers.slice(start, start + count)
     const [only] = some
     const isWhole = only !== undefined && count === 1 && !options.edit && only.lastOffset < options.end
-    return { headers: some, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
+    const sources = some.map(header => ({ bytes, header }))
+    return { sources, staysAsStored: isWhole && staysAsStored(only, limits, earliest.get(only)) }
   })
 }
 

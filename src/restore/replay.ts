@@ -54,6 +54,8 @@ export class Replay {
         } catch (error) {
           stop.abort(error)
           throw error
+        } finally {
+          stream.close()
         }
       })
     } catch (error) {

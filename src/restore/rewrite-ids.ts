@@ -9,12 +9,16 @@ const valueHeader = Buffer.from(VALUE_HEADER)
 
 /** Puts the ids of the target into records, one partition of the source at a time. Only an id's own bytes change. */
 export class IdRewriter {
+  readonly rewrite: TopicRewrite
+  readonly name: string
   readonly #parts = new RecordParts()
   readonly #key: PartRewriter | undefined
   readonly #value: PartRewriter | undefined
 
   /** The name is `topic/partition`, for messages. */
   constructor(rewrite: TopicRewrite, name: string) {
+    this.rewrite = rewrite
+    this.name = name
     this.#key = rewrite.parts.includes('key') ? new PartRewriter('key', rewrite, name) : undefined
     this.#value = rewrite.parts.includes('value') ? new PartRewriter('value', rewrite, name) : undefined
   }

@@ -121,7 +121,14 @@ export class Stream {
     this.#advance(count, targetOffset, end)
   }
 
+  /** Lets go of what is open. The progress stays. */
+  close(): void {
+    this.#restart()
+  }
+
   #restart(): void {
+    // Whatever the reading still fails with, nobody waits for it.
+    void this.#batches?.return?.().catch(() => undefined)
     this.#batches = undefined
   }
 

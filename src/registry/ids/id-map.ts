@@ -14,6 +14,9 @@ export interface IdMap {
   isIdentity(context: string): boolean
   /** The same for the same pairs: a restore that has begun goes on with the map that it began with. */
   readonly digest: string
+  /** What it was made of. */
+  readonly pairs: readonly IdPair[]
+  readonly guids: readonly GuidPair[]
 }
 
 export interface IdPair {
@@ -29,7 +32,8 @@ export interface GuidPair {
 }
 
 /** Of a pair that is given twice both must say the same; the caller has seen to that. */
-export function createIdMap(pairs: Iterable<IdPair>, guids: Iterable<GuidPair> = []): IdMap {
+export function createIdMap(pairsOfIds: Iterable<IdPair>, pairsOfGuids: Iterable<GuidPair> = []): IdMap {
+  const [pairs, guids] = [[...pairsOfIds], [...pairsOfGuids]]
   const byContext = new Map<string, Map<number, number>>()
   for (const { context, source, target } of pairs) {
     const ids = byContext.get(context) ?? new Map<number, number>()
@@ -39,7 +43,7 @@ export function createIdMap(pairs: Iterable<IdPair>, guids: Iterable<GuidPair> =
     [...byContext].filter(([, ids]) => [...ids].some(([id, other]) => id !== other)).map(([context]) => context),
   )
   const otherGuids = new Map(
-    [...guids]
+    guids
       .map(({ source, target }) => [hexOf(source), hexOf(target)] as const)
       .filter(([source, target]) => source !== target),
   )
@@ -48,6 +52,8 @@ export function createIdMap(pairs: Iterable<IdPair>, guids: Iterable<GuidPair> =
     getGuid: guid => otherGuids.get(guid),
     isIdentity: context => !changed.has(context) && otherGuids.size === 0,
     digest: digestOf(byContext, otherGuids),
+    pairs,
+    guids,
   }
 }
 

@@ -1,0 +1,105 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import { type Codec, readHeader } from '../batch/header.ts'
+import type { SourceBatch } from '../batch/rebuild.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { IdMap } from '../registry/ids/id-map.ts'
+import type { PatchedBatch } from './patch-ids.ts'
+import type { PatchAnswer, PatchMessage } from './patch-worker.ts'
+import type { IdRewriter } from './rewrite-ids.ts'
+
+interface Waiting {
+  source: SourceBatch
+  resolve(patched: PatchedBatch): void
+  reject(error: unknown): void
+}
+
+/** Beside this file as it is written, as it is compiled and in the bundle of the program. */
+const workerFile = new URL(`./patch-worker${extname(import.meta.filename)}`, import.meta.url)
+
+/** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */
+const YOUNG_MB = 2
+
+/** One thread that patches batches, one after the other. It keeps the process alive while it has something to do. */
+export class PatchThread {
+  readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+  readonly #waiting = new Map<number, Waiting>()
+  readonly #maps = new Map<IdMap, number>()
+  #tasks = 0
+  #failure: KafkaBackupError | undefined
+
+  constructor() {
+    this.#worker.unref()
+    this.#worker.on('message', (answer: PatchAnswer) => this.#settle(answer))
+    this.#worker.on('error', cause => this.#fail(cause))
+    this.#worker.on('exit', () => this.#fail(undefined))
+  }
+
+  /** How many batches wait for it. */
+  get load(): number {
+    return this.#waiting.size
+  }
+
+  patch(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch> {
+    if (this.#failure) return Promise.reject(this.#failure)
+    const { promise, resolve, reject } = Promise.withResolvers<PatchedBatch>()
+    const { idMap, ...rewrite } = ids.rewrite
+    const map = this.#mapOf(idMap)
+    const task = this.#tasks++
+    const bytes = copyOf(source)
+    if (this.#waiting.size === 0) this.#worker.ref()
+    this.#waiting.set(task, { source, resolve, reject })
+    this.#send({ type: 'batch', task, bytes, codec, map, rewrite, name: ids.name }, bytes.buffer as ArrayBuffer)
+    return promise
+  }
+
+  /** What waits is answered before. */
+  close(): void {
+    this.#send({ type: 'close' })
+  }
+
+  #mapOf(idMap: IdMap): number {
+    const known = this.#maps.get(idMap)
+    if (known !== undefined) return known
+    const map = this.#maps.size
+    this.#maps.set(idMap, map)
+    this.#send({ type: 'ids', map, pairs: idMap.pairs, guids: idMap.guids })
+    return map
+  }
+
+  #send(message: PatchMessage, ...transferred: ArrayBuffer[]): void {
+    this.#worker.postMessage(message, transferred)
+  }
+
+  #settle(answer: PatchAnswer): void {
+    const waiting = this.#waiting.get(answer.task)
+    this.#waiting.delete(answer.task)
+    if (this.#waiting.size === 0) this.#worker.unref()
+    if (!waiting) return
+    if ('error' in answer) {
+      const { code, message, help } = answer.error
+      waiting.reject(new KafkaBackupError(code, message, { help }))
+    } else {
+      const { counts, bytes } = answer
+      waiting.resolve({ batch: bytes ? asBatch(bytes) : waiting.source, isChanged: bytes !== undefined, counts })
+    }
+  }
+
+  #fail(cause: unknown): void {
+    this.#failure ??= new KafkaBackupError('INTERNAL', `a thread has ended: ${String(cause)}`, { cause })
+    for (const { reject } of this.#waiting.values()) reject(this.#failure)
+    this.#waiting.clear()
+  }
+}
+
+/** The piece that the batch lies in is still needed here. */
+function copyOf({ bytes, header: { position, sizeBytes } }: SourceBatch): Buffer {
+  const copy = Buffer.allocUnsafeSlow(sizeBytes)
+  bytes.copy(copy, 0, position, position + sizeBytes)
+  return copy
+}
+
+function asBatch({ buffer, byteOffset, byteLength }: Uint8Array): SourceBatch {
+  const bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+  return { bytes, header: readHeader(bytes, 0) }
+}

@@ -1,0 +1,60 @@
+import { parentPort } from 'node:worker_threads'
+import { type Codec, readHeader } from '../batch/header.ts'
+import { type ErrorCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { createIdMap, type GuidPair, type IdMap, type IdPair } from '../registry/ids/id-map.ts'
+import type { IdCounts } from './id-counts.ts'
+import type { TopicRewrite } from './part-rewriter.ts'
+import { patchIds } from './patch-ids.ts'
+import { IdRewriter } from './rewrite-ids.ts'
+
+/** What a thread is told: the ids of a map, once, and batches that name it. It goes on until there is nothing more to come. */
+export type PatchMessage =
+  | { type: 'ids'; map: number; pairs: readonly IdPair[]; guids: readonly GuidPair[] }
+  | ({ type: 'batch' } & PatchTask)
+  | { type: 'close' }
+
+export interface PatchTask {
+  task: number
+  /** A whole batch, which is the thread's own from now on. */
+  bytes: Uint8Array
+  codec: Codec | 'keep'
+  map: number
+  rewrite: Omit<TopicRewrite, 'idMap'>
+  name: string
+}
+
+/** Without bytes where nothing was changed. */
+export type PatchAnswer =
+  | { task: number; counts: IdCounts; bytes?: Uint8Array }
+  | { task: number; error: { code: ErrorCode; message: string; help: string } }
+
+const idMaps = new Map<number, IdMap>()
+
+parentPort?.on('message', (message: PatchMessage) => {
+  if (message.type === 'ids') idMaps.set(message.map, createIdMap(message.pairs, message.guids))
+  else if (message.type === 'batch') answer(message)
+  else parentPort?.close()
+})
+
+function answer(wanted: PatchTask): void {
+  const { task } = wanted
+  try {
+    const { batch, counts, isChanged } = patch(wanted)
+    if (isChanged) send({ task, counts, bytes: batch.bytes }, batch.bytes.buffer as ArrayBuffer)
+    else send({ task, counts })
+  } catch (cause) {
+    const { code, message, help } = toKafkaBackupError(cause)
+    send({ task, error: { code, message, help } })
+  }
+}
+
+function patch({ bytes, codec, map, rewrite, name }: PatchTask) {
+  const idMap = idMaps.get(map)
+  if (!idMap) throw new KafkaBackupError('INTERNAL', `the ids for a batch of ${name} are not known`)
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  return patchIds({ bytes: whole, header: readHeader(whole, 0) }, new IdRewriter({ ...rewrite, idMap }, name), codec)
+}
+
+function send(message: PatchAnswer, ...transferred: ArrayBuffer[]): void {
+  parentPort?.postMessage(message, transferred)
+}

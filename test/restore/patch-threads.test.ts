@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { codecNames } from '../../src/batch/header.ts'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import type { TopicRewrite } from '../../src/restore/part-rewriter.ts'
+import { patchIds } from '../../src/restore/patch-ids.ts'
+import { openPatching } from '../../src/restore/patch-threads.ts'
+import { IdRewriter } from '../../src/restore/rewrite-ids.ts'
+import { sourcesOf } from '../batch/checked-records.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
+
+const guids = { source: '00000000-0000-0000-0000-00000000000a', target: '00000000-0000-0000-0000-00000000000b' }
+const idMap = createIdMap(
+  [
+    { context: '.', source: 5, target: 500 },
+    { context: '.eu', source: 5, target: 7 },
+  ],
+  [guids],
+)
+const values: TopicRewrite = { idMap, context: '.', parts: ['value'], unknownIds: 'fail' }
+
+function batchAt(baseOffset: bigint, codec: (typeof codecNames)[number], id = 5) {
+  const guid = Buffer.from(`01${guids.source.replaceAll('-', '')}`, 'hex')
+  const records = [{ value: framed(id, `at ${baseOffset}`) }, { value: guid }, { value: null }]
+  // In front of it lies another one, as in a piece of an archive.
+  const [, source] = sourcesOf([encodeBatch({ baseOffset: 0n }), encodeBatch({ baseOffset, codec, records })])
+  assert.ok(source)
+  return source
+}
+
+describe('patching on threads', () => {
+  test('does what patching here does, for any codec, context and map', async () => {
+    const patching = openPatching()
+    const others = createIdMap([{ context: '.', source: 5, target: 9 }])
+    for (const codec of codecNames) {
+      for (const rewrite of [values, { ...values, context: '.eu' }, { ...values, idMap: others }]) {
+        const here = patchIds(batchAt(40n, codec), new IdRewriter(rewrite, 't/0'), 'keep')
+        const there = await patching.patch(batchAt(40n, codec), new IdRewriter(rewrite, 't/0'), 'keep')
+        assert.deepEqual(
+          decodeRecords(there.batch.bytes, there.batch.header),
+          decodeRecords(here.batch.bytes, here.batch.header),
+        )
+        assert.deepEqual([there.counts, there.isChanged], [here.counts, here.isChanged])
+        assert.equal(there.counts.value.rewritten, rewrite.idMap === idMap ? 2 : 1)
+      }
+    }
+    patching.close()
+  })
+
+  test('leaves the bytes that it was given as they are where nothing changes, and hands them back', async () => {
+    const patching = openPatching()
+    const same = createIdMap([{ context: '.', source: 5, target: 5 }])
+    const source = batchAt(8n, 'zstd')
+    const before = Buffer.from(source.bytes)
+    const { batch, isChanged, counts } = await patching.patch(
+      source,
+      new IdRewriter({ ...values, idMap: same }, 't/0'),
+      'keep',
+    )
+    assert.deepEqual([batch, isChanged, counts.value.same], [source, false, 1])
+    assert.deepEqual(source.bytes, before)
+    patching.close()
+  })
+
+  test('answers each of many at the same time with its own', async () => {
+    const patching = openPatching()
+    const ids = new IdRewriter(values, 't/0')
+    const offsets = Array.from({ length: 200 }, (_, i) => BigInt(i + 1))
+    const all = await Promise.all(offsets.map(offset => patching.patch(batchAt(offset, 'zstd'), ids, 'keep')))
+    assert.deepEqual(
+      all.map(({ batch: { bytes, header } }) => [header.baseOffset, decodeRecords(bytes, header)[0]?.value]),
+      offsets.map(offset => [offset, framed(500, `at ${offset}`)]),
+    )
+    patching.close()
+  })
+
+  test('fails as patching here does, and only for that batch', async () => {
+    const patching = openPatching()
+    const ids = new IdRewriter(values, 'orders/3')
+    const unknown = patching.patch(batchAt(30n, 'lz4', 44), ids, 'keep')
+    const fine = patching.patch(batchAt(33n, 'lz4'), ids, 'keep')
+    await assert.rejects(unknown, {
+      name: 'KafkaBackupError',
+      code: 'SCHEMA_ID_UNKNOWN',
+      message: 'Schema ID 44 not found in target registry. The value of orders/3 at offset 30 carries it.',
+    })
+    assert.equal((await fine).counts.value.rewritten, 2)
+    const [broken] = sourcesOf([encodeBatch({ baseOffset: 8n, codec: 'zstd', body: Buffer.from('no zstd') })])
+    assert.ok(broken)
+    await assert.rejects(patching.patch(broken, ids, 'keep'), { code: 'BATCH_INVALID', message: /offset 8 \(zstd\)/ })
+    patching.close()
+  })
+
+  test('goes on for others when one has enough, and begins anew after the last', async () => {
+    const [one, other] = [openPatching(), openPatching()]
+    const ids = new IdRewriter(values, 't/0')
+    one.close()
+    one.close()
+    const underWay = other.patch(batchAt(1n, 'zstd'), ids, 'keep')
+    other.close()
+    assert.equal((await underWay).isChanged, true)
+    const third = openPatching()
+    assert.equal((await third.patch(batchAt(1n, 'zstd'), ids, 'keep')).isChanged, true)
+    third.close()
+  })
+})
