@@ -12,6 +12,8 @@ test('the demo backs up, loses, restores and compares a real Kafka with its sche
     /^shop generation 2: intact$/m,
     /^Somebody has deleted all topics: clicks, customers, orders, payments, refunds\. The schema registry is gone, too\.$/m,
     /^ {2}Wrote {7}87,301 records/m,
+    /^SOURCE ID {2}TARGET ID$/m,
+    /^ {8}4 {7}10\d\d$/m,
     /^ {2}Schema IDs {2}rewritten in 25,000 keys and 27,300 values$/m,
     /^shop generation 2: the target holds the same records$/m,
     /^ {2}orders +25,000 {2}([0-9a-f]{8}) {2}\1 {2}2, 3, 4 {2}10\d\d, 10\d\d, 10\d\d {2}\{"item":/m,

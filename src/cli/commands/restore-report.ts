@@ -11,7 +11,7 @@ import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
-import { formatNotes, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
+import { formatIds, formatNotes, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
 export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
@@ -40,6 +40,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
       look,
     ),
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
+    ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
     // Of schemas that a run has registered, the notes are among the warnings.
