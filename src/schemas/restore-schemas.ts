@@ -49,6 +49,7 @@ export async function restoreSchemas(
   const { plan } = survey
   if (plan.conflicts.length > 0) throw new KafkaBackupError('INTERNAL', 'a plan with conflicts cannot be carried out')
   const after = plan.steps.length === 0 ? survey : await carryOut(backup, survey, parts, signal)
+  await parts.journal.close(signal)
   const idMap = idMapOf(after.plan, backup, after.target)
   const durationMs = parts.clock.monotonic() - startedAt
   return { idMap, report: reportSchemas(plan, after, { requests: parts.client.requests, durationMs }) }
@@ -86,7 +87,6 @@ async function carryOut(
   })
   const after = await inspect()
   refuseRest(after.plan.steps, [], client.name)
-  await journal.close(signal)
   return after
 }
 

@@ -2,12 +2,12 @@ import type { RegistryClient } from '../registry/client/client.ts'
 import { type Identity, identityOf } from '../registry/client/flavour.ts'
 import { asRecord } from '../registry/client/json-shape.ts'
 import { pathOf } from '../registry/client/paths.ts'
-import { readSnapshot } from '../registry/client/read-snapshot.ts'
 import { type RegistrySnapshot, versionKey } from '../registry/model.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
 import type { RegistryPlan, RestoreJournal } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
+import { readTarget } from './read-target.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
 export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'unfinished'>
@@ -26,7 +26,7 @@ export async function surveyTarget(
   unfinished: RestoreJournal | undefined,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const target = await readSnapshot(client, {}, signal)
+  const target = await readTarget(client, backup, wish.subjectMapping, unfinished, signal)
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
