@@ -74,7 +74,8 @@ export class RegistryWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const call = this.#settings('config', scope)
-    if (this.#keepsConfigs) await this.#remove(call, signal)
+    // What cannot take a configuration away has none that is more than a level, which is set here.
+    if (this.#keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
     const body = { ...(compatibility !== null && { compatibility }), ...config }
     await this.#client.call({ ...call, method: 'PUT', body }, signal)
   }
@@ -85,7 +86,7 @@ export class RegistryWriter {
     try {
       await this.#remove(call, signal)
     } catch (error) {
-      if (!(error instanceof RegistryError) || ![404, 405].includes(error.status)) throw error
+      passUnsupported(error)
       const { compatibilityLevel } = asRecord(await this.#client.call({ path: '/config' }, signal)) ?? {}
       await this.#client.call({ ...call, method: 'PUT', body: { compatibility: compatibilityLevel } }, signal)
     }
@@ -109,3 +110,8 @@ export class RegistryWriter {
 
 /** A subject, or a version, that is marked as deleted already; Karapace and others answer with another status than 404. */
 const alreadyDone = new Set([40404, 40406])
+
+/** Throws what is not the answer of a server that does not know the request. */
+function passUnsupported(error: unknown): void {
+  if (!(error instanceof RegistryError) || ![404, 405].includes(error.status)) throw error
+}
