@@ -7,7 +7,7 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
 import type { RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
 import { RegistryWriter } from '../registry/write/requests.ts'
-import { IdsIgnored, runSteps } from '../registry/write/run-steps.ts'
+import { IdsIgnored, ModeRefused, runSteps } from '../registry/write/run-steps.ts'
 import { idMapOf } from './id-map-of.ts'
 import type { JournalBook } from './journal.ts'
 import { reportSchemas, type SchemaReport } from './schema-report.ts'
@@ -67,6 +67,7 @@ async function carryOut(
   const total = steps.filter(({ type }) => type === 'register').length
   let kept: RestoreJournal | undefined
   let done = 0
+  let isTouched = false
   onProgress({ type: 'schemas', done, total })
   const inspect = () => surveyTarget(backup, client, survey.options, kept, signal)
   const stepParts = {
@@ -77,12 +78,16 @@ async function carryOut(
     },
     verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan.steps, rest, client.name),
     onRegistered: () => onProgress({ type: 'schemas', done: ++done, total }),
+    onWritten: () => {
+      isTouched = true
+    },
   }
   await runSteps(steps, stepParts, signal).catch(async error => {
     if (error instanceof IdsIgnored && done === 0) {
       await takeBack(error.step.subject, survey.target, writer, kept, signal)
       await journal.close(signal)
     }
+    if (error instanceof ModeRefused && !isTouched) await journal.close(signal)
     throw error
   })
   const after = await inspect()
