@@ -5,6 +5,7 @@ import { readSnapshot } from '../registry/client/read-snapshot.ts'
 import { DEFAULT_CONTEXT, type RegistrySettings, type RegistrySnapshot, splitSubject } from '../registry/model.ts'
 import type { RestoreJournal } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
+import { heldReferences } from '../registry/write/sent-references.ts'
 
 /**
  * What a registry holds, with the settings of what a restore is about to make there: a registry does not list subjects and
@@ -17,8 +18,10 @@ export async function readTarget(
   unfinished: RestoreJournal | undefined,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
-  const target = await readSnapshot(client, {}, signal)
-  if (!traitsOf(target.flavour, target.registryVersion).hasEarlyLevels) return target
+  const read = await readSnapshot(client, {}, signal)
+  const traits = traitsOf(read.flavour, read.registryVersion)
+  const target = { ...read, versions: read.versions.map(one => heldReferences(one, traits)) }
+  if (!traits.hasEarlyLevels) return target
   const wanted = [...backup.subjects.keys()].map(subject => subjectMapping.get(subject) ?? subject)
   const journaled = unfinished?.settings.flatMap(({ scope }) => (scope.kind === 'subject' ? [scope.subject] : [])) ?? []
   const named = new Set([...wanted, ...journaled, ...(unfinished?.createdSubjects ?? [])])

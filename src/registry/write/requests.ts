@@ -6,18 +6,22 @@ import { pathOf } from '../client/paths.ts'
 import { RegistryError } from '../client/registry-error.ts'
 import { joinSubject, type RegistrySettings } from '../model.ts'
 import type { RegisterStep, Scope } from '../plan/restore-step.ts'
+import type { TargetTraits } from '../plan/target-traits.ts'
+import { sentReferences } from './sent-references.ts'
+
+/** `keepsConfigs`: configs hold more than a level, which a `PUT` would let stand. */
+type WriterTraits = Pick<TargetTraits, 'keepsConfigs' | 'hasContexts'>
 
 /** The writes that a restore makes. Each may be repeated: what is done already is no error. */
 export class RegistryWriter {
   readonly #client: RegistryClient
   readonly #identity: Identity
-  /** Whether configs hold more than a level, which a `PUT` would let stand. */
-  readonly #keepsConfigs: boolean
+  readonly #traits: WriterTraits
 
-  constructor(client: RegistryClient, identity: Identity, { keepsConfigs }: { keepsConfigs: boolean }) {
+  constructor(client: RegistryClient, identity: Identity, traits: WriterTraits) {
     this.#client = client
     this.#identity = identity
-    this.#keepsConfigs = keepsConfigs
+    this.#traits = traits
   }
 
   /** The ID that the registry answers with. */
@@ -27,7 +31,7 @@ export class RegistryWriter {
       schema,
       // Without one it is Avro, also to registries that know no other type.
       ...(schemaType !== 'AVRO' && { schemaType }),
-      ...(references.length > 0 && { references }),
+      ...(references.length > 0 && { references: sentReferences(references, subject, this.#traits) }),
       ...(metadata && { metadata }),
       ...(ruleSet && { ruleSet }),
       ...(id !== null && { id, version }),
@@ -75,7 +79,7 @@ export class RegistryWriter {
   ): Promise<void> {
     const call = this.#settings('config', scope)
     // What cannot take a configuration away has none that is more than a level, which is set here.
-    if (this.#keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
+    if (this.#traits.keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
     const body = { ...(compatibility !== null && { compatibility }), ...config }
     await this.#client.call({ ...call, method: 'PUT', body }, signal)
   }

@@ -41,6 +41,17 @@ describe('a registration', () => {
     assert.equal(calls[0]?.target, '/subjects/%3A.eu%3Ageo%2Fa%20b%25%2B%3F%23%C3%BC.proto/versions')
   })
 
+  test('names what it refers to in full where a registry has no contexts', async t => {
+    const { writer, calls } = await scripted(t, () => ok({ id: 7 }), false)
+    const references = ['a', ':.:a', ':.us:a'].map(subject => ({ name: 'A', subject, version: 1 }))
+    await writer.register({ ...plain, subject: ':.eu:b', references }, never)
+    const sent: { references: { subject: string }[] } = JSON.parse(calls[0]?.body ?? '')
+    assert.deepEqual(
+      sent.references.map(({ subject }) => subject),
+      [':.eu:a', 'a', ':.us:a'],
+    )
+  })
+
   test('without an ID in the answer is a fault of the protocol', async t => {
     const { writer } = await scripted(t, () => ok({}))
     await assert.rejects(writer.register(plain, never), { code: 'REGISTRY_PROTOCOL' })
@@ -111,7 +122,7 @@ function ok(json: unknown): Treatment {
   return { kind: 'answer', status: 200, json }
 }
 
-async function scripted(t: TestContext, answer: (call: ProxiedCall) => Treatment) {
+async function scripted(t: TestContext, answer: (call: ProxiedCall) => Treatment, hasContexts = true) {
   const calls: ProxiedCall[] = []
   const server = await startRegistryProxy('http://127.0.0.1:1', call => {
     calls.push(call)
@@ -123,5 +134,5 @@ async function scripted(t: TestContext, answer: (call: ProxiedCall) => Treatment
     await server.close()
   })
   const identity = { flavour: 'confluent', version: '8.0.0', contexts: ['.'] } as const
-  return { calls, writer: new RegistryWriter(client, identity, { keepsConfigs: true }) }
+  return { calls, writer: new RegistryWriter(client, identity, { keepsConfigs: true, hasContexts }) }
 }
