@@ -5,7 +5,7 @@ import type { RegistryClient } from '../registry/client/client.ts'
 import { identityOf } from '../registry/client/flavour.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
-import type { RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
+import type { RegistryPlan, RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
 import { RegistryWriter } from '../registry/write/requests.ts'
 import { IdsIgnored, ModeRefused, runSteps } from '../registry/write/run-steps.ts'
 import { idMapOf } from './id-map-of.ts'
@@ -76,7 +76,7 @@ async function carryOut(
       await journal.write(written, signal)
       kept = written
     },
-    verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan.steps, rest, client.name),
+    verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan, rest, client.name),
     onRegistered: () => onProgress({ type: 'schemas', done: ++done, total }),
     onWritten: () => {
       isTouched = true
@@ -91,16 +91,17 @@ async function carryOut(
     throw error
   })
   const after = await inspect()
-  refuseRest(after.plan.steps, [], client.name)
+  refuseRest(after.plan, [], client.name)
   return after
 }
 
 /** The registry has what the plan says when planning anew finds nothing to do but what is to come. */
-function refuseRest(found: readonly RestoreStep[], expected: readonly RestoreStep[], name: string): void {
-  const shown = (steps: readonly RestoreStep[]) =>
-    steps.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
+function refuseRest({ steps, conflicts }: RegistryPlan, expected: readonly RestoreStep[], name: string): void {
+  const shown = (some: readonly RestoreStep[]) =>
+    some.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
   const awaited = new Set(shown(expected))
-  const [first, ...more] = shown(found).filter(step => !awaited.has(step))
+  const found = [...conflicts.map(({ message }) => message), ...shown(steps).filter(step => !awaited.has(step))]
+  const [first, ...more] = found
   if (first === undefined) return
   const others = more.length === 0 ? '' : `, and ${more.length} more`
   throw new KafkaBackupError(

@@ -100,6 +100,24 @@ describe('a restore into a registry that gives its own IDs', () => {
     assert.deepEqual(lossy, ['again', 'Hidden'])
   })
 
+  test('tells in every run that a version got the metadata of the one before it (cases 26, 31)', async t => {
+    const metadata = { properties: { owner: 'sales' } }
+    const backup = await backUp(snapshotOf([versionOf('a', 1, 1, { metadata }), versionOf('a', 2, 2)]))
+    const stage = await openStage(t, backup)
+    for (const isFirst of [true, false]) {
+      const { report } = await stage.restore(free)
+      assert.match(
+        report.notes[0]?.message ?? '',
+        /^a version of a without metadata gets those of the version before it/,
+      )
+      assert.equal(stage.takeWrites().length > 0, isFirst)
+    }
+    assert.deepEqual(
+      (await stage.snapshot()).versions.map(one => one.metadata),
+      [metadata, metadata],
+    )
+  })
+
   test('leaves the levels and modes of the source, or none where it had none (case 18)', async t => {
     const backup = await backUp(sampleRegistry())
     const stage = await openStage(t, backup)

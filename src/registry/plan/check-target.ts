@@ -88,12 +88,12 @@ export function tellUndecodable(
     })
 }
 
-/** Pure. What the target does not keep of what it is given. */
-export function tellLosses(made: readonly Decision[], options: RegistryRestoreOptions): Note[] {
+/** Pure. What the target does not keep of what it is given, now or in an earlier run. */
+export function tellLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
   const { traits } = options
   const notes: Note[] = []
   const tell = (subject: string, message: string) => notes.push({ kind: 'lossy', subject, message })
-  const bySubject = Map.groupBy(made, ({ wanted }) => wanted.subject)
+  const bySubject = Map.groupBy(held, ({ wanted }) => wanted.subject)
   for (const [subject, some] of bySubject) {
     const hasContracts = some.some(({ wanted: { source } }) => source.metadata !== null || source.ruleSet !== null)
     if (hasContracts && !keepsContracts(options)) {

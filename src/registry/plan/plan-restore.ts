@@ -108,7 +108,8 @@ function checkWrites(
 }
 
 function tellWrites({ all, deleted }: Decisions, target: RegistrySnapshot, options: RegistryRestoreOptions): Note[] {
-  return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(all.filter(isMade), options)]
+  const held = all.filter(({ action }) => action !== 'leave' && action !== 'conflict')
+  return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(held, options)]
 }
 
 function describe({ wanted, action, version, theirs }: Decision, forceIds: boolean): PlannedVersion {
