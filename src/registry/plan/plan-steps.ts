@@ -52,7 +52,7 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const removals = planRemovals(decisions.deleted)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
   const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
-  const notes = [...plain.notes, ...tellLostSettings(work, backup, options)]
+  const notes = [...plain.notes, ...tellLostSettings(work, backup, book, options)]
   if (steps.length === 0) return { steps, conflicts, notes }
   return { steps: [journalOf(grounds, work, [...made, ...reserves], options), ...steps], conflicts, notes }
 }
