@@ -8,6 +8,7 @@ const record = (name: string, ...fields: string[]) =>
 const refs = (...some: string[]) => some.map(text => ({ ...referenceTo(text), name: text.split('@')[0] ?? '' }))
 
 const point = 'syntax = "proto3";\npackage geo;\nmessage Point {\n  int32 x = 1;\n}\n'
+const address = '{"type":"object", "title":"ü \\u0041 😀","properties":{"n":{"const":9223372036854775807}}}'
 const path = 'syntax = "proto3";\npackage geo;\nimport "geo/point.proto";\nmessage Path {\n  Point from = 1;\n}\n'
 
 /**
@@ -66,7 +67,7 @@ function others(): SchemaVersion[] {
   return [
     versionOf('geo/point.proto', 1, 41, { schemaType: 'PROTOBUF', schema: point }),
     versionOf('path', 1, 42, { schemaType: 'PROTOBUF', schema: path, refs: ['geo/point.proto@1'] }),
-    versionOf('address.json', 1, 43, { schemaType: 'JSON', schema: '{"type":"object", "title":"ü \\u0000 😀"}' }),
+    versionOf('address.json', 1, 43, { schemaType: 'JSON', schema: address }),
     versionOf('person', 1, 44, { schemaType: 'JSON', schema: json, refs: ['address.json@1'] }),
     versionOf('contract', 1, 45, { metadata, ruleSet: rules }),
     versionOf('closed', 1, 46),

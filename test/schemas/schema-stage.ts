@@ -132,7 +132,7 @@ export async function backUp(held: RegistrySnapshot): Promise<RegistrySnapshot> 
 }
 
 /** Journals that no run has ended. */
-export function openJournals({ storage }: Stage): string[] {
+export function openJournals({ storage }: Pick<Stage, 'storage'>): string[] {
   const keys = [...storage.objects.keys()]
   return keys.filter(key => !key.endsWith('.done') && !keys.includes(`${key}.done`))
 }
