@@ -85,6 +85,19 @@ describe('a registry that does not let modes be changed', () => {
     assert.deepEqual(openJournals(stage), [])
   })
 
+  test('and has none to set refuses force_ids at the first request as well', async t => {
+    const stage = await openStage(t, await backUp(chain))
+    await stage.setProxy(({ method, target }) => {
+      const isMode = method === 'PUT' && target.startsWith('/mode')
+      return isMode ? { kind: 'answer', status: 405, json: {} } : { kind: 'pass' }
+    })
+    await assert.rejects(
+      stage.restore(forced),
+      /^KafkaBackupError: the target registry does not put itself into mode IMPORT/,
+    )
+    assert.deepEqual([stage.takeWrites(), openJournals(stage)], [[], []])
+  })
+
   test('loses nothing to an overwrite with force_ids, which removes before it imports (case 22)', async t => {
     const start = snapshotOf([versionOf('a', 1, 70)])
     const stage = await openStage(t, await backUp(chain), { start, areModesMutable: false })
@@ -163,6 +176,12 @@ describe('a registry that does not do what it says', () => {
     assert.equal(stage.takeWrites().filter(({ method }) => method === 'POST').length, 1)
     assert.deepEqual({ ...essence(await stage.snapshot()), maxIds: 0 }, { ...essence(before), maxIds: 0 })
     assert.deepEqual(openJournals(stage), [])
+  })
+
+  test('and adds metadata of its own is never a success', async t => {
+    const stage = await openStage(t, await backUp(chain))
+    stage.store.updateConfig(':.:', { defaultMetadata: { properties: { owner: 'theirs' } } })
+    await assert.rejects(stage.restore(), { code: 'REGISTRY_UNFAITHFUL' })
   })
 
   test('and drops metadata is never a success (case 31)', async t => {

@@ -102,9 +102,7 @@ async function runStep(
       return keepJournal(step.journal)
     case 'set-mode':
       return writer.setMode(step.scope, step.mode, step.force, signal).catch(error => {
-        throw error instanceof RegistryError && error.status === 422
-          ? new ModeRefused(step.scope, step.mode, error)
-          : error
+        throw isRefusal(error) ? new ModeRefused(step.scope, step.mode, error) : error
       })
     case 'delete-mode':
       return writer.deleteMode(step.scope, signal)
@@ -119,4 +117,9 @@ async function runStep(
     default:
       return step satisfies never
   }
+}
+
+/** 404 and 405 are those of a registry that has no modes to set. */
+function isRefusal(error: unknown): error is RegistryError {
+  return error instanceof RegistryError && [404, 405, 422].includes(error.status)
 }
