@@ -18,6 +18,8 @@ import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
 describe('a restore of schemas into a registry of Apicurio', () => {
   const storage = openMemoryStorage()
   const calls: ProxiedCall[] = []
+  let death = new AbortController()
+  let writesToLive = Infinity
   let apicurio: Apicurio
   let proxy: Awaited<ReturnType<typeof startRegistryProxy>>
   let client: RegistryClient
@@ -28,7 +30,8 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     apicurio = await startApicurio()
     proxy = await startRegistryProxy(apicurio.origin, call => {
       calls.push(call)
-      return { kind: 'pass' }
+      if (isForeignWrite(call) && --writesToLive === 0) death.abort(new Error('died'))
+      return { kind: death.signal.aborted ? 'cut-after' : 'pass' }
     })
     client = await openRegistryClient({ urls: [apicurio.url.replace(apicurio.origin, proxy.url)] })
     // IDs of the target must not happen to be those of the source.
@@ -57,8 +60,18 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     assert.deepEqual(calls.filter(isForeignWrite), [])
   })
 
-  test('gives every ID of the source one that means the same schema', async () => {
+  test('is gone on with where a run has died on the way (case 26)', async () => {
+    writesToLive = 25
+    await assert.rejects(restore({ setCompatibility: 'NONE' }), /died/)
+    death = new AbortController()
+    assert.equal(openJournals({ storage }).length, 1)
+    assert.equal((await readSnapshot(client, {}, never)).global.compatibility, 'NONE')
     restored = await restore({ setCompatibility: 'NONE' })
+    assert.ok(restored.report.versions.keep > 10)
+    assert.deepEqual(openJournals({ storage }), [])
+  })
+
+  test('gives every ID of the source one that means the same schema', async () => {
     const after = await readSnapshot(client, {}, never)
     for (const { subject, id, schema, schemaType } of backup.versions) {
       const mapped = restored.idMap.get(parseContext(splitSubject(subject).context), id)
@@ -111,9 +124,14 @@ describe('a restore of schemas into a registry of Apicurio', () => {
 
   async function restore(options: Partial<SchemaOptions>): Promise<RestoredSchemas> {
     const journal = book()
-    const found = await surveySchemas(backup, { ...usual, ...options }, { client, journal }, never)
+    const found = await surveySchemas(backup, { ...usual, ...options }, { client, journal }, death.signal)
     assert.deepEqual(found.plan.conflicts, [])
-    return restoreSchemas(backup, found, { client, journal, clock: systemClock, onProgress: () => undefined }, never)
+    return restoreSchemas(
+      backup,
+      found,
+      { client, journal, clock: systemClock, onProgress: () => undefined },
+      death.signal,
+    )
   }
 
   async function occupy(subject: string, schema: string): Promise<void> {
