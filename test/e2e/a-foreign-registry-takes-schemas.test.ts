@@ -35,7 +35,10 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     })
     client = await openRegistryClient({ urls: [apicurio.url.replace(apicurio.origin, proxy.url)] })
     // IDs of the target must not happen to be those of the source.
-    for (let at = 0; at < 70; at++) await occupy(`taken-${at}`, `{"type":"fixed","name":"t${at}","size":1}`)
+    const taken = Array.from({ length: 70 }, (_, at) =>
+      occupy(`taken-${at}`, `{"type":"fixed","name":"t${at}","size":1}`),
+    )
+    await Promise.all(taken)
     // What is incompatible is let in for the time only.
     await client.call({ method: 'PUT', path: '/config', body: { compatibility: 'FULL' } }, never)
     await occupy('sparse', versionOf('sparse', 1, 51).schema)
@@ -104,6 +107,8 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     const again = await restore({ setCompatibility: 'NONE' })
     assert.deepEqual(calls.filter(isForeignWrite), [])
     assert.equal(again.idMap.digest, restored.idMap.digest)
+    const told = (notes: RestoredSchemas['report']['notes']) => notes.map(({ kind, subject }) => `${kind} ${subject}`)
+    assert.deepEqual(told(again.report.notes).sort(), told(restored.report.notes).sort())
     assert.deepEqual(openJournals({ storage }), [])
   })
 

@@ -98,6 +98,11 @@ describe('a restore into a registry that gives its own IDs', () => {
     const { report } = await stage.restore(free)
     const lossy = report.notes.filter(({ kind }) => kind === 'lossy').map(({ subject }) => subject)
     assert.deepEqual(lossy, ['again', 'Hidden'])
+    const second = await stage.restore(free)
+    assert.deepEqual(
+      second.report.notes.map(({ kind, subject }) => [kind, subject]),
+      report.notes.map(({ kind, subject }) => [kind, subject]),
+    )
   })
 
   test('tells in every run that a version got the metadata of the one before it (cases 26, 31)', async t => {

@@ -218,11 +218,9 @@ export function tellLostSettings(
   work: Work,
   backup: RegistrySnapshot,
   book: SettingsBook,
-  options: RegistryRestoreOptions,
+  { traits }: RegistryRestoreOptions,
 ): Note[] {
-  const { traits, strategy } = options
-  const replaced = work.subjects.filter(subject => strategy === 'overwrite' || work.isNewSubject(subject))
-  const rows = replaced.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
+  const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
   const tell = (subject: string | null, what: string): Note => {
     const whose = subject ?? 'the whole registry'
     return {
