@@ -5,9 +5,9 @@ import type { RegistryClient } from '../registry/client/client.ts'
 import { identityOf } from '../registry/client/flavour.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
-import type { RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
+import type { RegistryPlan, RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
 import { RegistryWriter } from '../registry/write/requests.ts'
-import { IdsIgnored, runSteps } from '../registry/write/run-steps.ts'
+import { IdsIgnored, ModeRefused, runSteps } from '../registry/write/run-steps.ts'
 import { idMapOf } from './id-map-of.ts'
 import type { JournalBook } from './journal.ts'
 import { reportSchemas, type SchemaReport } from './schema-report.ts'
@@ -49,6 +49,7 @@ export async function restoreSchemas(
   const { plan } = survey
   if (plan.conflicts.length > 0) throw new KafkaBackupError('INTERNAL', 'a plan with conflicts cannot be carried out')
   const after = plan.steps.length === 0 ? survey : await carryOut(backup, survey, parts, signal)
+  await parts.journal.close(signal)
   const idMap = idMapOf(after.plan, backup, after.target)
   const durationMs = parts.clock.monotonic() - startedAt
   return { idMap, report: reportSchemas(plan, after, { requests: parts.client.requests, durationMs }) }
@@ -66,6 +67,7 @@ async function carryOut(
   const total = steps.filter(({ type }) => type === 'register').length
   let kept: RestoreJournal | undefined
   let done = 0
+  let isTouched = false
   onProgress({ type: 'schemas', done, total })
   const inspect = () => surveyTarget(backup, client, survey.options, kept, signal)
   const stepParts = {
@@ -74,28 +76,32 @@ async function carryOut(
       await journal.write(written, signal)
       kept = written
     },
-    verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan.steps, rest, client.name),
+    verify: async (rest: readonly RestoreStep[]) => refuseRest((await inspect()).plan, rest, client.name),
     onRegistered: () => onProgress({ type: 'schemas', done: ++done, total }),
+    onWritten: () => {
+      isTouched = true
+    },
   }
   await runSteps(steps, stepParts, signal).catch(async error => {
     if (error instanceof IdsIgnored && done === 0) {
       await takeBack(error.step.subject, survey.target, writer, kept, signal)
       await journal.close(signal)
     }
+    if (error instanceof ModeRefused && !isTouched) await journal.close(signal)
     throw error
   })
   const after = await inspect()
-  refuseRest(after.plan.steps, [], client.name)
-  await journal.close(signal)
+  refuseRest(after.plan, [], client.name)
   return after
 }
 
 /** The registry has what the plan says when planning anew finds nothing to do but what is to come. */
-function refuseRest(found: readonly RestoreStep[], expected: readonly RestoreStep[], name: string): void {
-  const shown = (steps: readonly RestoreStep[]) =>
-    steps.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
+function refuseRest({ steps, conflicts }: RegistryPlan, expected: readonly RestoreStep[], name: string): void {
+  const shown = (some: readonly RestoreStep[]) =>
+    some.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
   const awaited = new Set(shown(expected))
-  const [first, ...more] = shown(found).filter(step => !awaited.has(step))
+  const found = [...conflicts.map(({ message }) => message), ...shown(steps).filter(step => !awaited.has(step))]
+  const [first, ...more] = found
   if (first === undefined) return
   const others = more.length === 0 ? '' : `, and ${more.length} more`
   throw new KafkaBackupError(

@@ -1,13 +1,13 @@
 import type { RegistryClient } from '../registry/client/client.ts'
-import { type Identity, identityOf } from '../registry/client/flavour.ts'
 import { asRecord } from '../registry/client/json-shape.ts'
 import { pathOf } from '../registry/client/paths.ts'
-import { readSnapshot } from '../registry/client/read-snapshot.ts'
 import { type RegistrySnapshot, versionKey } from '../registry/model.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
 import type { RegistryPlan, RestoreJournal } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
+import { sentReferences } from '../registry/write/sent-references.ts'
+import { readTarget } from './read-target.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
 export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'unfinished'>
@@ -26,7 +26,7 @@ export async function surveyTarget(
   unfinished: RestoreJournal | undefined,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const target = await readSnapshot(client, {}, signal)
+  const target = await readTarget(client, backup, wish.subjectMapping, unfinished, signal)
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
@@ -38,7 +38,7 @@ export async function surveyTarget(
     for (const one of open) {
       const key = versionKey(one.subject, one.version)
       asked.add(key)
-      if (await meansTheSame(client, identityOf(target), target, one, signal)) sameTexts.add(key)
+      if (await meansTheSame(client, target, one, signal)) sameTexts.add(key)
     }
   }
 }
@@ -46,22 +46,22 @@ export async function surveyTarget(
 /** Only the registry knows which texts are one schema to it. The question changes nothing there, though it is a POST. */
 async function meansTheSame(
   client: RegistryClient,
-  identity: Identity,
-  { versions }: RegistrySnapshot,
+  target: RegistrySnapshot,
   { subject, version, schema }: RegistryPlan['textsToCompare'][number],
   signal: AbortSignal,
 ): Promise<boolean> {
-  const theirs = versions.find(one => one.subject === subject && one.version === version)
+  const theirs = target.versions.find(one => one.subject === subject && one.version === version)
   if (!theirs) return false
   const { schemaType, references, metadata, ruleSet } = theirs
+  const traits = traitsOf(target.flavour, target.registryVersion)
   const body = {
     schema,
     ...(schemaType !== 'AVRO' && { schemaType }),
-    ...(references.length > 0 && { references }),
+    ...(references.length > 0 && { references: sentReferences(references, subject, traits) }),
     ...(metadata && { metadata }),
     ...(ruleSet && { ruleSet }),
   }
-  const call = { method: 'POST' as const, path: pathOf(identity, 'subjects', subject), subject, body }
+  const call = { method: 'POST' as const, path: pathOf(target, 'subjects', subject), subject, body }
   const found = asRecord(await client.probe({ ...call, query: { deleted: true } }, signal))
   return found?.version === version && (found.subject === undefined || found.subject === subject)
 }

@@ -72,7 +72,16 @@ export function planSoftDeletes(
       'the target keeps it live; with restore.force_ids it can be as it was'
     found.notes.push({ kind: 'lossy', subject: wanted.subject, message })
   }
+  found.notes.push(...all.filter(one => !due.has(one)).flatMap(tellAlive))
   return found
+}
+
+/** It was there before this run, or an earlier one could not delete it. */
+function tellAlive({ wanted, action, theirs }: Decision): Note[] {
+  if (action !== 'keep' || !wanted.source.isDeleted || !theirs || theirs.isDeleted) return []
+  const { subject, version } = theirs
+  const message = `version ${version} of subject ${subject} is deleted at the source, and live on the target, where it stays so`
+  return [{ kind: 'lossy', subject, message }]
 }
 
 function placeOf({ wanted, version }: Decision): string {

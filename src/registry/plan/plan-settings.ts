@@ -109,7 +109,10 @@ export function startRegistering(work: Work, book: SettingsBook, options: Regist
   const { traits } = options
   if (work.registering.size === 0) return []
   if (level !== undefined && !traits.hasEarlyLevels) {
-    return book.setConfig(globalScope, { compatibility: level, config: book.present(globalScope).config })
+    const own = [...work.registering].sort().map(subjectScope)
+    return [globalScope, ...own.filter(scope => book.present(scope).compatibility !== null)].flatMap(scope =>
+      book.setConfig(scope, { compatibility: level, config: book.present(scope).config }),
+    )
   }
   return [...work.registering].sort().flatMap(subject => {
     const scope = subjectScope(subject)
@@ -148,7 +151,7 @@ export function closeSettings(
       scope: subjectScope(subject),
       settings: wantedOfSubject(subject, work, book, options),
     })),
-    ...byContext(backup.contextSettings).map(([context, settings]) => ({
+    ...byContext(options.traits.hasContexts ? backup.contextSettings : new Map()).map(([context, settings]) => ({
       scope: contextScope(context),
       settings: work.isEmptyContext(context) ? settings : wantedOuter(contextScope(context), settings, book, options),
     })),
@@ -227,27 +230,34 @@ function asKept(
   { traits }: RegistryRestoreOptions,
 ): RegistrySettings {
   const original = book.original(scope)
+  const isDropped = !traits.keepsLevelNone && scope.kind === 'subject' && settings.compatibility === 'NONE'
   return {
-    compatibility: settings.compatibility,
+    compatibility: isDropped ? null : settings.compatibility,
     mode: traits.hasModes ? settings.mode : original.mode,
     config: traits.keepsConfigs ? settings.config : original.config,
   }
 }
 
-/** Settings that the target cannot have. */
-export function tellLostSettings(work: Work, backup: RegistrySnapshot, options: RegistryRestoreOptions): Note[] {
-  const { traits, strategy } = options
-  const replaced = work.subjects.filter(subject => strategy === 'overwrite' || work.isNewSubject(subject))
-  const rows = replaced.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
+/** Settings that the target cannot have. `book` is at its end. */
+export function tellLostSettings(
+  work: Work,
+  backup: RegistrySnapshot,
+  book: SettingsBook,
+  { traits }: RegistryRestoreOptions,
+): Note[] {
+  const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
   const tell = (subject: string | null, what: string): Note => {
-    const whose = subject === null ? 'the whole registry' : subject
+    const whose = subject ?? 'the whole registry'
     return {
       kind: 'lossy',
       subject,
       message: `the target registry (${traits.flavour}) does not keep ${what} of ${whose}`,
     }
   }
-  return [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
+  const contexts = traits.hasContexts ? [] : [...backup.contextSettings.keys()]
+  const isNoneLost = !traits.keepsLevelNone && book.present(globalScope).compatibility !== 'NONE'
+  const lost = [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
+    ...(isNoneLost && subject !== null && settings.compatibility === 'NONE' ? [tell(subject, 'the level NONE')] : []),
     ...(!traits.hasModes && settings.mode !== null && settings.mode !== 'READWRITE'
       ? [tell(subject, `the mode ${settings.mode}`)]
       : []),
@@ -255,6 +265,14 @@ export function tellLostSettings(work: Work, backup: RegistrySnapshot, options: 
       ? [tell(subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
       : []),
   ])
+  return [
+    ...lost,
+    ...contexts.map(context => ({
+      kind: 'lossy' as const,
+      subject: null,
+      message: `the target registry (${traits.flavour}) does not keep the settings of the context ${context}`,
+    })),
+  ]
 }
 
 function nullIfEmpty(config: JsonObject): JsonObject | null {

@@ -14,7 +14,7 @@ import {
 } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, RegisterStep, RestoreStep } from './restore-step.ts'
-import { type SettingsBook, subjectScope } from './settings-book.ts'
+import { globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetIndex } from './target-index.ts'
 
 export interface Grounds {
@@ -39,6 +39,7 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const work = outlineWork(grounds, [...registrations.values()].flat(), reserves, options)
   const softDeletes = listSoftDeletes(decisions.all, index, options)
   const conflicts = checkModes(work, book)
+  const trial = tryModes(decisions, book, options)
   const opening = openSubjects(work, book, options)
   for (const subject of work.emptied) book.drop(subject)
   const start = options.forceIds ? startImport(work, book, options) : startRegistering(work, book, options)
@@ -50,10 +51,16 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const schemas = [...plain.steps, ...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
   const removals = planRemovals(decisions.deleted)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
-  const steps = [...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
-  const notes = [...plain.notes, ...tellLostSettings(work, backup, options)]
+  const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
+  const notes = [...plain.notes, ...tellLostSettings(work, backup, book, options)]
   if (steps.length === 0) return { steps, conflicts, notes }
   return { steps: [journalOf(grounds, work, [...made, ...reserves], options), ...steps], conflicts, notes }
+}
+
+/** Whether modes can be changed at all is found out before anything is removed: the registry is told the mode that it has. */
+function tryModes({ deleted }: Decisions, book: SettingsBook, { forceIds }: RegistryRestoreOptions): RestoreStep[] {
+  if (!forceIds || deleted.length === 0) return []
+  return [{ type: 'set-mode', scope: globalScope, mode: book.present(globalScope).mode ?? 'READWRITE', force: true }]
 }
 
 function withDeletes(made: readonly RegisterStep[], { steps, notes }: { steps: RestoreStep[]; notes: Note[] }) {

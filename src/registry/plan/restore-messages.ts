@@ -1,7 +1,7 @@
 /** The messages that users of restores know; each says what to do. */
 export function registrationFailed(subject: string, reason: string): string {
   return (
-    `Schema registration failed for subject ${subject}: ${reason}. Where an earlier schema is incompatible, set ` +
+    `Schema registration failed for subject ${subject}: ${reason.replace(/\.$/, '')}. Where an earlier schema is incompatible, set ` +
     'restore.set_compatibility to NONE, or restore.force_register to true (dangerous)'
   )
 }

@@ -1,7 +1,7 @@
 import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { RegistryPlan, RestoreJournal } from './restore-step.ts'
-import { compareSchemas } from './same-schema.ts'
+import { compareSchemas, isSame } from './same-schema.ts'
 
 /** How the schemas of fillers are called. */
 export const FILLER_NAME = 'kafka_backup_filler'
@@ -87,7 +87,8 @@ export class TargetIndex {
 
   /** `ours` has the references that it is to have on the target. */
   isSame(ours: SchemaVersion, theirs: SchemaVersion): boolean {
-    const likeness = compareSchemas(absolute(ours), absolute(theirs), this.#keepsContracts)
+    const mine = absolute(this.#options.forceIds ? ours : this.#withInherited(ours, theirs))
+    const likeness = compareSchemas(mine, absolute(theirs), this.#keepsContracts)
     if (likeness !== 'other-text') return likeness === 'same'
     const { subject, version } = theirs
     // Only what has one place is asked of the registry: it does not tell which of several texts it means.
@@ -95,6 +96,21 @@ export class TargetIndex {
     if (this.#options.sameTexts.has(versionKey(subject, version))) return true
     this.textsToCompare.push({ subject, version, schema: ours.schema })
     return false
+  }
+
+  /** A registry that numbers what it registers hands metadata and rule sets on to a version that comes without. */
+  #withInherited(ours: SchemaVersion, { subject, version, metadata, ruleSet }: SchemaVersion): SchemaVersion {
+    if (ours.metadata !== null && ours.ruleSet !== null) return ours
+    const earlier = this.#bySubject.get(subject)?.filter(one => one.version < version) ?? []
+    const isHandedOn = {
+      metadata: earlier.some(one => isSame(one.metadata, metadata)),
+      ruleSet: earlier.some(one => isSame(one.ruleSet, ruleSet)),
+    }
+    return {
+      ...ours,
+      metadata: ours.metadata ?? (isHandedOn.metadata ? metadata : null),
+      ruleSet: ours.ruleSet ?? (isHandedOn.ruleSet ? ruleSet : null),
+    }
   }
 
   /** The same schema under any subject of its context. */

@@ -16,6 +16,8 @@ export interface TargetTraits {
   keepsConfigs: boolean
   /** A subject that is not there yet can have a level. */
   hasEarlyLevels: boolean
+  /** A subject may have the level NONE under a registry that has another; elsewhere it is the same as none of its own. */
+  keepsLevelNone: boolean
   /** Takes `force` with a registration. */
   canForceRegister: boolean
   hasContexts: boolean
@@ -38,6 +40,7 @@ export function traitsOf(flavour: RegistryFlavour, version: string | null): Targ
     keepsImportedContracts: true,
     keepsConfigs: true,
     hasEarlyLevels: true,
+    keepsLevelNone: true,
     canForceRegister: false,
     hasContexts: true,
     hasJsonReferences: true,
@@ -56,7 +59,7 @@ export function traitsOf(flavour: RegistryFlavour, version: string | null): Targ
         allowsTwinIds: isFrom(7, 0),
       }
     case 'apicurio':
-      return { ...modern, ...plain, canImport: false, hasModes: false, hasEarlyLevels: false }
+      return { ...modern, ...plain, canImport: false, hasModes: false, hasEarlyLevels: false, keepsLevelNone: false }
     case 'karapace': {
       const canImport = isFrom(6, 3) || (isFrom(6, 2) && /^6\.2\.([4-9]|\d\d)/.test(version ?? ''))
       return { ...modern, ...plain, canImport, hasModes: canImport, hasJsonReferences: false }

@@ -6,18 +6,22 @@ import { pathOf } from '../client/paths.ts'
 import { RegistryError } from '../client/registry-error.ts'
 import { joinSubject, type RegistrySettings } from '../model.ts'
 import type { RegisterStep, Scope } from '../plan/restore-step.ts'
+import type { TargetTraits } from '../plan/target-traits.ts'
+import { sentReferences } from './sent-references.ts'
+
+/** `keepsConfigs`: configs hold more than a level, which a `PUT` would let stand. */
+type WriterTraits = Pick<TargetTraits, 'keepsConfigs' | 'hasContexts'>
 
 /** The writes that a restore makes. Each may be repeated: what is done already is no error. */
 export class RegistryWriter {
   readonly #client: RegistryClient
   readonly #identity: Identity
-  /** Whether configs hold more than a level, which a `PUT` would let stand. */
-  readonly #keepsConfigs: boolean
+  readonly #traits: WriterTraits
 
-  constructor(client: RegistryClient, identity: Identity, { keepsConfigs }: { keepsConfigs: boolean }) {
+  constructor(client: RegistryClient, identity: Identity, traits: WriterTraits) {
     this.#client = client
     this.#identity = identity
-    this.#keepsConfigs = keepsConfigs
+    this.#traits = traits
   }
 
   /** The ID that the registry answers with. */
@@ -27,7 +31,7 @@ export class RegistryWriter {
       schema,
       // Without one it is Avro, also to registries that know no other type.
       ...(schemaType !== 'AVRO' && { schemaType }),
-      ...(references.length > 0 && { references }),
+      ...(references.length > 0 && { references: sentReferences(references, subject, this.#traits) }),
       ...(metadata && { metadata }),
       ...(ruleSet && { ruleSet }),
       ...(id !== null && { id, version }),
@@ -74,7 +78,8 @@ export class RegistryWriter {
     signal: AbortSignal,
   ): Promise<void> {
     const call = this.#settings('config', scope)
-    if (this.#keepsConfigs) await this.#remove(call, signal)
+    // What cannot take a configuration away has none that is more than a level, which is set here.
+    if (this.#traits.keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
     const body = { ...(compatibility !== null && { compatibility }), ...config }
     await this.#client.call({ ...call, method: 'PUT', body }, signal)
   }
@@ -85,7 +90,7 @@ export class RegistryWriter {
     try {
       await this.#remove(call, signal)
     } catch (error) {
-      if (!(error instanceof RegistryError) || ![404, 405].includes(error.status)) throw error
+      passUnsupported(error)
       const { compatibilityLevel } = asRecord(await this.#client.call({ path: '/config' }, signal)) ?? {}
       await this.#client.call({ ...call, method: 'PUT', body: { compatibility: compatibilityLevel } }, signal)
     }
@@ -109,3 +114,8 @@ export class RegistryWriter {
 
 /** A subject, or a version, that is marked as deleted already; Karapace and others answer with another status than 404. */
 const alreadyDone = new Set([40404, 40406])
+
+/** Throws what is not the answer of a server that does not know the request. */
+function passUnsupported(error: unknown): void {
+  if (!(error instanceof RegistryError) || ![404, 405].includes(error.status)) throw error
+}

@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { RegisterStep, RestoreJournal, RestoreStep } from '../plan/restore-step.ts'
+import { RegistryError } from '../client/registry-error.ts'
+import type { RegisterStep, RestoreJournal, RestoreStep, Scope } from '../plan/restore-step.ts'
 import { registerInOrder } from './register-in-order.ts'
 import { registerSchema } from './registration.ts'
 import type { RegistryWriter } from './requests.ts'
@@ -15,6 +16,8 @@ export interface StepParts {
   /** Compares the registry with the plan, of which these steps are still to come; throws where they differ. */
   verify: (rest: readonly RestoreStep[]) => Promise<void>
   onRegistered: (step: RegisterStep) => void
+  /** After every step that has changed the registry. */
+  onWritten: () => void
 }
 
 /** The registry gave a schema another ID than the one it was told: it does not do what IMPORT means. */
@@ -28,6 +31,26 @@ export class IdsIgnored extends KafkaBackupError {
       help: 'Set enterprise.schema_registry.restore.force_ids to false; rewrite_ids then puts the new IDs into the messages.',
     })
     this.step = step
+  }
+}
+
+/** A registry may be told not to let modes be changed, which cannot be seen by reading. */
+export class ModeRefused extends KafkaBackupError {
+  constructor(scope: Scope, mode: string, cause: RegistryError) {
+    const what =
+      scope.kind === 'global'
+        ? 'itself'
+        : scope.kind === 'context'
+          ? `context ${scope.context}`
+          : `subject ${scope.subject}`
+    super('REGISTRY_REFUSED', `the target registry does not put ${what} into mode ${mode}: ${cause.message}`, {
+      cause,
+      help:
+        mode === 'IMPORT'
+          ? 'Let the registry change modes (Confluent: mode.mutability), or set enterprise.schema_registry.restore.force_ids ' +
+            'to false; rewrite_ids then puts the new IDs into the messages.'
+          : 'Let the registry change modes (Confluent: mode.mutability), or set the mode by hand.',
+    })
   }
 }
 
@@ -46,7 +69,9 @@ export async function runSteps(steps: readonly RestoreStep[], parts: StepParts, 
       continue
     }
     const step = steps[at++]
-    if (step && step.type !== 'register') await runStep(step, steps.slice(at), parts, signal)
+    if (!step || step.type === 'register') continue
+    await runStep(step, steps.slice(at), parts, signal)
+    if (step.type !== 'journal' && step.type !== 'verify') parts.onWritten()
   }
 }
 
@@ -62,6 +87,7 @@ function registrationsFrom(steps: readonly RestoreStep[], start: number): Regist
 async function register(step: RegisterStep, parts: StepParts, signal: AbortSignal): Promise<void> {
   const id = await registerSchema(parts.writer, step, parts.clock, signal)
   if (step.id !== null && id !== step.id) throw new IdsIgnored(step, id)
+  parts.onWritten()
   parts.onRegistered(step)
 }
 
@@ -75,7 +101,9 @@ async function runStep(
     case 'journal':
       return keepJournal(step.journal)
     case 'set-mode':
-      return writer.setMode(step.scope, step.mode, step.force, signal)
+      return writer.setMode(step.scope, step.mode, step.force, signal).catch(error => {
+        throw isRefusal(error) ? new ModeRefused(step.scope, step.mode, error) : error
+      })
     case 'delete-mode':
       return writer.deleteMode(step.scope, signal)
     case 'set-config':
@@ -89,4 +117,9 @@ async function runStep(
     default:
       return step satisfies never
   }
+}
+
+/** 404 and 405 are those of a registry that has no modes to set. */
+function isRefusal(error: unknown): error is RegistryError {
+  return error instanceof RegistryError && [404, 405, 422].includes(error.status)
 }

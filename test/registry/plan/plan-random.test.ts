@@ -1,53 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { RegistrySnapshot, SchemaVersion } from '../../../src/registry/model.ts'
+import type { SchemaVersion } from '../../../src/registry/model.ts'
+import { randomRegistry } from '../../fakes/random-registry.ts'
 import { RegistryModel } from '../../fakes/registry-model.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { forced, listVersions, plan, restore } from './restore-stage.ts'
-
-/** Numbers that are the same in every run. */
-function random(seed: number): (below: number) => number {
-  let state = seed * 2654435761 + 1
-  return below => {
-    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 3266489917) >>> 0
-    return state % below
-  }
-}
-
-/** A registry with a history: holes, deleted versions, schemas under several subjects and numbers, references. */
-function registryOf(seed: number): RegistrySnapshot {
-  const pick = random(seed)
-  const versions: SchemaVersion[] = []
-  const numbers = new Map<string, number>()
-  for (let made = 0; made < 9; made++) {
-    const subject = ['a', 'b', 'c', ':.eu:a'][pick(4)] ?? 'a'
-    const context = subject.startsWith(':') ? ':.eu:' : ''
-    const known = versions.filter(one => one.subject.startsWith(':') === (context !== ''))
-    const version = (numbers.get(subject) ?? 0) + 1 + (pick(4) === 0 ? pick(3) : 0)
-    numbers.set(subject, version)
-    const twin = pick(4) === 0 ? known[pick(Math.max(1, known.length))] : undefined
-    const isDeleted = pick(4) === 0
-    const target = pick(2) === 0 ? known[pick(Math.max(1, known.length))] : undefined
-    const refs = target ? [`${target.subject.replace(context, '')}@${target.version}`] : []
-    if (twin) {
-      const { id, schema, references } = twin
-      const isTwice = known.some(one => one.subject === subject && one.id === id && !one.isDeleted)
-      versions.push(versionOf(subject, version, id, { schema, references, isDeleted: isDeleted || isTwice }))
-    } else {
-      versions.push(
-        versionOf(subject, version, ((made * 37 + seed) % 101) + 1, { refs, isDeleted, schema: `"${made}"` }),
-      )
-    }
-  }
-  const ids = (context: boolean) =>
-    Math.max(0, ...versions.filter(one => one.subject.startsWith(':') === context).map(({ id }) => id))
-  return snapshotOf(versions, {
-    contexts: ['.', '.eu'],
-    subjects: { a: { compatibility: 'FULL', mode: 'READONLY' }, b: { config: { normalize: true } } },
-    global: { compatibility: 'NONE', mode: pick(2) === 0 ? 'READONLY' : 'READWRITE', config: null },
-    maxIds: new Map([['.', ids(false) + pick(2) * 5]]),
-  })
-}
 
 const sorted = (versions: readonly SchemaVersion[]) => listVersions(versions).sort()
 const withoutReserve = (versions: readonly SchemaVersion[]) =>
@@ -56,7 +13,7 @@ const withoutReserve = (versions: readonly SchemaVersion[]) =>
 describe('any registry', () => {
   test('is wholly as it was after force_ids, also when the run dies on the way', () => {
     for (let seed = 0; seed < 100; seed++) {
-      const backup = registryOf(seed)
+      const backup = randomRegistry(seed)
       const { after } = restore(backup, undefined, forced)
       assert.deepEqual(sorted(withoutReserve(after.versions)), sorted(backup.versions), `seed ${seed}`)
       assert.deepEqual(after.global, backup.global)
@@ -66,7 +23,7 @@ describe('any registry', () => {
 
   test('can be read by mapped IDs where the registry gives its own, also when the run dies on the way', () => {
     for (let seed = 0; seed < 100; seed++) {
-      const backup = registryOf(seed)
+      const backup = randomRegistry(seed)
       const target = snapshotOf([versionOf('z', 1, 1, { schema: '"z"' })])
       const { after, model, plan } = restore(backup, target, { setCompatibility: 'NONE' })
       for (const { subject, id, schema } of backup.versions) {
@@ -82,8 +39,8 @@ describe('any registry', () => {
   test('replaces another one with overwrite, also when the run dies on the way', () => {
     for (let seed = 0; seed < 100; seed++) {
       const open = { global: { compatibility: 'NONE', mode: 'READWRITE', config: null } }
-      const backup = { ...registryOf(seed), ...open }
-      const target = { ...registryOf(seed + 1000), ...open }
+      const backup = { ...randomRegistry(seed), ...open }
+      const target = { ...randomRegistry(seed + 1000), ...open }
       const held = new Set(backup.versions.map(({ subject }) => subject))
       const versions = target.versions.filter(
         ({ subject, references, isDeleted }) => held.has(subject) && references.length === 0 && !isDeleted,
@@ -98,7 +55,7 @@ describe('any registry', () => {
   test('is added to a part of itself with every strategy, or refused before any write', () => {
     const outcomes = { written: 0, refused: 0 }
     for (let seed = 0; seed < 100; seed++) {
-      const backup = { ...registryOf(seed), global: snapshotOf([]).global }
+      const backup = { ...randomRegistry(seed), global: snapshotOf([]).global }
       const registers = plan(backup, undefined, { setCompatibility: 'NONE' }).steps.filter(
         ({ type }) => type === 'register',
       )

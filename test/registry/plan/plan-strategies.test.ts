@@ -162,7 +162,14 @@ describe('overwrite', () => {
     const target = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 9, { schema: '"int"' })])
     const { versions, plan } = restore(snapshotOf(three), target, { ...strategy, ...forced })
     assert.deepEqual(versions, ['a@1 1', 'a@2 2', 'a@3 3'])
-    assert.deepEqual(outline(plan), ['remove a@2', 'mode a IMPORT', 'register a@2 2', 'register a@3 3', 'mode a unset'])
+    assert.deepEqual(outline(plan), [
+      'mode * READWRITE',
+      'remove a@2',
+      'mode a IMPORT',
+      'register a@2 2',
+      'register a@3 3',
+      'mode a unset',
+    ])
   })
 
   test('sets again what a registry drops with the last version of a subject', () => {

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../../src/lib/clock.ts'
+import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
+import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
+import { parseContext } from '../../src/registry/ids/id-map.ts'
+import { type RegistrySnapshot, splitSubject } from '../../src/registry/model.ts'
+import { JournalBook } from '../../src/schemas/journal.ts'
+import { type RestoredSchemas, restoreSchemas, surveySchemas } from '../../src/schemas/restore-schemas.ts'
+import type { SchemaOptions, Survey } from '../../src/schemas/survey-target.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { isWrite, type ProxiedCall, startRegistryProxy } from '../fakes/registry-proxy.ts'
+import { versionOf } from '../fakes/registry-snapshots.ts'
+import { sampleRegistry } from '../schemas/sample-registry.ts'
+import { backUp, never, openJournals, usual } from '../schemas/schema-stage.ts'
+import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+
+describe('a restore of schemas into a registry of Apicurio', () => {
+  const storage = openMemoryStorage()
+  const calls: ProxiedCall[] = []
+  let death = new AbortController()
+  let writesToLive = Infinity
+  let apicurio: Apicurio
+  let proxy: Awaited<ReturnType<typeof startRegistryProxy>>
+  let client: RegistryClient
+  let backup: RegistrySnapshot
+  let restored: RestoredSchemas
+
+  before(async () => {
+    apicurio = await startApicurio()
+    proxy = await startRegistryProxy(apicurio.origin, call => {
+      calls.push(call)
+      if (isForeignWrite(call) && --writesToLive === 0) death.abort(new Error('died'))
+      return { kind: death.signal.aborted ? 'cut-after' : 'pass' }
+    })
+    client = await openRegistryClient({ urls: [apicurio.url.replace(apicurio.origin, proxy.url)] })
+    // IDs of the target must not happen to be those of the source.
+    const taken = Array.from({ length: 70 }, (_, at) =>
+      occupy(`taken-${at}`, `{"type":"fixed","name":"t${at}","size":1}`),
+    )
+    await Promise.all(taken)
+    // What is incompatible is let in for the time only.
+    await client.call({ method: 'PUT', path: '/config', body: { compatibility: 'FULL' } }, never)
+    await occupy('sparse', versionOf('sparse', 1, 51).schema)
+    await client.call({ method: 'PUT', path: '/config/sparse', body: { compatibility: 'BACKWARD' } }, never)
+    backup = await backUp(sampleRegistry())
+  })
+
+  after(async () => {
+    client.close()
+    await proxy.close()
+    await apicurio.stop()
+  })
+
+  test('is refused up front with force_ids, since it gives IDs itself (case 32)', async () => {
+    calls.length = 0
+    const { plan } = await survey({ forceIds: true })
+    const refused = plan.conflicts.find(({ kind }) => kind === 'unsupported')
+    assert.match(
+      refused?.message ?? '',
+      /^the target registry \(apicurio\) gives IDs itself, so that restore\.force_ids/,
+    )
+    assert.deepEqual(calls.filter(isForeignWrite), [])
+  })
+
+  test('is gone on with where a run has died on the way (case 26)', async () => {
+    writesToLive = 25
+    await assert.rejects(restore({ setCompatibility: 'NONE' }), /died/)
+    death = new AbortController()
+    assert.equal(openJournals({ storage }).length, 1)
+    assert.equal((await readSnapshot(client, {}, never)).global.compatibility, 'NONE')
+    restored = await restore({ setCompatibility: 'NONE' })
+    assert.ok(restored.report.versions.keep > 10)
+    assert.deepEqual(openJournals({ storage }), [])
+  })
+
+  test('gives every ID of the source one that means the same schema', async () => {
+    const after = await readSnapshot(client, {}, never)
+    for (const { subject, id, schema, schemaType } of backup.versions) {
+      const mapped = restored.idMap.get(parseContext(splitSubject(subject).context), id)
+      const found = after.versions.find(one => one.id === mapped && one.schema === schema)
+      assert.deepEqual([found?.schema, found?.schemaType], [schema, schemaType], `${subject} ${id}`)
+    }
+  })
+
+  test('tells what such a registry does not hold, so that nobody takes it for all (case 31)', () => {
+    const told = restored.report.notes.map(({ subject, message }) => `${subject}: ${message}`).join('\n')
+    assert.match(told, /^contract: .*does not keep metadata and rule sets/m)
+    assert.match(told, /^:\.eu:orders: .*has no contexts/m)
+    assert.match(told, /^closed: .*does not keep the mode READONLY/m)
+    assert.match(told, /^:\.eu:orders: .*does not keep the level NONE/m)
+    assert.match(told, /^null: .*does not keep the settings of the context \.eu$/m)
+    assert.match(told, /^tuned: .*does not keep the settings normalize/m)
+  })
+
+  test('leaves the levels of the source, and no passing one', async () => {
+    const { subjects, global } = await readSnapshot(client, {}, never)
+    assert.equal(subjects.get('Chain1')?.compatibility, 'FULL')
+    assert.equal(subjects.get('tuned')?.compatibility, 'FORWARD')
+    assert.equal(subjects.get('Chain5')?.compatibility, null)
+    assert.equal(subjects.get('sparse')?.compatibility, 'BACKWARD')
+    assert.equal(global.compatibility, 'FULL')
+  })
+
+  test('writes nothing in a second run, which finds the same IDs (case 26)', async () => {
+    calls.length = 0
+    const again = await restore({ setCompatibility: 'NONE' })
+    assert.deepEqual(calls.filter(isForeignWrite), [])
+    assert.equal(again.idMap.digest, restored.idMap.digest)
+    const told = (notes: RestoredSchemas['report']['notes']) => notes.map(({ kind, subject }) => `${kind} ${subject}`)
+    assert.deepEqual(told(again.report.notes).sort(), told(restored.report.notes).sort())
+    assert.deepEqual(openJournals({ storage }), [])
+  })
+
+  function isForeignWrite({ method, target }: ProxiedCall): boolean {
+    return isWrite({ method, target: target.replace('/apis/ccompat/v7', '') })
+  }
+
+  function book(): JournalBook {
+    return new JournalBook(
+      { storage, clock: systemClock, newRun: () => String(storage.objects.size) },
+      { backupId: 'b', registry: 'r' },
+    )
+  }
+
+  function survey(options: Partial<SchemaOptions>): Promise<Survey> {
+    return surveySchemas(backup, { ...usual, ...options }, { client, journal: book() }, never)
+  }
+
+  async function restore(options: Partial<SchemaOptions>): Promise<RestoredSchemas> {
+    const journal = book()
+    const found = await surveySchemas(backup, { ...usual, ...options }, { client, journal }, death.signal)
+    assert.deepEqual(found.plan.conflicts, [])
+    return restoreSchemas(
+      backup,
+      found,
+      { client, journal, clock: systemClock, onProgress: () => undefined },
+      death.signal,
+    )
+  }
+
+  async function occupy(subject: string, schema: string): Promise<void> {
+    await client.call({ method: 'POST', path: `/subjects/${subject}/versions`, body: { schema } }, never)
+  }
+})
