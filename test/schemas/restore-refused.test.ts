@@ -110,11 +110,10 @@ describe('a registry that does not let modes be changed', () => {
 describe('a registration that a registry refuses', () => {
   test('ends the restore with the message of the specification and what helps', async t => {
     const record = (type: string) => `{"type":"record","name":"r","fields":[{"name":"f","type":"${type}"}]}`
-    const versions = [
-      versionOf('a', 1, 5, { schema: record('int') }),
-      versionOf('a', 2, 6, { schema: record('string') }),
-    ]
-    const stage = await openStage(t, await backUp(snapshotOf(versions)))
+    const first = versionOf('a', 1, 5, { schema: record('int') })
+    const backup = await backUp(snapshotOf([first, versionOf('a', 2, 6, { schema: record('string') })]))
+    // Somebody uses the subject: its level counts.
+    const stage = await openStage(t, backup, { start: snapshotOf([first]) })
     await assert.rejects(stage.restore(), (error: KafkaBackupError) => {
       assert.match(error.message, /^Schema registration failed for subject a: version 2: POST .* error code 40901/)
       assert.match(
@@ -127,6 +126,15 @@ describe('a registration that a registry refuses', () => {
     const after = await stage.snapshot()
     assert.deepEqual([brief(after).length, after.subjects.get('a')?.compatibility ?? null], [2, null])
     assert.deepEqual(openJournals(stage), [])
+  })
+
+  test('does not hold up a history that breaks its own level, in a subject that has nothing (case 28)', async t => {
+    const record = (type: string) => `{"type":"record","name":"r","fields":[{"name":"f","type":"${type}"}]}`
+    const versions = [1, 2].map(at => versionOf('a', at, at, { schema: record(at === 1 ? 'int' : 'string') }))
+    const stage = await openStage(t, await backUp(snapshotOf(versions)), { firstId: 50 })
+    await stage.restore()
+    const after = await stage.snapshot()
+    assert.deepEqual([brief(after).length, after.subjects.get('a')?.compatibility ?? null], [2, null])
   })
 
   test('is made again where a follower does not know yet what it refers to (case 37)', async t => {
