@@ -14,6 +14,8 @@ export interface DryRun {
   topics: DryRunTopic[]
   totals: { topics: number; partitions: number; offsets: bigint; bytes: number | null }
   gaps: (Omit<Gap, 'found_at'> & { topic: string; partition: number })[]
+  /** What would be taken of the schema registry; absent where the job has none. */
+  schemas?: { subjects: number; versions: number }
   warnings: string[]
 }
 
@@ -29,7 +31,7 @@ export interface DryRunTopic {
 /** What a run would copy, without writing anything. */
 export async function dryRunBackup(
   options: BackupOptions,
-  parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock'>,
+  parts: Pick<BackupParts, 'cluster' | 'storage' | 'clock' | 'readRegistry'>,
   signal: AbortSignal,
 ): Promise<DryRun> {
   const previous = await latestManifest(parts.storage, options.backupId, signal)
@@ -40,6 +42,7 @@ export async function dryRunBackup(
     current.map(topic => topic.name),
     signal,
   )
+  const registry = await parts.readRegistry?.(signal)
   const known = new Set(previous?.topics.map(topic => topic.id))
   const topics = current.map(({ name, id, partitions }) => ({
     name,
@@ -67,7 +70,8 @@ export async function dryRunBackup(
         newGaps.map(({ from, to, reason }) => ({ topic: topic.name, partition: durable.partition, from, to, reason })),
       ),
     ),
-    warnings: plan.warnings,
+    ...(registry && { schemas: { subjects: registry.subjects.size, versions: registry.versions.length } }),
+    warnings: [...plan.warnings, ...(registry?.warnings ?? [])],
   }
 }
 

@@ -142,8 +142,7 @@ export const listen: OptionSpec = {
 export const firstId: OptionSpec = {
   name: 'first-id',
   value: { kind: 'text', label: 'number' },
-  description: 'the id of the first schema of each context',
-  fallback: '1',
+  description: 'the id of the first schema of each context, of a registry that begins empty; 1 where it is not given',
 }
 
 const format: OptionSpec = {

@@ -226,6 +226,14 @@ payments-eu          12  9,007,199,254,740,993         ?  new
     )
   })
 
+  test('--dry-run tells how many schemas would be taken', async () => {
+    const dryRunJob = async () => ({ ...dryRun, schemas: { subjects: 5, versions: 6 } })
+    const { out } = await run(['backup', ...config, '--dry-run'], { dryRunJob })
+    assert.match(out, /^ {2}Schemas {7}5 subjects, 6 versions$/m)
+    const { out: json } = await run(['backup', ...config, '--dry-run', '--format', 'json'], { dryRunJob })
+    assert.deepEqual(JSON.parse(json).schemas, { subjects: 5, versions: 6 })
+  })
+
   test('--dry-run in JSON keeps the digits of large offsets', async () => {
     const { out } = await run(['backup', ...config, '--dry-run', '--format', 'json'])
     assert.match(out, /"offsets": 9007199254740993,/)

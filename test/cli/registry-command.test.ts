@@ -137,6 +137,7 @@ const incomplete: [string[], RegExp][] = [
   [['--backup-id', 'orders'], /say where the backup is/],
   [['--path', '/backups'], /say which backup/],
   [['--set', 'a=b'], /--set changes a job file/],
+  [['--path', '/b', '--backup-id', 'o', '--first-id', '9'], /--first-id is for an empty registry/],
 ]
 for (const [args, message] of incomplete) {
   test(`registry serve ${args.join(' ')} alone is refused`, async () => {

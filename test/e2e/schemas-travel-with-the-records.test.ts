@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
-import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
+import { dryRunJob, runBackupJob } from '../../src/wiring/backup-jobs.ts'
 import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import { compareJob } from '../../src/wiring/restored-jobs.ts'
 import { withFolder } from './backup-job.ts'
@@ -43,7 +43,7 @@ describe('schemas travel with the records', () => {
     enterprise: { schema_registry: { enabled: true, url, ...options } },
   })
 
-  const backup = (path: string) => {
+  const backup = async (path: string) => {
     const document = {
       mode: 'backup',
       backup_id: 'b1',
@@ -55,6 +55,7 @@ describe('schemas travel with the records', () => {
       ...registryPart(world.registry.url, { backup: { include_soft_deleted: true } }),
     }
     const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'backup' })
+    assert.equal((await dryRunJob(job, never)).schemas?.subjects, world.subjects.length)
     return runBackupJob(job, quiet, never)
   }
 

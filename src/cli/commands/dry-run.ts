@@ -17,7 +17,8 @@ export async function showDryRun(session: Session, job: BackupJob): Promise<numb
   return 0
 }
 
-function documentOf({ backupId, clusterId, location, resumesFrom, topics, totals, gaps, warnings }: DryRun) {
+function documentOf(plan: DryRun) {
+  const { backupId, clusterId, location, resumesFrom, topics, totals, gaps, schemas, warnings } = plan
   return {
     dry_run: true,
     backup_id: backupId,
@@ -27,12 +28,13 @@ function documentOf({ backupId, clusterId, location, resumesFrom, topics, totals
     topics: topics.map(({ isNew, ...topic }) => ({ ...topic, is_new: isNew })),
     totals,
     gaps,
+    ...(schemas && { schemas }),
     warnings,
   }
 }
 
 function formatPlan(plan: DryRun, look: Look): string[] {
-  const { totals, topics } = plan
+  const { totals, topics, schemas } = plan
   const size = totals.bytes === null ? '' : `, about ${formatBytes(totals.bytes)}`
   const extent = `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.offsets, 'offset')}${size}`
   return [
@@ -46,6 +48,7 @@ function formatPlan(plan: DryRun, look: Look): string[] {
           plan.resumesFrom === null ? 'nothing: this is the first run' : `generation ${plan.resumesFrom}`,
         ],
         ['  Would copy', extent],
+        ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
       ],
       look,
     ),

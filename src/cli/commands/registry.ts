@@ -8,9 +8,11 @@ import { backupSideOf } from './schema-side.ts'
 export async function run(session: Session): Promise<number> {
   const { options, look } = session
   const address = parseAddress(options.listen ?? '')
-  const firstId = parseFirstId(options.firstId ?? '')
+  const firstId = parseFirstId(options.firstId ?? '1')
   const protection = { ...loginOf(session), ...tlsOf(session) }
   const backup = await servedBackup(session)
+  if (backup && options.firstId !== undefined)
+    throw usage('--first-id is for an empty registry; a backup has its own IDs')
   const served = { ...address, firstId, ...protection, ...(backup && { backup }) }
   const server = await session.actions.openRegistry(served, session.signal)
   const what =
