@@ -43,7 +43,8 @@ const schemaFields = {
   }).prefault({}),
   set_compatibility: choice(compatibilityLevels, {
     description:
-      'The compatibility level under which schemas are registered; afterwards each subject has its own again.',
+      'The compatibility level under which schemas are registered; afterwards each subject has its own again. Without it: ' +
+      'that of the target, and NONE for subjects that have nothing there.',
   }).exactOptional(),
   force_register: flag({
     description: 'Register a schema even where it is incompatible. Dangerous.',
