@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { planRewrites } from '../../src/restore/plan-rewrites.ts'
 import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
@@ -73,6 +74,28 @@ describe('a look at a topic', () => {
     const unknown = one(() => ({ value: framed(44) }))
     const same = await decide(unknown, { topicContexts: new Map([['orders', '.same']]) })
     assert.deepEqual([same.parts, same.findings], [undefined, []])
+  })
+
+  test('takes nothing as the same in a context that the backup does not have', async () => {
+    const { findings } = await decide(
+      one(i => ({ value: framed(5, `${i}`) })),
+      { topicContexts: new Map([['orders', '.ue']]) },
+    )
+    assert.match(findings.join(), /^Schema ID 5 not found in target registry/)
+    const none = await decide(
+      one(i => ({ value: framed(5, `${i}`) })),
+      { idMap: createIdMap([]) },
+    )
+    assert.match(none.findings.join(), /^Schema ID 5 not found in target registry/)
+    assert.deepEqual(
+      (
+        await decide(
+          one(() => ({ value: Buffer.from('{}') })),
+          { idMap: createIdMap([]) },
+        )
+      ).findings,
+      [],
+    )
   })
 
   test('uses the ids of the context of the topic', async () => {
