@@ -54,15 +54,19 @@ function decideTopic(
 ): { parts: Part[]; findings: Finding[] } {
   const own: Part[] = []
   const findings: Finding[] = []
+  /** Nothing was seen of what is to be changed. */
+  const searched = new Set<Part>()
   for (const part of parts) {
     const wish = wishes[part]
     if (wish === 'always') own.push(part)
     if (wish !== 'ask') continue
     const verdict = judge(options, topic, part, samples[part])
-    if (verdict === 'rewrite') own.push(part)
+    if (verdict === 'rewrite' || verdict === 'search') own.push(part)
     else if (verdict !== 'leave') findings.push(verdict)
+    if (verdict === 'search') searched.add(part)
   }
-  if (own.includes('key')) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
+  const areKeysChanged = own.includes('key') && !searched.has('key')
+  if (areKeysChanged) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
   return { parts: own, findings }
 }
 
@@ -74,7 +78,7 @@ function judge(
   topic: string,
   part: Part,
   samples: readonly PartSample[],
-): 'rewrite' | 'leave' | Finding {
+): 'rewrite' | 'search' | 'leave' | Finding {
   const { schemas, idMap, unknownIds } = options
   const context = contextOf(options, topic)
   const isMapped = (id: number) => idMap.get(context, id) !== undefined
@@ -82,6 +86,7 @@ function judge(
   const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, isOtherGuid, unknownIds })
   switch (verdict.kind) {
     case 'rewrite':
+    case 'search':
     case 'leave':
       return verdict.kind
     case 'unclear':

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { planRewrites } from '../../src/restore/plan-rewrites.ts'
 import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
@@ -40,9 +41,10 @@ describe('a look at a topic', () => {
     assert.deepEqual(decided, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
     assert.match(warnings.join(), /^its keys get other schema IDs, so that the same key has other bytes/)
     const plainKeys = await decide(one(i => ({ key: Buffer.from(`k${i}`), value: framed(5, `v${i}`) })))
-    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['value'], [], []])
-    const plain = await decide(one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') })))
-    assert.deepEqual([plain.parts, plain.findings], [undefined, []])
+    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['key', 'value'], [], []])
+    const plain = one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') }))
+    const { parts, findings } = await decide(plain, { schemas: indexSchemas([]) })
+    assert.deepEqual([parts, findings], [undefined, []])
   })
 
   test('stops at numbers that look like ids, and names topic, part and the settings that decide', async () => {
@@ -112,7 +114,7 @@ describe('a look at a topic', () => {
       /^Schema ID 44 not found in target registry\. The value of orders\/0 at offset 2\d carries it\. \(restore the schemas/,
     )
     const passed = await decide(unknown, { unknownIds: 'pass' })
-    assert.deepEqual([passed.parts, passed.findings], [['value'], []])
+    assert.deepEqual([passed.parts, passed.findings], [['key', 'value'], []])
   })
 
   test('sees that frames began in the middle of the life of a topic, or in another partition', async () => {
@@ -127,19 +129,19 @@ describe('a look at a topic', () => {
   test('sees only what is restored', async () => {
     const mixed = one(i => ({ value: i < 25 ? Buffer.from('{}') : framed(5, `${i}`) }))
     const offsetRanges = new Map([['orders/0', { start: 25n }]])
-    assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['value'])
+    assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['key', 'value'])
     assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
     const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
-    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['value'])
+    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['key', 'value'])
   })
 
   test('goes on until it has found some of what is restored', async () => {
     const many = range(9).map(i => [batchAt(i * 10, at => ({ value: framed(5), timestampDelta: BigInt(at) }))])
     const timeWindow = { start: 1_700_000_000_053n, end: 1_700_000_000_055n }
-    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['value'])
+    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['key', 'value'])
     const none = range(6).map(() => range(9).map(i => [batchAt(i * 10, () => ({ value: framed(44) }))]))
     none[4] = many
-    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['value'])
+    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['key', 'value'])
   })
 })
 
