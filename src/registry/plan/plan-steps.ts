@@ -14,7 +14,7 @@ import {
 } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, RegisterStep, RestoreStep } from './restore-step.ts'
-import { type SettingsBook, subjectScope } from './settings-book.ts'
+import { EVERY_CONTEXT, type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetIndex } from './target-index.ts'
 
 export interface Grounds {
@@ -98,7 +98,8 @@ function outlineWork(
     wanted,
     isNewSubject: subject =>
       created.has(subject) || (!inTarget.has(subject) && isUnset(book.original(subjectScope(subject)))),
-    isEmptyContext: context => empty.has(context) || !full.has(context),
+    // What stands behind all contexts has no versions of its own: it counts for those of every other.
+    isEmptyContext: context => empty.has(context) || (context === EVERY_CONTEXT ? full.size === 0 : !full.has(context)),
     isEmpty: target.versions.length === 0,
   }
 }
@@ -159,6 +160,7 @@ function journalOf(
     target.contexts.concat(
       [...work.subjects].map(subject => splitSubject(subject).context),
       '.',
+      EVERY_CONTEXT,
     ),
   )
   return {

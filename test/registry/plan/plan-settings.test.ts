@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
-import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
+import { snapshotOf, unset, versionOf } from '../../fakes/registry-snapshots.ts'
 import { forced, kinds, outline, plan, restore } from './restore-stage.ts'
 
 describe('settings', () => {
@@ -59,6 +59,18 @@ describe('settings', () => {
       subjects: { a: { compatibility: 'FULL' } },
     })
     assert.deepEqual(outline(restore(backup, undefined, { schemaTypes: ['AVRO'] }).plan), ['register b@1'])
+  })
+
+  test('of all contexts together are those of the backup only where the target holds nothing', () => {
+    const closed = { ...unset, compatibility: 'NONE', mode: 'READONLY' }
+    const backup = snapshotOf([versionOf('a', 1, 1)], { contextSettings: new Map([['.__GLOBAL', closed]]) })
+    for (const options of [{}, forced]) {
+      assert.deepEqual(restore(backup, undefined, options).after.contextSettings.get('.__GLOBAL'), closed)
+    }
+    const full = { ...unset, compatibility: 'FULL' }
+    const target = snapshotOf([versionOf('b', 1, 1)], { contextSettings: new Map([['.__GLOBAL', full]]) })
+    assert.deepEqual(restore(backup, target).after.contextSettings.get('.__GLOBAL'), full)
+    assert.deepEqual(outline(plan(backup, target, { strategy: 'skip' })), ['register a@1'])
   })
 
   test('of contexts come with their first schemas', () => {
