@@ -32,7 +32,9 @@ export async function surveySchemas(
   { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
   signal: AbortSignal,
 ): Promise<Survey> {
-  return surveyTarget(backup, client, options, await journal.readUnfinished(signal), signal)
+  // Whoever writes nothing puts nothing back: what a run that died has left stays open for the next that does.
+  const unfinished = options.strategy === 'lookup' ? undefined : await journal.readUnfinished(signal)
+  return surveyTarget(backup, client, options, unfinished, signal)
 }
 
 /**
