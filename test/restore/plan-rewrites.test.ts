@@ -7,7 +7,7 @@ import { planRewrites } from '../../src/restore/plan-rewrites.ts'
 import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
 import { sampleTopic } from '../../src/restore/sample-topic.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
-import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
+import { encodeBatch, encodeMarker, type RecordSpec } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { framed, long } from '../registry/ids/sample-schemas.ts'
 import { plainOptions } from './plain-options.ts'
@@ -133,6 +133,17 @@ describe('a look at a topic', () => {
     assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
     const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
     assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['key', 'value'])
+  })
+
+  test('does not see what was rolled back, though a later segment tells it', async () => {
+    const records = range(10).map(() => ({ value: framed(44) }))
+    const rolledBack = encodeBatch({ baseOffset: 0n, producerId: 3n, transactional: true, records })
+    const storage = openMemoryStorage()
+    const lists = [[rolledBack], [encodeMarker(10n, 3n, 'abort'), batchAt(11, () => ({ value: framed(5) }))]]
+    const aborted = [{ producer_id: 3n, first_offset: 0n, last_offset: 10n }]
+    const [topic] = planRestore(await storePartitions(storage, [lists], false, aborted), plainOptions()).topics
+    const { value } = await sampleTopic(storage, topic?.legs ?? [], {}, never)
+    assert.deepEqual(new Set(value.map(({ offset }) => Number(offset))), new Set(range(10).map(i => i + 11)))
   })
 
   test('goes on until it has found some of what is restored', async () => {
