@@ -25,8 +25,8 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
     if (!session) return runRestore(options, parts, signal)
     await refuseUnfit(session, parts, signal)
     const schemas = await session.run()
-    const notes = session.findings.map(describeFinding)
-    const warnings = [...(schemas.report.wasComplete ? [] : notes), ...schemas.warnings]
+    // A loss stays one, also where nothing had to be written, or an earlier run has told it.
+    const warnings = [...session.findings.map(describeFinding), ...schemas.warnings]
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
     const report = await runRestore(schemas.options, parts, signal)
     return { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
