@@ -44,11 +44,20 @@ export function openSubjects(work: Work, book: SettingsBook, options: RegistryRe
       const { alias: _, ...rest } = config
       return book.setConfig(subjectScope(subject), { compatibility, config: nullIfEmpty(rest) })
     }),
-    ...touched.filter(isLifted).flatMap(subject => {
-      if (book.effectiveMode(subject).mode === 'READWRITE') return []
-      return book.setMode(subjectScope(subject), 'READWRITE', false)
-    }),
+    ...liftModes(touched.filter(isLifted), book),
   ]
+}
+
+/** A subject that has lost all its versions has lost its mode with them. */
+export function reopenSubjects({ emptied, registering }: Work, book: SettingsBook): RestoreStep[] {
+  return liftModes([...emptied].filter(subject => registering.has(subject)).sort(), book)
+}
+
+function liftModes(subjects: readonly string[], book: SettingsBook): RestoreStep[] {
+  return subjects.flatMap(subject => {
+    if (book.effectiveMode(subject).mode === 'READWRITE') return []
+    return book.setMode(subjectScope(subject), 'READWRITE', false)
+  })
 }
 
 /** Modes of the whole registry, or of a context, are not lifted: somebody has closed it on purpose. */

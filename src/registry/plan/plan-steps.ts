@@ -7,6 +7,7 @@ import {
   checkModes,
   closeSettings,
   openSubjects,
+  reopenSubjects,
   startImport,
   startRegistering,
   tellLostSettings,
@@ -41,7 +42,9 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const conflicts = checkModes(work, book)
   const opening = openSubjects(work, book, options)
   for (const subject of work.emptied) book.drop(subject)
-  const start = options.forceIds ? startImport(work, book, options) : startRegistering(work, book, options)
+  const start = options.forceIds
+    ? startImport(work, book, options)
+    : [...reopenSubjects(work, book), ...startRegistering(work, book, options)]
   const made = [...registrations.values()].flat()
   const plain = options.forceIds
     ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }

@@ -61,6 +61,15 @@ describe('settings', () => {
     assert.deepEqual(outline(restore(backup, undefined, { schemaTypes: ['AVRO'] }).plan), ['register b@1'])
   })
 
+  test('let a subject be filled anew that has lost its mode with its versions, in a registry that imports', () => {
+    const global = { compatibility: 'BACKWARD', mode: 'IMPORT', config: null }
+    const target = snapshotOf([versionOf('a', 1, 7)], { global })
+    const { versions, after } = restore(snapshotOf([versionOf('a', 1, 1)], { global }), target, {
+      strategy: 'overwrite',
+    })
+    assert.deepEqual([versions, after.global.mode], [['a@1 8'], 'IMPORT'])
+  })
+
   test('of all contexts together are those of the backup only where the target holds nothing', () => {
     const closed = { ...unset, compatibility: 'NONE', mode: 'READONLY' }
     const backup = snapshotOf([versionOf('a', 1, 1)], { contextSettings: new Map([['.__GLOBAL', closed]]) })
