@@ -38,13 +38,13 @@ export function openSubjects(work: Work, book: SettingsBook, options: RegistryRe
   const touched = work.subjects.filter(subject => work.registering.has(subject) || work.deleting.has(subject))
   const isLifted = (subject: string) => work.deleting.has(subject) || !options.forceIds
   return [
+    ...liftModes(touched.filter(isLifted), book),
     ...touched.flatMap(subject => {
       const { compatibility, config } = book.present(subjectScope(subject))
       if (config?.alias === undefined) return []
       const { alias: _, ...rest } = config
-      return book.setConfig(subjectScope(subject), { compatibility, config: nullIfEmpty(rest) })
+      return setOpened(subjectScope(subject), { ...unset, compatibility, config: nullIfEmpty(rest) }, book)
     }),
-    ...liftModes(touched.filter(isLifted), book),
   ]
 }
 

@@ -70,6 +70,17 @@ describe('settings', () => {
     assert.deepEqual([versions, after.global.mode], [['a@1 8'], 'IMPORT'])
   })
 
+  test('that close a subject are lifted before its alias is taken away', () => {
+    const a = { compatibility: null, mode: 'READONLY', config: { alias: 'b' } }
+    const target = snapshotOf([versionOf('a', 1, 1)], { subjects: { a } })
+    const backup = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2)])
+    for (const options of [{}, forced]) {
+      const { versions, after } = restore(backup, target, options)
+      assert.deepEqual([versions, after.subjects.get('a')], [['a@1 1', 'a@2 2'], a])
+    }
+    assert.deepEqual(restore(backup, target, { strategy: 'overwrite' }).after.subjects.get('a'), unset)
+  })
+
   test('of all contexts together are those of the backup only where the target holds nothing', () => {
     const closed = { ...unset, compatibility: 'NONE', mode: 'READONLY' }
     const backup = snapshotOf([versionOf('a', 1, 1)], { contextSettings: new Map([['.__GLOBAL', closed]]) })
