@@ -64,6 +64,9 @@ function decideTopic(
     if (verdict === 'rewrite' || verdict === 'search') own.push(part)
     else if (verdict !== 'leave') findings.push(verdict)
     if (verdict === 'search') searched.add(part)
+    const { otherHeader } = samples[part].find(sample => sample.otherHeader !== undefined) ?? {}
+    if (otherHeader)
+      findings.push(topicWarning(topic, otherIds(part, otherHeader), `${SETTINGS}.force_ids keeps the IDs`))
   }
   const areKeysChanged = own.includes('key') && !searched.has('key')
   if (areKeysChanged) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
@@ -72,6 +75,10 @@ function decideTopic(
 
 const OTHER_KEYS =
   'its keys get other schema IDs, so that the same key has other bytes: producers may put it into another partition, and compaction does not see that two are the same'
+
+function otherIds(part: Part, header: string): string {
+  return `its ${part}s have schema IDs in the header ${header}, which are not rewritten: consumers look for the IDs of the source`
+}
 
 function judge(
   options: RewriteOptions,

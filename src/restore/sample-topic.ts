@@ -2,7 +2,7 @@ import type { Segment } from '../archive/manifest.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import type { PartSample } from '../registry/ids/judge-frames.ts'
-import { KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { isApicurioHeader, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readSegments } from './outgoing-options.ts'
 import { type AbortedIndex, indexAborted, readPieces } from './pieces.ts'
@@ -109,5 +109,7 @@ function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
 function toSample({ key, value, headers, offset }: KafkaRecord, part: Part, partition: number): PartSample {
   const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
   const header = headers.findLast(([one]) => one === name)
-  return { offset, partition, bytes: part === 'key' ? key : value, ...(header && { header: header[1] }) }
+  const [otherHeader] = headers.find(([one]) => isApicurioHeader(one, part)) ?? []
+  const bytes = part === 'key' ? key : value
+  return { offset, partition, bytes, ...(header && { header: header[1] }), ...(otherHeader && { otherHeader }) }
 }

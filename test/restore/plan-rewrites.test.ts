@@ -135,6 +135,13 @@ describe('a look at a topic', () => {
     assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['key', 'value'])
   })
 
+  test('tells of IDs in headers of Apicurio, which are not rewritten', async () => {
+    const headers: [string, Buffer][] = [['apicurio.value.contentId', long(5n)]]
+    const { warnings, findings } = await decide(one(() => ({ value: Buffer.from([2, 4]), headers })))
+    assert.deepEqual(findings, [])
+    assert.match(warnings.join(), /^its values have schema IDs in the header apicurio\.value\.contentId, which are not/)
+  })
+
   test('does not see what was rolled back, though a later segment tells it', async () => {
     const records = range(10).map(() => ({ value: framed(44) }))
     const rolledBack = encodeBatch({ baseOffset: 0n, producerId: 3n, transactional: true, records })

@@ -8,6 +8,8 @@ export interface PartSample {
   bytes: Buffer | null
   /** The last header that names its schema; absent where there is none. */
   header?: Buffer | null
+  /** The name of a header that holds an id, and is not rewritten. */
+  otherHeader?: string
 }
 
 export interface JudgeFacts {
