@@ -13,7 +13,7 @@ export interface KnownSchema {
 
 export interface KnownSchemas {
   get(context: string, id: number): KnownSchema | undefined
-  /** Whether a subject of the context is that of this part of the topic by its name (TopicName). */
+  /** Whether a subject of the context is that of this part of the topic by its name (TopicName; of values TopicRecordName). */
   hasSubjectOf(context: string, topic: string, part: Part): boolean
 }
 
@@ -31,8 +31,17 @@ export function indexSchemas(versions: Iterable<SchemaVersion>): KnownSchemas {
   }
   return {
     get: (context, id) => known.get(`${context}/${id}`),
-    hasSubjectOf: (context, topic, part) => names.has(joinSubject({ context, name: `${topic}-${part}` })),
+    hasSubjectOf: (context, topic, part) =>
+      names.has(joinSubject({ context, name: `${topic}-${part}` })) ||
+      (part === 'value' && [...known].some(([key, one]) => key.startsWith(`${context}/`) && isOfTopic(one, topic))),
   }
+}
+
+function isOfTopic(schema: KnownSchema, topic: string): boolean {
+  for (const subject of schema.subjects) {
+    if (subject.startsWith(`${topic}-`)) return belonging(schema, topic, 'value') === 'topic'
+  }
+  return false
 }
 
 /** Names are looked for when somebody asks: most schemas are of no topic that is restored. */

@@ -54,6 +54,11 @@ describe('a part of a topic', () => {
     assert.deepEqual(judge([null, null]), { kind: 'search' })
     assert.deepEqual(judge([Buffer.from('{"a":1}'), Buffer.alloc(4)]), { kind: 'search' })
     assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass' }), { kind: 'search' })
+    const byRecord = indexSchemas([
+      schemaVersion('clicks-shop.Click', 5, { schema: '{"type":"record","name":"shop.Click","fields":[]}' }),
+    ])
+    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord }), { kind: 'search' })
+    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord, part: 'key' }), { kind: 'leave' })
     assert.deepEqual(judge([null], { part: 'key', context: '.eu' }), { kind: 'leave' }, 'of its own context')
   })
 
