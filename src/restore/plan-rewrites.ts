@@ -1,7 +1,7 @@
 import { runPool } from '../lib/pool.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { judgePart, type PartSample } from '../registry/ids/judge-frames.ts'
-import { type Part, parts } from '../registry/ids/schema-id.ts'
+import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { RestoreOptions } from './options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
@@ -69,12 +69,25 @@ function decideTopic(
       findings.push(topicWarning(topic, otherIds(part, otherHeader), `${SETTINGS}.force_ids keeps the IDs`))
   }
   const areKeysChanged = own.includes('key') && !searched.has('key')
-  if (areKeysChanged) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
+  if (areKeysChanged) {
+    const what = areMerged(options, topic, samples.key) ? `${OTHER_KEYS}; ${MERGED_KEYS}` : OTHER_KEYS
+    findings.push(topicWarning(topic, what, `${SETTINGS}.force_ids keeps the IDs`))
+  }
   return { parts: own, findings }
 }
 
 const OTHER_KEYS =
   'its keys get other schema IDs, so that the same key has other bytes: producers may put it into another partition, and compaction does not see that two are the same'
+
+const MERGED_KEYS =
+  'several of its IDs become one, so that keys that differ in their ID alone become the same, of which compaction keeps the last'
+
+function areMerged(options: RewriteOptions, topic: string, samples: readonly PartSample[]): boolean {
+  const frames = samples.flatMap(({ bytes, header }) => (bytes !== null && header === undefined ? [bytes] : []))
+  const ids = new Set(frames.map(bytes => readSchemaId(bytes, 0, bytes.length)))
+  const mapped = [...ids].flatMap(id => options.idMap.get(contextOf(options, topic), id) ?? [])
+  return new Set(mapped).size < mapped.length
+}
 
 function otherIds(part: Part, header: string): string {
   return `its ${part}s have schema IDs in the header ${header}, which are not rewritten: consumers look for the IDs of the source`

@@ -9,7 +9,7 @@ import { sampleTopic } from '../../src/restore/sample-topic.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
 import { encodeBatch, encodeMarker, type RecordSpec } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { framed, long } from '../registry/ids/sample-schemas.ts'
+import { framed, long, schemaVersion } from '../registry/ids/sample-schemas.ts'
 import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
@@ -133,6 +133,19 @@ describe('a look at a topic', () => {
     assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
     const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
     assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['key', 'value'])
+  })
+
+  test('tells that keys become the same where several IDs become one', async () => {
+    const keys = one(i => ({ key: framed(5 + (i % 2), 'k'), value: framed(5) }))
+    const schemas = indexSchemas(
+      ['orders-key', 'orders-value'].flatMap(name => [schemaVersion(name, 5), schemaVersion(name, 6)]),
+    )
+    const idMap = createIdMap([5, 6].map(source => ({ context: '.', source, target: 500 })))
+    assert.match(
+      (await decide(keys, { schemas, idMap })).warnings.join(),
+      /several of its IDs become one, so that keys/,
+    )
+    assert.doesNotMatch((await decide(keys, { schemas })).warnings.join(), /several of its IDs become one/)
   })
 
   test('tells of IDs in headers of Apicurio, which are not rewritten', async () => {
