@@ -23,10 +23,12 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
   return withRestore(job, hooks, signal, async (options, parts, session) => {
     const { runRestore } = await import('../restore/run-restore.ts')
     if (!session) return runRestore(options, parts, signal)
-    await refuseUnfit(session, parts, signal)
-    const schemas = await session.run()
+    const { hasRecords } = await refuseUnfit(session, parts, signal)
+    // What died has to be brought to its end all the same.
+    const isLeft = hasRecords && session.survey.options.unfinished === undefined
+    const schemas = await session.run(isLeft)
     // A loss stays one, also where nothing had to be written, or an earlier run has told it.
-    const warnings = [...session.findings.map(describeFinding), ...schemas.warnings]
+    const warnings = [...(isLeft ? [IN_USE] : session.findings.map(describeFinding)), ...schemas.warnings]
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
     const report = await runRestore(schemas.options, parts, signal)
     return { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
@@ -51,17 +53,28 @@ export function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<C
   })
 }
 
-/** All that stands in the way of data and of schemas is told at once, before the first schema is written. */
-async function refuseUnfit(session: SchemaSession, parts: RestoreParts, signal: AbortSignal): Promise<void> {
+const IN_USE =
+  'the restore is complete, and its registry has changed since: it is left as it is (`schemas restore` would restore it again)'
+
+/**
+ * All that stands in the way of data and of schemas is told at once, before the first schema is written. Says whether there
+ * are schemas to write though the records are there already, wholly: the registry is in use by then, as the topics are.
+ */
+async function refuseUnfit(
+  session: SchemaSession,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<{ hasRecords: boolean }> {
   const { conflicts, steps } = session.survey.plan
-  if (conflicts.length + steps.length === 0) return
-  const [{ surveyRestore }, { RestoreRefusal }] = await Promise.all([
+  if (conflicts.length + steps.length === 0) return { hasRecords: false }
+  const [{ isComplete, surveyRestore }, { RestoreRefusal }] = await Promise.all([
     import('../restore/prepare-restore.ts'),
     import('../restore/refusal.ts'),
   ])
-  const { preflight } = await surveyRestore(session.foreseen, parts, signal)
+  const { plan, progress, preflight } = await surveyRestore(session.foreseen, parts, signal)
   const findings = [...session.findings, ...preflight.findings]
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
+  return { hasRecords: isComplete(plan, progress) }
 }
 
 /** What reads a backup and works on a target: the options are judged before anything is connected to. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
+import { answerRequest } from '../../src/registry/server/router.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
@@ -45,4 +46,18 @@ describe('a restore of records and schemas', () => {
       assert.match(warnings.join(), /Schema ID 6 not found in target registry/)
     })
   })
+
+  test('that is run again when it is complete removes no schema that came since', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
+      await target.run({ strategy: 'overwrite' })
+      answerRequest(target.registry, {
+        ...{ method: 'POST', target: '/subjects/orders-value/versions?force=true' },
+        body: JSON.stringify({ schema: '"string"' }),
+      })
+      target.writes.length = 0
+      const { wasComplete, warnings } = await target.run({ strategy: 'overwrite' })
+      assert.deepEqual([wasComplete, target.writes], [true, []])
+      assert.match(warnings.join(), /its registry has changed since: it is left as it is/)
+      assert.equal((await target.compare({ strategy: 'overwrite' })).ok, true)
+    }))
 })
