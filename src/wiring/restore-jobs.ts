@@ -1,6 +1,7 @@
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/check.ts'
 import { describeFinding } from '../observe/finding.ts'
+import { versionKey } from '../registry/model.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { RestoreReport } from '../restore/report.ts'
@@ -24,8 +25,7 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
     const { runRestore } = await import('../restore/run-restore.ts')
     if (!session) return runRestore(options, parts, signal)
     const { hasRecords } = await refuseUnfit(session, parts, signal)
-    // What died has to be brought to its end all the same.
-    const isLeft = hasRecords && session.survey.options.unfinished === undefined
+    const isLeft = hasRecords && !mustRun(session)
     const schemas = await session.run(isLeft)
     // A loss stays one, also where nothing had to be written, or an earlier run has told it.
     const warnings = [...(isLeft ? [IN_USE] : session.findings.map(describeFinding)), ...schemas.warnings]
@@ -75,6 +75,15 @@ async function refuseUnfit(
   const findings = [...session.findings, ...preflight.findings]
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
   return { hasRecords: isComplete(plan, progress) }
+}
+
+/** What died has to be brought to its end, and what is missing has to come, where nothing has to go for it. */
+function mustRun({ survey: { plan, target, options } }: SchemaSession): boolean {
+  const there = new Set(target.versions.map(({ subject, version }) => versionKey(subject, version)))
+  const removes = plan.steps.some(
+    step => step.type === 'delete-version' && step.permanent && there.has(versionKey(step.subject, step.version)),
+  )
+  return options.unfinished !== undefined || (!removes && plan.steps.some(({ type }) => type === 'register'))
 }
 
 /** What reads a backup and works on a target: the options are judged before anything is connected to. */

@@ -55,7 +55,9 @@ export async function withSchemas<T>(
         run: async isLeft => {
           const { restoreSchemas } = await import('../schemas/restore-schemas.ts')
           const { onProgress } = hooks
-          const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [] } } : survey
+          // What would have gone stays.
+          const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
+          const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
           const done = await restoreSchemas(backup, wanted, { client, journal, clock: parts.clock, onProgress }, signal)
           return { report: done.report, options: withIds(done.idMap), warnings: tellOtherIds(registry, done.report) }
         },

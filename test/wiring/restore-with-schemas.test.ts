@@ -60,4 +60,18 @@ describe('a restore of records and schemas', () => {
       assert.match(warnings.join(), /its registry has changed since: it is left as it is/)
       assert.equal((await target.compare({ strategy: 'overwrite' })).ok, true)
     }))
+
+  test('that is run again when it is complete brings back schemas that were lost', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, snapshotOf([]), async target => {
+      await target.run({ force_ids: true })
+      for (const path of ['/subjects/orders-value', '/subjects/orders-value?permanent=true']) {
+        answerRequest(target.registry, { method: 'DELETE', target: path, body: '' })
+      }
+      const { wasComplete, schemas: report } = await target.run({ force_ids: true })
+      assert.deepEqual([wasComplete, report?.versions.register], [true, 2])
+      assert.deepEqual(
+        report?.ids.map(one => one.target),
+        [5, 6],
+      )
+    }))
 })
