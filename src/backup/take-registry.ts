@@ -1,3 +1,4 @@
+import type { Manifest } from '../archive/manifest.ts'
 import { writeRegistry } from '../archive/write-registry.ts'
 import type { BackupParts, Prepared } from './round.ts'
 
@@ -18,5 +19,17 @@ export async function takeRegistry(
   const generation = (previous?.generation ?? 0) + 1
   const place = { backupId, generation, run: parts.newRun(), previous: previous?.schema_registry }
   const registry = await writeRegistry(parts.storage, snapshot, place, signal)
-  return { ...prepared, registry, plan: { ...plan, warnings: [...plan.warnings, ...snapshot.warnings] } }
+  const warnings = [...plan.warnings, ...snapshot.warnings, ...(snapshot.versions.length > 0 ? [] : tellLost(previous))]
+  return { ...prepared, registry, plan: { ...plan, warnings } }
+}
+
+/** An empty registry is a right one, but rarely the one that is meant where it was full before. */
+function tellLost(previous: Manifest | undefined): string[] {
+  const held = previous?.schema_registry?.subjects.filter(({ versions }) => versions.length > 0) ?? []
+  if (!previous || held.length === 0) return []
+  const count = held.reduce((sum, { versions }) => sum + versions.length, 0)
+  return [
+    `the schema registry holds no schemas any more; generation ${previous.generation} has ${count} versions of ` +
+      `${held.length} subjects, and can still be restored`,
+  ]
 }

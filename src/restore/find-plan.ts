@@ -30,11 +30,8 @@ export async function findPlan(
   const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
   const wished = planRestore(await read(options.generation ?? newest.generation), options)
   const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
-  const noted = await readNotes(cluster, restoreId, signal)
-  const there = new Set(topics.map(({ name }) => name))
-  // What was noted of a topic that is deleted counts no more.
-  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
-  if (!noted || streams.size === 0) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
+  const noted = standing(await readNotes(cluster, restoreId, signal), topics)
+  if (!noted) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
   const generation = options.generation ?? noted.generation
   const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
   if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
@@ -42,7 +39,7 @@ export async function findPlan(
     plan.notice = `it goes on with generation ${generation}, with which it has begun; there are newer ones`
     plan.warnings.push(plan.notice)
   }
-  return { plan, restoreId, targetCluster: clusterId, progress: { ...noted, streams } }
+  return { plan, restoreId, targetCluster: clusterId, progress: noted }
 }
 
 /** What a restore is of: the generation that it began with, that which is asked for, or the newest. */
@@ -58,10 +55,20 @@ export async function findGeneration(
   const newest = await openBackup(storage, options.backupId, signal)
   const wished = await readGeneration(storage, newest, options.generation ?? newest.generation, signal)
   if (options.generation !== undefined) return wished
-  const { clusterId } = await cluster.metadata({ topics: [] }, signal)
+  const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
   const restoreId = options.restoreId ?? deriveRestoreId(planRestore(wished, options), clusterId)
-  const noted = await readNotes(cluster, restoreId, signal)
+  const noted = standing(await readNotes(cluster, restoreId, signal), topics)
   return noted ? readGeneration(storage, newest, noted.generation, signal) : wished
+}
+
+/** What was noted of a topic that is deleted counts no more; undefined where that is all. */
+function standing(
+  noted: RestoreProgress | undefined,
+  topics: readonly { name: string }[],
+): RestoreProgress | undefined {
+  const there = new Set(topics.map(({ name }) => name))
+  const streams = new Map([...(noted?.streams ?? [])].filter(([, { topic }]) => there.has(topic)))
+  return noted && streams.size > 0 ? { ...noted, streams } : undefined
 }
 
 /** A generation of a backup whose newest is known; one that is not there is told with those that are. */

@@ -1,7 +1,7 @@
 import { runPool } from '../lib/pool.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { judgePart, type PartSample } from '../registry/ids/judge-frames.ts'
-import { type Part, parts } from '../registry/ids/schema-id.ts'
+import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { RestoreOptions } from './options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
@@ -54,27 +54,51 @@ function decideTopic(
 ): { parts: Part[]; findings: Finding[] } {
   const own: Part[] = []
   const findings: Finding[] = []
+  /** Nothing was seen of what is to be changed. */
+  const searched = new Set<Part>()
   for (const part of parts) {
     const wish = wishes[part]
     if (wish === 'always') own.push(part)
     if (wish !== 'ask') continue
     const verdict = judge(options, topic, part, samples[part])
-    if (verdict === 'rewrite') own.push(part)
+    if (verdict === 'rewrite' || verdict === 'search') own.push(part)
     else if (verdict !== 'leave') findings.push(verdict)
+    if (verdict === 'search') searched.add(part)
+    const { otherHeader } = samples[part].find(sample => sample.otherHeader !== undefined) ?? {}
+    if (otherHeader)
+      findings.push(topicWarning(topic, otherIds(part, otherHeader), `${SETTINGS}.force_ids keeps the IDs`))
   }
-  if (own.includes('key')) findings.push(topicWarning(topic, OTHER_KEYS, `${SETTINGS}.force_ids keeps the IDs`))
+  const areKeysChanged = own.includes('key') && !searched.has('key')
+  if (areKeysChanged) {
+    const what = areMerged(options, topic, samples.key) ? `${OTHER_KEYS}; ${MERGED_KEYS}` : OTHER_KEYS
+    findings.push(topicWarning(topic, what, `${SETTINGS}.force_ids keeps the IDs`))
+  }
   return { parts: own, findings }
 }
 
 const OTHER_KEYS =
   'its keys get other schema IDs, so that the same key has other bytes: producers may put it into another partition, and compaction does not see that two are the same'
 
+const MERGED_KEYS =
+  'several of its IDs become one, so that keys that differ in their ID alone become the same, of which compaction keeps the last'
+
+function areMerged(options: RewriteOptions, topic: string, samples: readonly PartSample[]): boolean {
+  const frames = samples.flatMap(({ bytes, header }) => (bytes !== null && header === undefined ? [bytes] : []))
+  const ids = new Set(frames.map(bytes => readSchemaId(bytes, 0, bytes.length)))
+  const mapped = [...ids].flatMap(id => options.idMap.get(contextOf(options, topic), id) ?? [])
+  return new Set(mapped).size < mapped.length
+}
+
+function otherIds(part: Part, header: string): string {
+  return `its ${part}s have schema IDs in the header ${header}, which are not rewritten: consumers look for the IDs of the source`
+}
+
 function judge(
   options: RewriteOptions,
   topic: string,
   part: Part,
   samples: readonly PartSample[],
-): 'rewrite' | 'leave' | Finding {
+): 'rewrite' | 'search' | 'leave' | Finding {
   const { schemas, idMap, unknownIds } = options
   const context = contextOf(options, topic)
   const isMapped = (id: number) => idMap.get(context, id) !== undefined
@@ -82,6 +106,7 @@ function judge(
   const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, isOtherGuid, unknownIds })
   switch (verdict.kind) {
     case 'rewrite':
+    case 'search':
     case 'leave':
       return verdict.kind
     case 'unclear':

@@ -2,10 +2,10 @@ import type { Segment } from '../archive/manifest.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import type { PartSample } from '../registry/ids/judge-frames.ts'
-import { KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
+import { isApicurioHeader, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readSegments } from './outgoing-options.ts'
-import { indexAborted, readPieces } from './pieces.ts'
+import { type AbortedIndex, indexAborted, readPieces } from './pieces.ts'
 import type { PlannedLeg } from './plan.ts'
 
 /** Of one part of a topic; enough that a share of one in a hundred is seen. */
@@ -48,13 +48,14 @@ async function sampleLeg(
   { timeWindow, most }: Wanted,
   signal: AbortSignal,
 ): Promise<KafkaRecord[]> {
-  const within = (await readSegments(storage, leg, signal)).filter(
-    ({ start_offset, end_offset }) => end_offset > leg.start && start_offset < leg.end,
-  )
+  const all = await readSegments(storage, leg, signal)
+  const within = all.filter(({ start_offset, end_offset }) => end_offset > leg.start && start_offset < leg.end)
+  // What was rolled back is told by the segment that has the marker, which may be a later one.
+  const aborted = indexAborted([...all.flatMap(segment => segment.aborted ?? []), ...leg.source.open_aborted])
   // Others may hold a record of the window, too, but are read in vain where they do not.
   const likely = within.filter(segment => isLikely(segment, timeWindow))
   const segments = likely.length > 0 ? likely : within
-  const wanted = { timeWindow, most: Math.ceil(most / Math.min(MAX_SEGMENTS, segments.length)) }
+  const wanted = { timeWindow, aborted, most: Math.ceil(most / Math.min(MAX_SEGMENTS, segments.length)) }
   const records: KafkaRecord[] = []
   for (const [i, segment] of spreadFirst(segments, MAX_SEGMENTS).entries()) {
     if (i >= MAX_SEGMENTS && records.length > 0) break
@@ -84,11 +85,10 @@ function spreadFirst<T>(items: readonly T[], count: number): T[] {
 async function sampleSegment(
   storage: Storage,
   segment: Segment,
-  { source, start, end }: PlannedLeg,
-  { timeWindow, most }: Wanted,
+  { start, end }: PlannedLeg,
+  { timeWindow, most, aborted }: Wanted & { aborted: AbortedIndex },
   signal: AbortSignal,
 ): Promise<KafkaRecord[]> {
-  const aborted = indexAborted([...(segment.aborted ?? []), ...source.open_aborted])
   const limits = { maxBytes: Number.POSITIVE_INFINITY, fromOffset: start, timeWindow }
   const isWanted = ({ offset, timestamp }: KafkaRecord) =>
     offset >= start && offset < end && isWithin(timestamp, timeWindow)
@@ -109,5 +109,7 @@ function isWithin(time: bigint, { start, end }: TimeWindow): boolean {
 function toSample({ key, value, headers, offset }: KafkaRecord, part: Part, partition: number): PartSample {
   const name = part === 'key' ? KEY_HEADER : VALUE_HEADER
   const header = headers.findLast(([one]) => one === name)
-  return { offset, partition, bytes: part === 'key' ? key : value, ...(header && { header: header[1] }) }
+  const [otherHeader] = headers.find(([one]) => isApicurioHeader(one, part)) ?? []
+  const bytes = part === 'key' ? key : value
+  return { offset, partition, bytes, ...(header && { header: header[1] }), ...(otherHeader && { otherHeader }) }
 }

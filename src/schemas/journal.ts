@@ -58,20 +58,20 @@ export class JournalBook {
     this.#prefix = `${restoresPrefix(backupId)}registry-${name}/`
   }
 
-  /** That of the last run, where it did not end well: it has what runs before it had written. */
+  /**
+   * What runs that did not end well have written down, together: each has what it has read of those before it, but clocks
+   * of several machines do not tell which was the last.
+   */
   async readUnfinished(signal: AbortSignal): Promise<RestoreJournal | undefined> {
     const keys: string[] = []
     for await (const { key } of this.#storage.list(this.#prefix, signal)) keys.push(key)
     const done = new Set(keys.filter(key => key.endsWith(DONE)))
     this.#open = keys.filter(key => !key.endsWith(DONE) && !done.has(`${key}${DONE}`)).sort()
-    const newest = this.#open.at(-1)
-    if (newest === undefined) return undefined
-    const { settings, emptyContexts, createdSubjects, registered, fillers } = parseSealed(
-      journalSchema,
-      await this.#storage.read(newest, signal),
-      newest,
-    )
-    return { settings, emptyContexts, createdSubjects, registered, fillers }
+    const journals: RestoreJournal[] = []
+    for (const key of this.#open) {
+      journals.push(parseSealed(journalSchema, await this.#storage.read(key, signal), key))
+    }
+    return journals.length === 0 ? undefined : mergeJournals(journals)
   }
 
   async write(journal: RestoreJournal, signal: AbortSignal): Promise<void> {
@@ -101,5 +101,18 @@ export class JournalBook {
         'enterprise.schema_registry.restore.journal.'
       throw new KafkaBackupError(cause.code, message, { cause, help })
     }
+  }
+}
+
+/** A scope that several have touched is the same in all of them: as it was before the first. */
+function mergeJournals(journals: readonly RestoreJournal[]): RestoreJournal {
+  const union = (pick: (one: RestoreJournal) => readonly string[]) => [...new Set(journals.flatMap(pick))]
+  const settings = journals.flatMap(one => one.settings).map(one => [JSON.stringify(one.scope), one] as const)
+  return {
+    settings: [...new Map(settings).values()],
+    emptyContexts: union(one => one.emptyContexts),
+    createdSubjects: union(one => one.createdSubjects),
+    registered: union(one => one.registered),
+    fillers: union(one => one.fillers),
   }
 }

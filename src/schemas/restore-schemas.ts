@@ -32,7 +32,9 @@ export async function surveySchemas(
   { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
   signal: AbortSignal,
 ): Promise<Survey> {
-  return surveyTarget(backup, client, options, await journal.readUnfinished(signal), signal)
+  // Whoever writes nothing puts nothing back: what a run that died has left stays open for the next that does.
+  const unfinished = options.strategy === 'lookup' ? undefined : await journal.readUnfinished(signal)
+  return surveyTarget(backup, client, options, unfinished, signal)
 }
 
 /**
@@ -86,6 +88,8 @@ async function carryOut(
     if (error instanceof IdsIgnored && done === 0) {
       await takeBack(error.step.subject, survey.target, writer, kept, signal)
       await journal.close(signal)
+    } else if (kept && kept.settings.length > 0) {
+      onProgress({ type: 'warning', message: tellUnsettled(kept) })
     }
     if (error instanceof ModeRefused && !isTouched) await journal.close(signal)
     throw error
@@ -107,6 +111,22 @@ function refuseRest({ steps, conflicts }: RegistryPlan, expected: readonly Resto
   throw new KafkaBackupError(
     'REGISTRY_UNFAITHFUL',
     `${name} took the schemas, and does not hold what it was given: still to be done is ${first.slice(0, 500)}${others}`,
+  )
+}
+
+/** They are not put back here: whoever may register while IDs are half restored could be given one of them. */
+function tellUnsettled({ settings }: RestoreJournal): string {
+  const names = settings.map(({ scope }) =>
+    scope.kind === 'global'
+      ? 'the whole registry'
+      : scope.kind === 'context'
+        ? `the context ${scope.context}`
+        : `subject ${scope.subject}`,
+  )
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
+  return (
+    `the restore of schemas did not end: levels or modes of ${names.slice(0, 5).join(', ')}${more} may still be those of ` +
+    'the restore; run the same command again, which goes on and puts them back'
   )
 }
 

@@ -1,6 +1,7 @@
 import type { RestoreJob } from '../config/load-job.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { describeFinding } from '../observe/finding.ts'
+import { versionKey } from '../registry/model.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { RestoreReport } from '../restore/report.ts'
@@ -24,10 +25,11 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
   return withRestore(job, hooks, signal, async (options, parts, session) => {
     const { runRestore } = await import('../restore/run-restore.ts')
     if (!session) return runRestore(options, parts, signal)
-    await refuseUnfit(session, parts, signal)
-    const schemas = await session.run()
-    const notes = session.findings.map(describeFinding)
-    const warnings = [...(schemas.report.wasComplete ? [] : notes), ...schemas.warnings]
+    const { hasRecords } = await refuseUnfit(session, parts, signal)
+    const isLeft = hasRecords && !mustRun(session)
+    const schemas = await session.run(isLeft)
+    // A loss stays one, also where nothing had to be written, or an earlier run has told it.
+    const warnings = [...(isLeft ? [IN_USE] : session.findings.map(describeFinding)), ...schemas.warnings]
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
     const report = await runRestore(schemas.options, parts, signal)
     return { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
@@ -75,17 +77,37 @@ function checkSchemas({ survey }: SchemaSession): Check[] {
   return [{ subject: 'schemas', action: 'fits', allowed: true, detail }]
 }
 
-/** All that stands in the way of data and of schemas is told at once, before the first schema is written. */
-async function refuseUnfit(session: SchemaSession, parts: RestoreParts, signal: AbortSignal): Promise<void> {
+const IN_USE =
+  'the restore is complete, and its registry has changed since: it is left as it is (`schemas restore` would restore it again)'
+
+/**
+ * All that stands in the way of data and of schemas is told at once, before the first schema is written. Says whether there
+ * are schemas to write though the records are there already, wholly: the registry is in use by then, as the topics are.
+ */
+async function refuseUnfit(
+  session: SchemaSession,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<{ hasRecords: boolean }> {
   const { conflicts, steps } = session.survey.plan
-  if (conflicts.length + steps.length === 0) return
-  const [{ surveyRestore }, { RestoreRefusal }] = await Promise.all([
+  if (conflicts.length + steps.length === 0) return { hasRecords: false }
+  const [{ isComplete, surveyRestore }, { RestoreRefusal }] = await Promise.all([
     import('../restore/prepare-restore.ts'),
     import('../restore/refusal.ts'),
   ])
-  const { preflight } = await surveyRestore(session.foreseen, parts, signal)
+  const { plan, progress, preflight } = await surveyRestore(session.foreseen, parts, signal)
   const findings = [...session.findings, ...preflight.findings]
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
+  return { hasRecords: isComplete(plan, progress) }
+}
+
+/** What died has to be brought to its end, and what is missing has to come, where nothing has to go for it. */
+function mustRun({ survey: { plan, target, options } }: SchemaSession): boolean {
+  const there = new Set(target.versions.map(({ subject, version }) => versionKey(subject, version)))
+  const removes = plan.steps.some(
+    step => step.type === 'delete-version' && step.permanent && there.has(versionKey(step.subject, step.version)),
+  )
+  return options.unfinished !== undefined || (!removes && plan.steps.some(({ type }) => type === 'register'))
 }
 
 /** What reads a backup and works on a target: the options are judged before anything is connected to. */

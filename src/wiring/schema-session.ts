@@ -25,8 +25,8 @@ export interface SchemaSession {
   findings: Finding[]
   /** Options of the restore with the IDs that are known, and a stand-in for those that are not given yet. */
   foreseen: RestoreOptions
-  /** Brings the schemas there; with the options that write their IDs into the records. */
-  run(): Promise<{ report: SchemaReport; options: RestoreOptions; warnings: string[] }>
+  /** Brings the schemas there, or leaves the registry as it is; with the options that write their IDs into the records. */
+  run(isLeft: boolean): Promise<{ report: SchemaReport; options: RestoreOptions; warnings: string[] }>
 }
 
 /** `work` gets undefined where the job has no registry, or wants nothing of it. The target is read, nothing is written. */
@@ -52,10 +52,13 @@ export async function withSchemas<T>(
         survey,
         findings: findingsOf(plan),
         foreseen: withIds(provisionalIdMap(plan, backup, target)),
-        run: async () => {
+        run: async isLeft => {
           const { restoreSchemas } = await import('../schemas/restore-schemas.ts')
           const { onProgress } = hooks
-          const done = await restoreSchemas(backup, survey, { client, journal, clock: parts.clock, onProgress }, signal)
+          // What would have gone stays.
+          const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
+          const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
+          const done = await restoreSchemas(backup, wanted, { client, journal, clock: parts.clock, onProgress }, signal)
           return { report: done.report, options: withIds(done.idMap), warnings: tellOtherIds(registry, done.report) }
         },
       })

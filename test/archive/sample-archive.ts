@@ -1,5 +1,11 @@
 import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
-import type { Manifest, ManifestPartition, ManifestTopic, Segment } from '../../src/archive/manifest.ts'
+import type {
+  AbortedTransaction,
+  Manifest,
+  ManifestPartition,
+  ManifestTopic,
+  Segment,
+} from '../../src/archive/manifest.ts'
 import { type ChunkFacts, SegmentWriter } from '../../src/archive/segment-writer.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
@@ -77,15 +83,21 @@ export function storeBackup(storage: Storage, lists: Buffer[][], compressed = fa
   return storePartitions(storage, [lists], compressed)
 }
 
-/** The same with several partitions. */
-export async function storePartitions(storage: Storage, all: Buffer[][][], compressed: boolean): Promise<Manifest> {
+/** The same with several partitions; the last segment of each has noted what was rolled back. */
+export async function storePartitions(
+  storage: Storage,
+  all: Buffer[][][],
+  compressed: boolean,
+  aborted: AbortedTransaction[] = [],
+): Promise<Manifest> {
   const freshSegments = new Map<string, Segment[]>()
   const partitions: ManifestPartition[] = []
   for (const [number, lists] of all.entries()) {
     const segments: Segment[] = []
     let partition = emptyPartition(number, 0n)
     for (const [i, batches] of lists.entries()) {
-      const segment = await storeSegment(storage, `b1/kafka/orders/${number}/${i}.log`, batches, compressed)
+      const stored = await storeSegment(storage, `b1/kafka/orders/${number}/${i}.log`, batches, compressed)
+      const segment = i === lists.length - 1 && aborted.length > 0 ? { ...stored, aborted } : stored
       segments.push(segment)
       partition = withSegment(partition, segment, 0, [])
     }

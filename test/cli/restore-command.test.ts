@@ -45,11 +45,12 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.match(out, /^ {2}Schemas {5}2 subjects, 4 versions: 3 registered, 1 kept$/m)
     assert.match(out, /^ {2}ID mapping {2}1 of 2 IDs are others$/m)
     const lossy = { ...schemaReport, wasComplete: true, notes: [lossyNote] }
-    const runRestoreJob = async () => ({ ...restoreReport, schemas: lossy })
+    // Notes are among the warnings of a restore.
+    const runRestoreJob = async () => ({ ...restoreReport, warnings: [lossyNote.message], schemas: lossy })
     const told = await run([], { runRestoreJob })
     assert.equal(told.code, 4)
     assert.match(told.out, /^ {2}Lossy .*cannot hold all/m)
-    assert.match(told.out, /^lossy {2}orders-value {2}the registry keeps no metadata$/m)
+    assert.match(told.out, /^ {2}the registry keeps no metadata$/m)
     const { schemas, ok } = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
     assert.deepEqual([ok, schemas.lossy, schemas.already_complete], [false, true, true])
     assert.deepEqual(schemas.versions, { registered: 3, kept: 1, replaced: 0, merged: 0, left: 0 })

@@ -2,6 +2,7 @@ import { runBackup } from '../../src/backup/run-backup.ts'
 import type { Reader } from '../../src/kafka/wire/reader.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
+import type { RegistrySnapshot } from '../../src/registry/model.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { runRestore } from '../../src/restore/run-restore.ts'
@@ -40,8 +41,9 @@ export async function withFakeTarget(
   topics: FakeTopic[],
   work: (target: FakeTarget) => Promise<void>,
   storage: Storage = openMemoryStorage(),
+  registry?: RegistrySnapshot,
 ): Promise<void> {
-  await backUpTopics(storage, topics)
+  await backUpTopics(storage, topics, registry)
   const fake = await startFakeCluster([])
   fake.state.clusterId = 'cluster-b'
   const target: FakeTarget = {
@@ -78,8 +80,8 @@ export async function withFakeTarget(
   }
 }
 
-/** One more generation of the backup `b1`. */
-export async function backUpTopics(storage: Storage, topics: FakeTopic[]): Promise<void> {
+/** One more generation of the backup `b1`, with this registry where there is one. */
+export async function backUpTopics(storage: Storage, topics: FakeTopic[], registry?: RegistrySnapshot): Promise<void> {
   const source = await startFakeCluster(topics)
   const options = {
     backupId: 'b1',
@@ -96,7 +98,8 @@ export async function backUpTopics(storage: Storage, topics: FakeTopic[]): Promi
   let runs = 0
   const newRun = () => `r${process.hrtime.bigint()}${runs++}`
   const parts = { cluster: await source.open(), storage, clock: new JumpingClock(), newRun, toolVersion: '0' }
-  await runBackup(options, { ...parts, onProgress: () => undefined }, never)
+  const readRegistry = registry && { readRegistry: async () => registry }
+  await runBackup(options, { ...parts, ...readRegistry, onProgress: () => undefined }, never)
   await source.close()
 }
 

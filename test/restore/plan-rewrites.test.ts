@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { planRewrites } from '../../src/restore/plan-rewrites.ts'
 import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
 import { sampleTopic } from '../../src/restore/sample-topic.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
-import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
+import { encodeBatch, encodeMarker, type RecordSpec } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { framed, long } from '../registry/ids/sample-schemas.ts'
+import { framed, long, schemaVersion } from '../registry/ids/sample-schemas.ts'
 import { plainOptions } from './plain-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
@@ -39,9 +41,10 @@ describe('a look at a topic', () => {
     assert.deepEqual(decided, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
     assert.match(warnings.join(), /^its keys get other schema IDs, so that the same key has other bytes/)
     const plainKeys = await decide(one(i => ({ key: Buffer.from(`k${i}`), value: framed(5, `v${i}`) })))
-    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['value'], [], []])
-    const plain = await decide(one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') })))
-    assert.deepEqual([plain.parts, plain.findings], [undefined, []])
+    assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['key', 'value'], [], []])
+    const plain = one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') }))
+    const { parts, findings } = await decide(plain, { schemas: indexSchemas([]) })
+    assert.deepEqual([parts, findings], [undefined, []])
   })
 
   test('stops at numbers that look like ids, and names topic, part and the settings that decide', async () => {
@@ -75,6 +78,28 @@ describe('a look at a topic', () => {
     assert.deepEqual([same.parts, same.findings], [undefined, []])
   })
 
+  test('takes nothing as the same in a context that the backup does not have', async () => {
+    const { findings } = await decide(
+      one(i => ({ value: framed(5, `${i}`) })),
+      { topicContexts: new Map([['orders', '.ue']]) },
+    )
+    assert.match(findings.join(), /^Schema ID 5 not found in target registry/)
+    const none = await decide(
+      one(i => ({ value: framed(5, `${i}`) })),
+      { idMap: createIdMap([]) },
+    )
+    assert.match(none.findings.join(), /^Schema ID 5 not found in target registry/)
+    assert.deepEqual(
+      (
+        await decide(
+          one(() => ({ value: Buffer.from('{}') })),
+          { idMap: createIdMap([]) },
+        )
+      ).findings,
+      [],
+    )
+  })
+
   test('uses the ids of the context of the topic', async () => {
     const values = one(i => ({ value: framed(5, `${i}`) }))
     const eu = await decide(values, { topicContexts: new Map([['ord*', '.eu']]) })
@@ -89,7 +114,7 @@ describe('a look at a topic', () => {
       /^Schema ID 44 not found in target registry\. The value of orders\/0 at offset 2\d carries it\. \(restore the schemas/,
     )
     const passed = await decide(unknown, { unknownIds: 'pass' })
-    assert.deepEqual([passed.parts, passed.findings], [['value'], []])
+    assert.deepEqual([passed.parts, passed.findings], [['key', 'value'], []])
   })
 
   test('sees that frames began in the middle of the life of a topic, or in another partition', async () => {
@@ -104,19 +129,50 @@ describe('a look at a topic', () => {
   test('sees only what is restored', async () => {
     const mixed = one(i => ({ value: i < 25 ? Buffer.from('{}') : framed(5, `${i}`) }))
     const offsetRanges = new Map([['orders/0', { start: 25n }]])
-    assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['value'])
+    assert.deepEqual((await decide(mixed, {}, { offsetRanges })).parts, ['key', 'value'])
     assert.deepEqual((await decide(mixed, {}, { offsetRanges: new Map([['orders/0', { end: 25n }]]) })).findings, [])
     const before = one(i => ({ value: framed(i < 25 ? 44 : 5), timestampDelta: BigInt(i) }))
-    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['value'])
+    assert.deepEqual((await decide(before, {}, { timeWindow: { start: 1_700_000_000_025n } })).parts, ['key', 'value'])
+  })
+
+  test('tells that keys become the same where several IDs become one', async () => {
+    const keys = one(i => ({ key: framed(5 + (i % 2), 'k'), value: framed(5) }))
+    const schemas = indexSchemas(
+      ['orders-key', 'orders-value'].flatMap(name => [schemaVersion(name, 5), schemaVersion(name, 6)]),
+    )
+    const idMap = createIdMap([5, 6].map(source => ({ context: '.', source, target: 500 })))
+    assert.match(
+      (await decide(keys, { schemas, idMap })).warnings.join(),
+      /several of its IDs become one, so that keys/,
+    )
+    assert.doesNotMatch((await decide(keys, { schemas })).warnings.join(), /several of its IDs become one/)
+  })
+
+  test('tells of IDs in headers of Apicurio, which are not rewritten', async () => {
+    const headers: [string, Buffer][] = [['apicurio.value.contentId', long(5n)]]
+    const { warnings, findings } = await decide(one(() => ({ value: Buffer.from([2, 4]), headers })))
+    assert.deepEqual(findings, [])
+    assert.match(warnings.join(), /^its values have schema IDs in the header apicurio\.value\.contentId, which are not/)
+  })
+
+  test('does not see what was rolled back, though a later segment tells it', async () => {
+    const records = range(10).map(() => ({ value: framed(44) }))
+    const rolledBack = encodeBatch({ baseOffset: 0n, producerId: 3n, transactional: true, records })
+    const storage = openMemoryStorage()
+    const lists = [[rolledBack], [encodeMarker(10n, 3n, 'abort'), batchAt(11, () => ({ value: framed(5) }))]]
+    const aborted = [{ producer_id: 3n, first_offset: 0n, last_offset: 10n }]
+    const [topic] = planRestore(await storePartitions(storage, [lists], false, aborted), plainOptions()).topics
+    const { value } = await sampleTopic(storage, topic?.legs ?? [], {}, never)
+    assert.deepEqual(new Set(value.map(({ offset }) => Number(offset))), new Set(range(10).map(i => i + 11)))
   })
 
   test('goes on until it has found some of what is restored', async () => {
     const many = range(9).map(i => [batchAt(i * 10, at => ({ value: framed(5), timestampDelta: BigInt(at) }))])
     const timeWindow = { start: 1_700_000_000_053n, end: 1_700_000_000_055n }
-    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['value'])
+    assert.deepEqual((await decide([many], {}, { timeWindow })).parts, ['key', 'value'])
     const none = range(6).map(() => range(9).map(i => [batchAt(i * 10, () => ({ value: framed(44) }))]))
     none[4] = many
-    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['value'])
+    assert.deepEqual((await decide(none, {}, { timeWindow })).parts, ['key', 'value'])
   })
 })
 

@@ -11,7 +11,7 @@ import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
-import { formatIds, formatNotes, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
+import { formatIds, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
 export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
@@ -43,8 +43,6 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
-    // Of schemas that a run has registered, the notes are among the warnings.
-    ...(schemas?.wasComplete ? formatNotes(schemas.notes, look) : []),
     ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
     ...(report.isDone ? [] : ['', look.bad(SETTINGS_HELD)]),
   ]

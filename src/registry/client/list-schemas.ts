@@ -48,7 +48,8 @@ async function listContext(
   const saysWhichAreDeleted = rows.some(row => asRecord(row)?.deleted !== undefined)
   if (saysWhichAreDeleted && identity.flavour !== 'karapace') return { versions, aliases }
 
-  const others = parseRows((await listRows(client, context, false, signal)) ?? [], context)
+  const otherRows = await listRows(client, context, false, signal)
+  const others = otherRows && parseRows(otherRows, context)
   if (others === undefined) return undefined
   // Karapace took `deleted` the wrong way round for long: both lists together are the whole, whichever way it is.
   const whole = new Map([...others, ...versions].map(each => [versionKey(each.subject, each.version), each]))

@@ -44,10 +44,15 @@ export function selectVersions(all: readonly SchemaVersion[], selection: Selecti
     .map(each => (chosen.has(each) ? each : { ...each, isPulledIn: true as const }))
   const skippedDeleted = matching.filter(each => each.isDeleted && !chosen.has(each) && !pulled.has(each)).length
   const isSkipped = !selection.includeSoftDeleted && skippedDeleted > 0
+  const earlier = alive.filter(each => !chosen.has(each) && !pulled.has(each)).length
   return {
     versions,
     skippedDeleted: isSkipped ? skippedDeleted : 0,
-    warnings: [...(isSkipped ? [warnOfDeleted(skippedDeleted)] : []), ...missing],
+    warnings: [
+      ...(isSkipped ? [warnOfDeleted(skippedDeleted)] : []),
+      ...(earlier > 0 ? [warnOfEarlier(earlier)] : []),
+      ...missing,
+    ],
   }
 }
 
@@ -102,6 +107,17 @@ function warnOfDeleted(count: number): string {
   return (
     `${are} soft-deleted and left out; messages that were written with them cannot be read after a restore ` +
     '(set backup.include_soft_deleted: true to take them)'
+  )
+}
+
+function warnOfEarlier(count: number): string {
+  const are =
+    count === 1
+      ? '1 version is not the latest of its subject and is'
+      : `${count} versions are not the latest of their subjects and are`
+  return (
+    `${are} left out; messages that were written with them cannot be read after a restore ` +
+    '(set backup.include_versions: all to take them)'
   )
 }
 

@@ -10,7 +10,10 @@ export interface IdMap {
    * that differs where references were renamed or the target writes the text its own way.
    */
   getGuid(guid: string): string | undefined
-  /** No id of the context, and no GUID, is another one on the target: records need not be looked into. */
+  /**
+   * No id of the context, and no GUID, is another one on the target: records need not be looked into. Not so where the
+   * context has none: whatever its records carry is unknown then.
+   */
   isIdentity(context: string): boolean
   /** The same for the same pairs: a restore that has begun goes on with the map that it began with. */
   readonly digest: string
@@ -50,7 +53,7 @@ export function createIdMap(pairsOfIds: Iterable<IdPair>, pairsOfGuids: Iterable
   return {
     get: (context, id) => byContext.get(context)?.get(id),
     getGuid: guid => otherGuids.get(guid),
-    isIdentity: context => !changed.has(context) && otherGuids.size === 0,
+    isIdentity: context => byContext.has(context) && !changed.has(context) && otherGuids.size === 0,
     digest: digestOf(byContext, otherGuids),
     pairs,
     guids,

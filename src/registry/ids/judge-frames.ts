@@ -8,6 +8,8 @@ export interface PartSample {
   bytes: Buffer | null
   /** The last header that names its schema; absent where there is none. */
   header?: Buffer | null
+  /** The name of a header that holds an id, and is not rewritten. */
+  otherHeader?: string
 }
 
 export interface JudgeFacts {
@@ -22,9 +24,12 @@ export interface JudgeFacts {
   unknownIds: 'fail' | 'pass'
 }
 
-/** What is to be done with a part of a topic. `unclear` and `unknown` are for somebody else to decide. */
+/**
+ * What is to be done with a part of a topic. `search` is to rewrite, though no frame was seen. `unclear` and `unknown` are
+ * for somebody else to decide.
+ */
 export type Verdict =
-  | { kind: 'rewrite' }
+  | { kind: 'rewrite' | 'search' }
   | { kind: 'leave' }
   | { kind: 'unclear'; why: string }
   | { kind: 'unknown'; id: number; partition: number; offset: bigint }
@@ -37,7 +42,8 @@ const LONG_BYTES = 8
 /**
  * Pure. Whether ids are to be rewritten in this part, by some of its records. Bytes that begin with 00 and a number need
  * not be a frame: the subjects of the id must belong to the topic, and all that is not empty must be framed. Where that is
- * not so, nothing is guessed.
+ * not so, nothing is guessed. Where none of them is framed, a subject of the part's own name is reason enough to look at
+ * every record: frames may come late, or behind tombstones.
  */
 export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Verdict {
   const held = samples.filter(({ bytes, header }) => header !== undefined || (bytes !== null && bytes.length > 0))
@@ -47,7 +53,8 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
   const unknown = looks.find(look => look.kind === 'unknown')
   const foreign = looks.find(look => look.kind === 'foreign')
   const known = framed - count('unknown') - count('guid')
-  if (framed === 0 || (known === 0 && !unknown)) return { kind: 'leave' }
+  if (framed === 0) return { kind: mayHoldFrames(held, samples.length, facts) ? 'search' : 'leave' }
+  if (known === 0 && !unknown) return { kind: 'leave' }
   if (known === 0 && (framed * 2 < held.length || areLongs(held))) return { kind: 'leave' }
   const what = `${held.length} ${facts.part}s were looked at`
   if (foreign?.kind === 'foreign') {
@@ -60,7 +67,17 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
     return { kind: 'unclear', why: `${what}, of which only ${framed} begin with a schema ID` }
   }
   if (unknown?.kind === 'unknown' && facts.unknownIds === 'fail') return unknown
-  return known === 0 ? { kind: 'leave' } : { kind: 'rewrite' }
+  if (known > 0) return { kind: 'rewrite' }
+  return { kind: mayHoldFrames(held, samples.length, facts) ? 'search' : 'leave' }
+}
+
+/**
+ * Some have no frame that can be rewritten, or no bytes at all, but the part has a subject of its own: others, which were
+ * not looked at, may have one. Without one they stay as they are.
+ */
+function mayHoldFrames(held: readonly PartSample[], count: number, { schemas, context, topic, part }: JudgeFacts) {
+  const areNumbers = held.length > 0 && areLongs(held)
+  return count > 0 && !areNumbers && schemas.hasSubjectOf(context, topic, part)
 }
 
 type Look =

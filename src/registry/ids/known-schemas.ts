@@ -1,4 +1,4 @@
-import { type SchemaVersion, splitSubject } from '../model.ts'
+import { joinSubject, type SchemaVersion, splitSubject } from '../model.ts'
 import { recordNames } from './record-names.ts'
 import type { Part } from './schema-id.ts'
 
@@ -13,19 +13,35 @@ export interface KnownSchema {
 
 export interface KnownSchemas {
   get(context: string, id: number): KnownSchema | undefined
+  /** Whether a subject of the context is that of this part of the topic by its name (TopicName; of values TopicRecordName). */
+  hasSubjectOf(context: string, topic: string, part: Part): boolean
 }
 
 /** Deleted versions count like others: records of their time are still there. */
 export function indexSchemas(versions: Iterable<SchemaVersion>): KnownSchemas {
   const known = new Map<string, KnownSchema & { subjects: Set<string> }>()
+  const names = new Set<string>()
   for (const { subject, id, schemaType, schema } of versions) {
     const { context, name } = splitSubject(subject)
     const key = `${context}/${id}`
     const entry = known.get(key) ?? describe(schemaType, schema)
     entry.subjects.add(name)
     known.set(key, entry)
+    names.add(joinSubject({ context, name }))
   }
-  return { get: (context, id) => known.get(`${context}/${id}`) }
+  return {
+    get: (context, id) => known.get(`${context}/${id}`),
+    hasSubjectOf: (context, topic, part) =>
+      names.has(joinSubject({ context, name: `${topic}-${part}` })) ||
+      (part === 'value' && [...known].some(([key, one]) => key.startsWith(`${context}/`) && isOfTopic(one, topic))),
+  }
+}
+
+function isOfTopic(schema: KnownSchema, topic: string): boolean {
+  for (const subject of schema.subjects) {
+    if (subject.startsWith(`${topic}-`)) return belonging(schema, topic, 'value') === 'topic'
+  }
+  return false
 }
 
 /** Names are looked for when somebody asks: most schemas are of no topic that is restored. */

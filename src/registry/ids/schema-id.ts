@@ -12,6 +12,11 @@ export const VALUE_HEADER = '__value_schema_id'
 export const parts = ['key', 'value'] as const
 export type Part = (typeof parts)[number]
 
+/** Whether a header is one in which Apicurio's own serializers put an id of eight bytes; it is not rewritten. */
+export function isApicurioHeader(name: string, part: Part): boolean {
+  return name === `apicurio.${part}.globalId` || name === `apicurio.${part}.contentId`
+}
+
 const ID_MAGIC = 0
 const GUID_MAGIC = 1
 /** An Avro record without fields has no payload. */

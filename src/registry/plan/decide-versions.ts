@@ -56,6 +56,7 @@ export function decideVersions(
     found.all.push({ ...decision, wanted: twin, action: decision.action === 'leave' ? 'leave' : 'merge' })
     found.notes.push(tellMerged(twin, standIn))
   }
+  if (options.forceIds) found.all = renewRemoved(found.all)
   found.deleted.push(...listDeleted(index, found.all, options))
   return found
 }
@@ -63,6 +64,22 @@ export function decideVersions(
 /** It is written to the target. */
 export function isMade({ action }: Pick<Decision, 'action'>): boolean {
   return action === 'register' || action === 'replace'
+}
+
+/**
+ * To register a version removes those before it that have its ID, in its subject, and are marked as deleted on the target.
+ * These are made live in their places, and marked again in the end.
+ */
+function renewRemoved(all: readonly Decision[]): Decision[] {
+  const keyOf = ({ subject, source }: Wanted) => `${source.id} ${subject}`
+  const highest = new Map<string, number>()
+  for (const { wanted } of all.filter(isMade)) {
+    highest.set(keyOf(wanted), Math.max(wanted.source.version, highest.get(keyOf(wanted)) ?? 0))
+  }
+  return all.map(one => {
+    const isRemoved = one.theirs?.isDeleted && one.wanted.source.version < (highest.get(keyOf(one.wanted)) ?? 0)
+    return one.action === 'keep' && isRemoved ? { ...one, action: 'register', theirs: null } : one
+  })
 }
 
 interface Resolved {

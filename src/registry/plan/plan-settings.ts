@@ -38,17 +38,26 @@ export function openSubjects(work: Work, book: SettingsBook, options: RegistryRe
   const touched = work.subjects.filter(subject => work.registering.has(subject) || work.deleting.has(subject))
   const isLifted = (subject: string) => work.deleting.has(subject) || !options.forceIds
   return [
+    ...liftModes(touched.filter(isLifted), book),
     ...touched.flatMap(subject => {
       const { compatibility, config } = book.present(subjectScope(subject))
       if (config?.alias === undefined) return []
       const { alias: _, ...rest } = config
-      return book.setConfig(subjectScope(subject), { compatibility, config: nullIfEmpty(rest) })
-    }),
-    ...touched.filter(isLifted).flatMap(subject => {
-      if (book.effectiveMode(subject).mode === 'READWRITE') return []
-      return book.setMode(subjectScope(subject), 'READWRITE', false)
+      return setOpened(subjectScope(subject), { ...unset, compatibility, config: nullIfEmpty(rest) }, book)
     }),
   ]
+}
+
+/** A subject that has lost all its versions has lost its mode with them. */
+export function reopenSubjects({ emptied, registering }: Work, book: SettingsBook): RestoreStep[] {
+  return liftModes([...emptied].filter(subject => registering.has(subject)).sort(), book)
+}
+
+function liftModes(subjects: readonly string[], book: SettingsBook): RestoreStep[] {
+  return subjects.flatMap(subject => {
+    if (book.effectiveMode(subject).mode === 'READWRITE') return []
+    return book.setMode(subjectScope(subject), 'READWRITE', false)
+  })
 }
 
 /** Modes of the whole registry, or of a context, are not lifted: somebody has closed it on purpose. */

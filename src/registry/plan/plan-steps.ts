@@ -7,6 +7,7 @@ import {
   checkModes,
   closeSettings,
   openSubjects,
+  reopenSubjects,
   startImport,
   startRegistering,
   tellLostSettings,
@@ -14,7 +15,7 @@ import {
 } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, RegisterStep, RestoreStep } from './restore-step.ts'
-import { globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
+import { EVERY_CONTEXT, globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetIndex } from './target-index.ts'
 
 export interface Grounds {
@@ -42,7 +43,9 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const trial = tryModes(decisions, book, options)
   const opening = openSubjects(work, book, options)
   for (const subject of work.emptied) book.drop(subject)
-  const start = options.forceIds ? startImport(work, book, options) : startRegistering(work, book, options)
+  const start = options.forceIds
+    ? startImport(work, book, options)
+    : [...reopenSubjects(work, book), ...startRegistering(work, book, options)]
   const made = [...registrations.values()].flat()
   const plain = options.forceIds
     ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
@@ -105,7 +108,8 @@ function outlineWork(
     wanted,
     isNewSubject: subject =>
       created.has(subject) || (!inTarget.has(subject) && isUnset(book.original(subjectScope(subject)))),
-    isEmptyContext: context => empty.has(context) || !full.has(context),
+    // What stands behind all contexts has no versions of its own: it counts for those of every other.
+    isEmptyContext: context => empty.has(context) || (context === EVERY_CONTEXT ? full.size === 0 : !full.has(context)),
     isEmpty: target.versions.length === 0,
   }
 }
@@ -166,6 +170,7 @@ function journalOf(
     target.contexts.concat(
       [...work.subjects].map(subject => splitSubject(subject).context),
       '.',
+      EVERY_CONTEXT,
     ),
   )
   return {

@@ -55,11 +55,12 @@ export class TargetIndex {
     const { strategy } = this.#options
     const all = (this.#bySubject.get(name) ?? []).toSorted((a, b) => a.version - b.version)
     const isOwn = this.#own.subjects.has(name)
+    const theirs = all.filter(one => !this.isFiller(one))
     const subject: TargetSubject = {
       subject: name,
-      theirs: all.filter(one => !this.isFiller(one)),
+      theirs,
       fillers: all.filter(one => this.isFiller(one)),
-      isLeft: strategy === 'lookup' || (strategy === 'skip' && all.length > 0 && !isOwn),
+      isLeft: strategy === 'lookup' || (strategy === 'skip' && theirs.length > 0 && !isOwn),
       highest: all.at(-1)?.version ?? 0,
       matched: 0,
       isDiverged: false,

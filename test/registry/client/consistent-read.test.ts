@@ -68,6 +68,17 @@ describe('a list in pages', () => {
     assert.equal(snapshot.versions.length, 1100)
   })
 
+  test('that is refused when it is to tell what is live makes nothing look deleted', async t => {
+    const { snapshot } = await snapshotOf(t, 'confluent-7', {
+      rows: [row('a', 1, 1), row('b', 1, 2)],
+      before: ({ path, query }) =>
+        path === '/schemas' && query.get('deleted') === 'false'
+          ? { status: 403, json: { error_code: 40301, message: 'forbidden' } }
+          : undefined,
+    })
+    assert.deepEqual(brief(snapshot.versions), ['a@1#1', 'b@1#2'])
+  })
+
   test('that lacks subjects which the registry has is not trusted: they are read one by one', async t => {
     const { snapshot } = await snapshotOf(t, 'confluent', {
       rows: [row('a', 1, 1), row('b', 1, 2)],

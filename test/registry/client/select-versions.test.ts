@@ -54,6 +54,8 @@ describe('versions', () => {
   test('9: the latest is the highest that is live', () => {
     assert.deepEqual(chosen(all, { includeVersions: 'latest', includeSoftDeleted: false }), ['a@2#2'])
     assert.deepEqual(chosen(all, { includeVersions: 'latest' }), ['a@2#2', 'gone@5#5-'])
+    const { warnings } = selectVersions(all, { ...everything, includeVersions: 'latest' })
+    assert.match(warnings.join(), /^\d+ versions are not the latest .* left out; messages .*include_versions: all/)
   })
 
   test('that are soft-deleted and left out are counted, with a warning that says so', () => {

@@ -42,10 +42,24 @@ describe('a part of a topic', () => {
   })
 
   test('is left where nothing is framed, or there is nothing', () => {
+    const topic = 'plain'
     assert.deepEqual(judge([]), { kind: 'leave' })
-    assert.deepEqual(judge([null, null]), { kind: 'leave' })
-    assert.deepEqual(judge([Buffer.from('{"a":1}'), Buffer.from('plain'), Buffer.alloc(4)]), { kind: 'leave' })
+    assert.deepEqual(judge([null, null], { topic }), { kind: 'leave' })
+    const texts = [Buffer.from('{"a":1}'), Buffer.from('plain'), Buffer.alloc(4)]
+    assert.deepEqual(judge(texts, { topic }), { kind: 'leave' })
     assert.deepEqual(judge(many(50, i => long(BigInt(i)))), { kind: 'leave' })
+  })
+
+  test('is looked through where it has a subject, though tombstones or other values hide the frames', () => {
+    assert.deepEqual(judge([null, null]), { kind: 'search' })
+    assert.deepEqual(judge([Buffer.from('{"a":1}'), Buffer.alloc(4)]), { kind: 'search' })
+    assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass' }), { kind: 'search' })
+    const byRecord = indexSchemas([
+      schemaVersion('clicks-shop.Click', 5, { schema: '{"type":"record","name":"shop.Click","fields":[]}' }),
+    ])
+    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord }), { kind: 'search' })
+    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord, part: 'key' }), { kind: 'leave' })
+    assert.deepEqual(judge([null], { part: 'key', context: '.eu' }), { kind: 'leave' }, 'of its own context')
   })
 
   test('is left where its numbers of eight bytes look like ids that nobody has', () => {
@@ -111,7 +125,7 @@ describe('a part of a topic', () => {
     assert.deepEqual(judge([framed(5), framed(44)]), unknown)
     assert.deepEqual(judge([framed(44), framed(44)]), { ...unknown, offset: 0n })
     assert.deepEqual(judge([framed(5), framed(44)], { unknownIds: 'pass' }), { kind: 'rewrite' })
-    assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass' }), { kind: 'leave' })
+    assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass', topic: 'plain' }), { kind: 'leave' })
   })
 
   test('is left where a few of many happen to begin like an id that nobody has', () => {
@@ -132,7 +146,7 @@ describe('headers that name the schema', () => {
     assert.deepEqual(judgePart([sample(framed(5, '')), sample(framed(7, ''))], facts), { kind: 'rewrite' })
     assert.deepEqual(judgePart([sample(framed(101_327, ''))], facts), { kind: 'rewrite' })
     assert.deepEqual(judgePart([sample(guid), sample(guid)], facts), { kind: 'leave' })
-    assert.deepEqual(judgePart([sample(null)], facts), { kind: 'leave' })
+    assert.deepEqual(judgePart([sample(null)], { ...facts, topic: 'plain' }), { kind: 'leave' })
   })
 
   test('may name an id that the target does not have', () => {

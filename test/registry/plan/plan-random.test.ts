@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SchemaVersion } from '../../../src/registry/model.ts'
+import type { RegistrySnapshot, SchemaVersion } from '../../../src/registry/model.ts'
 import { randomRegistry } from '../../fakes/random-registry.ts'
 import { RegistryModel } from '../../fakes/registry-model.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
@@ -72,4 +72,46 @@ describe('any registry', () => {
     }
     assert.ok(outcomes.written > 200, JSON.stringify(outcomes))
   })
+})
+
+describe('a run that died', () => {
+  const wishes = [
+    {},
+    forced,
+    { strategy: 'overwrite' },
+    { strategy: 'overwrite', ...forced },
+    { strategy: 'skip' },
+  ] as const
+  const targets = [snapshotOf([]), snapshotOf([versionOf('z', 1, 500), versionOf('a', 1, 501, { schema: '"0"' })])]
+
+  test('is gone on with by one with another strategy, or that one is refused: nothing passing stays', () => {
+    const ends = { done: 0, refused: 0 }
+    for (let seed = 5; seed < 10; seed++) {
+      const backup = { ...randomRegistry(seed), global: targets[0]?.global ?? assert.fail() }
+      for (const target of targets) {
+        for (const wish of wishes) {
+          const { steps } = plan(backup, target, wish)
+          for (let at = 1; at < steps.length; at += 4) {
+            for (const other of wishes) ends[goOn(backup, new RegistryModel(target).run(steps.slice(0, at)), other)]++
+          }
+        }
+      }
+    }
+    assert.ok(ends.done > 300 && ends.refused > 100, JSON.stringify(ends))
+  })
+
+  function goOn(backup: RegistrySnapshot, model: RegistryModel, wish: (typeof wishes)[number]): 'done' | 'refused' {
+    const next = plan(backup, model.snapshot, { ...wish, unfinished: model.journal })
+    if (next.conflicts.length > 0) return 'refused'
+    const after = model.run(next.steps).snapshot
+    const { steps, conflicts } = plan(backup, after, wish)
+    assert.deepEqual([steps, conflicts], [[], []], 'a second run has nothing to do')
+    const modes = [after.global, ...after.subjects.values()].map(({ mode }) => mode)
+    assert.equal(modes.includes('IMPORT'), false)
+    assert.equal(
+      after.versions.some(({ schema }) => schema.includes('filler')),
+      false,
+    )
+    return 'done'
+  }
 })

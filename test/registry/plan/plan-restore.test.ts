@@ -273,3 +273,11 @@ describe('references', () => {
     assert.deepEqual(kinds(plan(backup, undefined, { subjectMapping: new Map([['a', 'b']]) })), ['mapping'])
   })
 })
+
+test('force_ids keeps a deleted version that a registry would remove with a later one of the same ID', () => {
+  const text = { schema: '"string"' }
+  const older = versionOf('a', 2, 24, { ...text, isDeleted: true })
+  const backup = snapshotOf([older, versionOf('a', 3, 25), versionOf('a', 5, 24, text)])
+  const { versions } = restore(backup, snapshotOf([older, versionOf('a', 3, 25)]), forced)
+  assert.deepEqual(versions, ['-a@2 24', 'a@3 25', 'a@5 24'])
+})

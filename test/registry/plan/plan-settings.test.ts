@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
-import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
+import { snapshotOf, unset, versionOf } from '../../fakes/registry-snapshots.ts'
 import { forced, kinds, outline, plan, restore } from './restore-stage.ts'
 
 describe('settings', () => {
@@ -59,6 +59,38 @@ describe('settings', () => {
       subjects: { a: { compatibility: 'FULL' } },
     })
     assert.deepEqual(outline(restore(backup, undefined, { schemaTypes: ['AVRO'] }).plan), ['register b@1'])
+  })
+
+  test('let a subject be filled anew that has lost its mode with its versions, in a registry that imports', () => {
+    const global = { compatibility: 'BACKWARD', mode: 'IMPORT', config: null }
+    const target = snapshotOf([versionOf('a', 1, 7)], { global })
+    const { versions, after } = restore(snapshotOf([versionOf('a', 1, 1)], { global }), target, {
+      strategy: 'overwrite',
+    })
+    assert.deepEqual([versions, after.global.mode], [['a@1 8'], 'IMPORT'])
+  })
+
+  test('that close a subject are lifted before its alias is taken away', () => {
+    const a = { compatibility: null, mode: 'READONLY', config: { alias: 'b' } }
+    const target = snapshotOf([versionOf('a', 1, 1)], { subjects: { a } })
+    const backup = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2)])
+    for (const options of [{}, forced]) {
+      const { versions, after } = restore(backup, target, options)
+      assert.deepEqual([versions, after.subjects.get('a')], [['a@1 1', 'a@2 2'], a])
+    }
+    assert.deepEqual(restore(backup, target, { strategy: 'overwrite' }).after.subjects.get('a'), unset)
+  })
+
+  test('of all contexts together are those of the backup only where the target holds nothing', () => {
+    const closed = { ...unset, compatibility: 'NONE', mode: 'READONLY' }
+    const backup = snapshotOf([versionOf('a', 1, 1)], { contextSettings: new Map([['.__GLOBAL', closed]]) })
+    for (const options of [{}, forced]) {
+      assert.deepEqual(restore(backup, undefined, options).after.contextSettings.get('.__GLOBAL'), closed)
+    }
+    const full = { ...unset, compatibility: 'FULL' }
+    const target = snapshotOf([versionOf('b', 1, 1)], { contextSettings: new Map([['.__GLOBAL', full]]) })
+    assert.deepEqual(restore(backup, target).after.contextSettings.get('.__GLOBAL'), full)
+    assert.deepEqual(outline(plan(backup, target, { strategy: 'skip' })), ['register a@1'])
   })
 
   test('of contexts come with their first schemas', () => {

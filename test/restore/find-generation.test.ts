@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { findGeneration, findPlan } from '../../src/restore/find-plan.ts'
+import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
+import type { RestoreProgress } from '../../src/restore/progress.ts'
+import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { plainOptions } from './plain-options.ts'
+
+/** A restore has begun with generation 1 of a backup that has got a second one since. */
+async function generationsOf(there: FakeTopic[]) {
+  const storage = openMemoryStorage()
+  const first = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
+  const partitions = first.topics[0]?.partitions ?? []
+  const next = draftManifest([topicOf('orders', partitions)], { generation: 2, run: 'run2' })
+  const draft = { manifest: next, freshSegments: new Map(), attempt: 1 }
+  await renewManifestCopy(storage, (await commitGeneration(storage, draft, never)).manifest, never)
+  const options = plainOptions()
+  const place = { topic: 'orders', partition: 0, sourcePartition: 0, sourceOffset: 0n }
+  const progress: RestoreProgress = {
+    identity: { producerId: 1n, producerEpoch: 0 },
+    generation: 1,
+    fingerprint: fingerprintOf(planRestore(first, options)),
+    runs: new Set(['1']),
+    streams: new Map([['orders/0', { ...place, targetOffset: 0n, sequence: 0, isFilled: false, isDone: false }]]),
+  }
+  const fake = await startFakeCluster(there)
+  try {
+    const parts = { cluster: await fake.open(), storage, readNotes: async () => progress }
+    const [manifest, { plan }] = [await findGeneration(options, parts, never), await findPlan(options, parts, never)]
+    return [manifest.generation, plan.generation]
+  } finally {
+    await fake.close()
+  }
+}
+
+test('schemas are of the generation that the records are of, also where the topics of a restore were deleted', async () => {
+  assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])]), [1, 1])
+  assert.deepEqual(await generationsOf([]), [2, 2])
+})

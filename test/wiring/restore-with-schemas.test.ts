@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { decodeRecords } from '../../src/batch/records.ts'
+import { walkBatches } from '../../src/batch/walk.ts'
+import { answerRequest } from '../../src/registry/server/router.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { fakeTopic } from '../fakes/fake-cluster.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
+import { type SchemaTarget, withSchemaTarget } from './schema-target.ts'
+
+const range = (count: number) => Array.from({ length: count }, (_, i) => i)
+const orders = (ids: number[]) =>
+  fakeTopic('orders', [
+    ids.map((id, i) => encodeBatch({ baseOffset: BigInt(i), records: [{ value: framed(id, `v${i}`) }] })),
+  ])
+const schemas = snapshotOf([versionOf('orders-value', 1, 5), versionOf('orders-value', 2, 6)])
+const taken = snapshotOf(range(20).map(i => versionOf('others', i + 1, i + 100)))
+const valuesOf = (target: SchemaTarget) =>
+  (target.kafka.topic('orders')?.partitions[0]?.batches ?? []).flatMap(bytes =>
+    walkBatches(bytes, 0, bytes.length).flatMap(header => decodeRecords(bytes, header).map(({ value }) => value)),
+  )
+
+describe('a restore of records and schemas', () => {
+  test('gives records the IDs of the target, and compares as the same', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
+      const { schemas: report } = await target.run()
+      const [first, second] = report?.ids.map(one => one.target) ?? []
+      assert.deepEqual([first, second], [120, 121])
+      assert.deepEqual(valuesOf(target), [
+        framed(first ?? 0, 'v0'),
+        framed(second ?? 0, 'v1'),
+        framed(first ?? 0, 'v2'),
+      ])
+      assert.equal((await target.compare()).ok, true)
+      target.writes.length = 0
+      assert.equal((await target.run()).wasComplete, true)
+      assert.deepEqual(target.writes, [])
+    }))
+
+  test('tells what is lossy also where no schema had to be written', () => {
+    const same = versionOf('orders-value', 1, 3, { schema: versionOf('orders-value', 1, 5).schema })
+    return withSchemaTarget({ topics: [orders([5, 5])], schemas }, snapshotOf([same]), async target => {
+      const { warnings, schemas: report } = await target.run({ strategy: 'skip' })
+      assert.equal(report?.wasComplete, true)
+      assert.match(warnings.join(), /Schema ID 6 not found in target registry/)
+    })
+  })
+
+  test('that is run again when it is complete removes no schema that came since', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
+      await target.run({ strategy: 'overwrite' })
+      answerRequest(target.registry, {
+        ...{ method: 'POST', target: '/subjects/orders-value/versions?force=true' },
+        body: JSON.stringify({ schema: '"string"' }),
+      })
+      target.writes.length = 0
+      const { wasComplete, warnings } = await target.run({ strategy: 'overwrite' })
+      assert.deepEqual([wasComplete, target.writes], [true, []])
+      assert.match(warnings.join(), /its registry has changed since: it is left as it is/)
+      assert.equal((await target.compare({ strategy: 'overwrite' })).ok, true)
+    }))
+
+  test('that is run again when it is complete brings back schemas that were lost', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, snapshotOf([]), async target => {
+      await target.run({ force_ids: true })
+      for (const path of ['/subjects/orders-value', '/subjects/orders-value?permanent=true']) {
+        answerRequest(target.registry, { method: 'DELETE', target: path, body: '' })
+      }
+      const { wasComplete, schemas: report } = await target.run({ force_ids: true })
+      assert.deepEqual([wasComplete, report?.versions.register], [true, 2])
+      assert.deepEqual(
+        report?.ids.map(one => one.target),
+        [5, 6],
+      )
+    }))
+})

@@ -1,0 +1,81 @@
+import { parseJob } from '../../src/config/load-job.ts'
+import type { RegistrySnapshot } from '../../src/registry/model.ts'
+import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
+import { RegistryStore } from '../../src/registry/server/registry-store.ts'
+import type { CompareReport } from '../../src/restore/compare.ts'
+import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import {
+  dryRunRestoreJob,
+  type JobRestoreDryRun,
+  type JobRestoreReport,
+  runRestoreJob,
+} from '../../src/wiring/restore-jobs.ts'
+import { compareJob } from '../../src/wiring/restored-jobs.ts'
+import type { FakeTopic } from '../fakes/fake-cluster.ts'
+import { type FakeTarget, withFakeTarget } from '../restore/fake-target.ts'
+import { openTemporary } from '../storage/temporary-storage.ts'
+
+const never = new AbortController().signal
+
+/** A target of data and schemas as jobs meet it. */
+export interface SchemaTarget {
+  kafka: FakeTarget
+  /** Of the backup. */
+  storage: Storage
+  registry: RegistryStore
+  /** Requests to the registry that could change it. */
+  writes: string[]
+  run(registry?: object, restore?: object): Promise<JobRestoreReport>
+  dryRun(registry?: object, restore?: object): Promise<JobRestoreDryRun>
+  compare(registry?: object, restore?: object): Promise<CompareReport>
+}
+
+/** A backup of these topics and this registry, and a target with no topics and a registry that holds something else. */
+export async function withSchemaTarget(
+  backup: { topics: FakeTopic[]; schemas: RegistrySnapshot },
+  start: RegistrySnapshot,
+  work: (target: SchemaTarget) => Promise<void>,
+): Promise<void> {
+  let path = ''
+  const { storage, close } = await openTemporary(folder => {
+    path = folder
+    return openFilesystemStorage({ path: folder })
+  })
+  const registry = new RegistryStore({}, start)
+  const writes: string[] = []
+  const onRequest = ({ method, target }: { method: string; target: string }) => {
+    if (method !== 'GET') writes.push(`${method} ${target}`)
+  }
+  const server = await openRegistryServer({ store: registry, host: '127.0.0.1', port: 0, onRequest })
+  try {
+    await withFakeTarget(
+      backup.topics,
+      async target => {
+        const jobOf = (schemas: object, restore: object) => {
+          const document = {
+            mode: 'restore',
+            backup_id: 'b1',
+            target: { bootstrap_servers: target.fake.brokers.map(({ address }) => address) },
+            storage: { backend: 'filesystem', path },
+            restore: { replication_factor: 1, retention: 'apply', ...restore },
+            enterprise: { schema_registry: { enabled: true, url: server.url, restore: schemas } },
+          }
+          return parseJob(JSON.stringify(document), { source: 'test', env: {}, mode: 'restore' })
+        }
+        const hooks = { onProgress: () => undefined }
+        await work({
+          ...{ kafka: target, storage, registry, writes },
+          run: (schemas = {}, restore = {}) => runRestoreJob(jobOf(schemas, restore), hooks, never),
+          dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
+          compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),
+        })
+      },
+      storage,
+      backup.schemas,
+    )
+  } finally {
+    await server.close()
+    await close()
+  }
+}
