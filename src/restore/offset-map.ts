@@ -37,12 +37,29 @@ export async function* readOffsetMap(...args: Parameters<typeof openOffsetMaps>)
 }
 
 /** The same in parts, one for each partition of the target: in each of them the records of the source are in order. */
-export async function* openOffsetMaps(
+export async function* openOffsetMaps(...args: Parameters<typeof openStreamMaps>): AsyncGenerator<StreamMap['runs']> {
+  for await (const { runs } of openStreamMaps(...args)) yield runs
+}
+
+/** What of the source is in one partition of the target. */
+export interface StreamMap {
+  /** Of the source, with its partitions in the order of their records on the target. */
+  topic: string
+  partitions: readonly number[]
+  targetTopic: string
+  targetPartition: number
+  /** Behind the last record that was restored. */
+  end: bigint
+  runs: AsyncGenerator<OffsetMapRun>
+}
+
+/** The same with what each part is about; one without a single record is among them. */
+export async function* openStreamMaps(
   options: RestoreOptions,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   filter: OffsetMapFilter,
   signal: AbortSignal,
-): AsyncGenerator<AsyncGenerator<OffsetMapRun>> {
+): AsyncGenerator<StreamMap> {
   const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
   const { rewrites: _, ...plain } = plan
   const progress = await readProgress(cluster, restoreId, signal)
@@ -52,13 +69,21 @@ export async function* openOffsetMaps(
     for (const whole of topic.streams) {
       const stream = upTo(whole, filter.partition)
       const place = { topic: topic.name, partition: stream.partition }
-      if (stream.legs.length === 0 || !progress.streams.has(streamKey(place))) continue
+      const noted = progress.streams.get(streamKey(place))
+      if (stream.legs.length === 0 || !noted) continue
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
       // Ids move no record unless keys decide.
       const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }
       const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
       const met = meetRuns(sent, placedRuns(cluster, target, producerId, signal))
-      yield nameRuns(met, topic.source.name, place, filter.partition)
+      yield {
+        topic: topic.source.name,
+        partitions: stream.legs.map(({ source }) => source.partition),
+        targetTopic: place.topic,
+        targetPartition: place.partition,
+        end: noted.targetOffset,
+        runs: nameRuns(met, topic.source.name, place, filter.partition),
+      }
     }
   }
 }
