@@ -53,6 +53,7 @@ const allowed: Record<string, string[]> = {
     'config',
     'wiring',
     'registry',
+    'offsets',
   ],
 }
 

@@ -8,13 +8,13 @@ import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.
 import type { CheckReport } from '../observe/check.ts'
 import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
-import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreReport } from '../restore/report.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Hooks } from '../wiring/parts.ts'
 import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
+import type { ShownDryRun } from './commands/restore-dry-run.ts'
+import type { ShownRestore } from './commands/restore-report.ts'
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
@@ -28,8 +28,8 @@ export interface Actions {
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
-  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<RestoreReport>
-  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<RestoreDryRun>
+  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore>
+  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun>
   checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>

@@ -23,6 +23,8 @@ export interface OffsetMapRun extends Omit<MappedRun, 'sourcePartition'> {
 export interface OffsetMapFilter {
   topic?: string
   partition?: number
+  /** Of the target: other partitions are not read. */
+  isWanted?: (place: { targetTopic: string; targetPartition: number }) => boolean
 }
 
 const SEQUENCES = 2n ** 31n
@@ -70,7 +72,8 @@ export async function* openStreamMaps(
       const stream = upTo(whole, filter.partition)
       const place = { topic: topic.name, partition: stream.partition }
       const noted = progress.streams.get(streamKey(place))
-      if (stream.legs.length === 0 || !noted) continue
+      const isWanted = filter.isWanted?.({ targetTopic: place.topic, targetPartition: place.partition }) ?? true
+      if (stream.legs.length === 0 || !noted || !isWanted) continue
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
       // Ids move no record unless keys decide.
       const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }

@@ -1,14 +1,19 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { errorTable } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { CarryPlan } from '../../offsets/carry-plan.ts'
 import type { HeldSetting, RestoreDryRun, RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { refusalCode } from '../../restore/refusal.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
+
+/** Groups are those of a job; the engine itself knows of none. */
+export type ShownDryRun = RestoreDryRun & { consumerGroups?: CarryPlan }
 
 /** `restore --dry-run`: the exit code is that of the restore, where it would be refused. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
@@ -24,7 +29,7 @@ function isRefused({ findings }: RestoreDryRun): boolean {
   return findings.some(({ severity }) => severity === 'error')
 }
 
-function documentOf(plan: RestoreDryRun) {
+function documentOf(plan: ShownDryRun) {
   const { restoreId, backupId, generation, location, targetCluster, state, topics, totals, findings, warnings } = plan
   const { isEstimate: is_estimate, ...sums } = totals
   return {
@@ -42,6 +47,7 @@ function documentOf(plan: RestoreDryRun) {
       held_back: heldBack.map(({ name, whileFilling, ...rest }) => ({ name, while_filling: whileFilling, ...rest })),
     })),
     totals: { ...sums, is_estimate },
+    ...(plan.consumerGroups && { consumer_groups: plannedGroupsDocument(plan.consumerGroups) }),
     findings,
     warnings,
   }
@@ -53,7 +59,7 @@ const states: Record<RestoreDryRun['state'], string> = {
   complete: 'complete: a run would write nothing',
 }
 
-function formatPlan(plan: RestoreDryRun, look: Look): string[] {
+function formatPlan(plan: ShownDryRun, look: Look): string[] {
   const { backupId, generation, location, targetCluster, restoreId, state, topics, totals } = plan
   const about = totals.isEstimate ? 'about ' : ''
   const amount = `${about}${plural(totals.records, 'record')}, ${about}${formatBytes(totals.bytes)}`
@@ -74,6 +80,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
     ),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
     ...formatHeld(topics, look),
+    ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
     ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),

@@ -1,18 +1,23 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
+import type { CarryReport } from '../../offsets/carry-report.ts'
 import type { CompareReport } from '../../restore/compare.ts'
 import type { Amounts, Conversions, RestoreReport } from '../../restore/report.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
 
+/** Groups are those of a job; the engine itself knows of none. */
+export type ShownRestore = RestoreReport & { consumerGroups?: CarryReport }
+
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
-export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
+export function formatRestore(report: ShownRestore, job: RestoreJob, look: Look): string[] {
   const { restoreId, generation, wasComplete, topics, totals, gaps, verification } = report
   const warnings = warningsOf(report)
   const isHeld = job.restore.retention === 'hold' && !wasComplete
@@ -28,6 +33,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
         ['  Schema IDs', formatSchemaIds(totals)],
+        ['  Groups', formatCarried(report.consumerGroups)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
         ['  Restore id', restoreId],
@@ -37,6 +43,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
       look,
     ),
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
+    ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
     ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
@@ -92,10 +99,10 @@ function warningsOf({ warnings, verification }: RestoreReport): string[] {
   return [...new Set([...warnings, ...(verification?.warnings ?? [])])]
 }
 
-export function restoreDocument(report: RestoreReport, location: string) {
+export function restoreDocument(report: ShownRestore, location: string) {
   const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
   return {
-    ok: report.verification?.ok ?? true,
+    ok: (report.verification?.ok ?? true) && !report.consumerGroups?.totals.failed,
     restore_id: restoreId,
     backup_id: backupId,
     location,
@@ -113,6 +120,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     totals: { topics: totals.topics, ...amountsDocument(totals) },
     gaps,
     warnings,
+    ...(report.consumerGroups && { consumer_groups: carriedDocument(report.consumerGroups) }),
     verification: report.verification ? comparisonDocument(report.verification) : null,
   }
 }

@@ -9,6 +9,9 @@ import { showRestoreDryRun } from './restore-dry-run.ts'
 import { formatRestore, restoreDocument } from './restore-report.ts'
 import { watchJob } from './watch.ts'
 
+/** Some groups have not got their positions; the same command goes on with them. */
+const PARTLY_DONE = 4
+
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const job = await session.loadRestoreJob(options.config ?? '')
@@ -21,7 +24,8 @@ export async function run(session: Session): Promise<number> {
     () => formatRestore(report, job, session.look),
     () => restoreDocument(report, formatLocation(job.storage)),
   )
-  return report.verification?.ok === false ? DIFFERENCES_FOUND : 0
+  if (report.verification?.ok === false) return DIFFERENCES_FOUND
+  return report.consumerGroups?.totals.failed ? PARTLY_DONE : 0
 }
 
 /** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
