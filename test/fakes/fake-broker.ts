@@ -52,6 +52,7 @@ export const API = {
   saslAuthenticate: 36,
   deleteGroups: 42,
   incrementalAlterConfigs: 44,
+  describeCluster: 60,
   consumerGroupDescribe: 69,
 }
 

@@ -1,4 +1,5 @@
 import { consumerGroupDescribe } from '../../../src/kafka/api/consumer-group-describe.ts'
+import { describeCluster } from '../../../src/kafka/api/describe-cluster.ts'
 import { listGroupsApi, listGroupsBeforeTypes } from '../../../src/kafka/api/list-groups.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
@@ -54,4 +55,21 @@ describeCodec('ConsumerGroupDescribe v0', {
     { errorCode: 0, errorMessage: null, group: 'g', state: 'Stable', members: 1 },
     { errorCode: 69, errorMessage: 'none', group: 'h', state: '', members: 0 },
   ],
+})
+
+describeCodec('DescribeCluster v0', {
+  api: describeCluster,
+  request: {},
+  encoded: ['01', '00'],
+  answer: [
+    '00000000',
+    '0000',
+    '00',
+    hex('02', '63'),
+    '00000001',
+    hex('02', '00000001', '02', '68', '00002384', '00', unknownTag),
+    '00000d00',
+    unknownTag,
+  ],
+  decoded: { errorCode: 0, errorMessage: null, authorizedOperations: 0xd00 },
 })
