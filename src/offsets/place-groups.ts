@@ -1,5 +1,6 @@
 import type { StoredPosition } from '../archive/groups-section.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { runPool } from '../lib/pool.ts'
 import type { CarriedGroup, CarriedStream } from './carry-plan.ts'
 import type { CarriedHow, CarriedPosition } from './carry-report.ts'
 import { type Found, type MapRun, translate } from './translate.ts'
@@ -11,6 +12,7 @@ export interface StreamRuns {
   targetPartition: number
   /** Behind the last record that was restored. */
   end: bigint
+  /** Nothing is read before it is walked. */
   runs: AsyncIterable<MapRun>
 }
 
@@ -18,6 +20,9 @@ export interface StreamRuns {
 export type OpenMaps = (
   isWanted: (place: { targetTopic: string; targetPartition: number }) => boolean,
 ) => AsyncIterable<StreamRuns>
+
+/** Each reads one log of the target and a part of the archive. */
+const MAPS_AT_ONCE = 4
 
 export interface Placed {
   commit: GroupOffset
@@ -36,9 +41,11 @@ export async function placeGroups(groups: readonly CarriedGroup[], openMaps: Ope
     }
   }
   if (byPlace.size === 0) return placed
-  for await (const map of openMaps(place => byPlace.has(placeOf(place)))) {
+  const maps: StreamRuns[] = []
+  for await (const map of openMaps(place => byPlace.has(placeOf(place)))) maps.push(map)
+  await runPool(maps, MAPS_AT_ONCE, async map => {
     const entry = byPlace.get(placeOf(map))
-    if (!entry) continue
+    if (!entry) return
     const { stream, groups: some } = entry
     const wanted = some.map(one => ({ group: one.group, byPartition: offsetsOf(one, stream) }))
     const isSingle = stream.partitions.length === 1
@@ -47,7 +54,7 @@ export async function placeGroups(groups: readonly CarriedGroup[], openMaps: Ope
       const place = found.get(one.group)
       if (place) placed.get(one.group)?.push(describe(one, stream, place))
     }
-  }
+  })
   return placed
 }
 

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openOutgoing } from './archived-records.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
@@ -25,6 +25,8 @@ export interface OffsetMapFilter {
   partition?: number
   /** Of the target: other partitions are not read. */
   isWanted?: (place: { targetTopic: string; targetPartition: number }) => boolean
+  /** Fails where an open transaction of another writer hides records of the restore, instead of ending before them. */
+  isWhole?: boolean
 }
 
 const SEQUENCES = 2n ** 31n
@@ -78,7 +80,8 @@ export async function* openStreamMaps(
       // Ids move no record unless keys decide.
       const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }
       const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
-      const met = meetRuns(sent, placedRuns(cluster, target, producerId, signal))
+      const least = filter.isWhole ? noted.targetOffset : 0n
+      const met = meetRuns(sent, placedRuns(cluster, target, { producerId, least }, signal))
       yield {
         topic: topic.source.name,
         partitions: stream.legs.map(({ source }) => source.partition),
@@ -125,12 +128,13 @@ export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerato
 async function* placedRuns(
   cluster: Cluster,
   target: TargetPartition,
-  producerId: bigint,
+  { producerId, least }: { producerId: bigint; least: bigint },
   signal: AbortSignal,
 ): AsyncGenerator<PlacedRun> {
-  const bounds = (await fetchBounds(cluster, [target], signal)).get(partitionKey(target))
-  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${partitionKey(target)}`)
-  const { logStart: from, lastStable: to } = bounds
+  const { logStart: from, lastStable: to } = await cluster.settling(
+    () => boundsOf(cluster, target, least, signal),
+    signal,
+  )
   let position = 0n
   for await (const batches of readTargetLog(cluster, target, { from, to }, signal)) {
     for (const { header, sequence } of batches) {
@@ -139,6 +143,20 @@ async function* placedRuns(
       yield { position, offset: header.baseOffset, count: header.lastOffset - header.baseOffset + 1n }
     }
   }
+}
+
+async function boundsOf(
+  cluster: Cluster,
+  target: TargetPartition,
+  least: bigint,
+  signal: AbortSignal,
+): Promise<PartitionBounds> {
+  const key = partitionKey(target)
+  const bounds = (await fetchBounds(cluster, [target], signal)).get(key)
+  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${key}`)
+  if (bounds.lastStable >= least) return bounds
+  const what = `an open transaction of another writer hides the records of ${key} from ${bounds.lastStable} on`
+  throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'End the transaction, then run the same command again.' })
 }
 
 /** Sequences begin anew at 0 after 2^31 records: the next position at or behind this one that has the sequence. */

@@ -45,7 +45,7 @@ export async function openGroupSession(
         import('../restore/offset-map.ts'),
       ])
       const openMaps: Parameters<typeof carryGroups>[1] = isWanted =>
-        openStreamMaps(done, { cluster, storage }, { isWanted }, signal)
+        openStreamMaps(done, { cluster, storage }, { isWanted, isWhole: true }, signal)
       return carryGroups(plan, openMaps, { cluster, onProgress }, signal)
     },
   }

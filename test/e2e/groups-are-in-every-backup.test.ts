@@ -6,6 +6,8 @@ import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupReport } from '../../src/backup/run-backup.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
+import { openDriver } from '../servers/driver.ts'
+import { startKafka } from '../servers/kafka.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -119,4 +121,26 @@ describe('groups are in every backup', () => {
       const none = await backUp(spec(path, { consumer_groups: { include: ['nobody'] } }))
       assert.equal(none.manifest.consumer_groups?.state, 'taken')
     }))
+})
+
+test('who may not describe the cluster is told that groups may be missing', async () => {
+  const authorizer = 'org.apache.kafka.metadata.authorizer.StandardAuthorizer'
+  const properties = { 'authorizer.class.name': authorizer, 'allow.everyone.if.no.acl.found': 'true' }
+  await using server = await startKafka({ properties })
+  await using driver = await openDriver(server)
+  await driver.createTopic('read')
+  await driver.seedBulk('read', { count: 5, partitions: 1, valueBytes: 10 })
+  for (const group of ['seen', 'hidden']) await driver.readGroup({ group, topics: ['read'], take: 1 })
+  const deny = { principal: 'User:ANONYMOUS', permission: 'DENY', operation: 'DESCRIBE' } as const
+  await driver.createAcls([
+    { ...deny, resourceType: 'GROUP', resourceName: 'hidden' },
+    { ...deny, resourceType: 'CLUSTER', resourceName: 'kafka-cluster' },
+  ])
+  await withFolder(async path => {
+    const report = await backUp({ servers: server.bootstrapServers, path, include: ['read'] })
+    const section = report.manifest.consumer_groups
+    assert.ok(section?.state === 'taken')
+    assert.equal(section.groups, 1, 'the broker leaves the other out without a word')
+    assert.match(report.warnings.join(), /Grant Describe on the cluster/)
+  })
 })
