@@ -1,8 +1,7 @@
 import type { StoredGroup } from '../archive/groups-section.ts'
-import { hasCode } from '../errors.ts'
-import { describeCluster } from '../kafka/api/describe-cluster.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { maySeeAllGroups } from '../kafka/permissions.ts'
 import { findGroups } from './find-groups.ts'
 import type { FoundGroup, GroupSelection } from './model.ts'
 
@@ -14,8 +13,6 @@ export interface TakenGroups {
   left_out: { group: string; type: string }[]
   warnings: string[]
 }
-
-const DESCRIBE_BIT = 1 << 8
 
 /**
  * The groups that have positions on these topics, as a backup keeps them. A group that could not be read is kept as one
@@ -69,22 +66,10 @@ async function warningsOf(
   return [
     ...failed.map(({ group, error }) => `consumer group ${group} could not be read: ${error}`),
     ...(others.length === 0 ? [] : [`groups that commit no offsets are not taken: ${others.join(', ')}`]),
-    ...((await maySeeAll(cluster, signal)) ? [] : [HIDDEN]),
+    ...((await maySeeAllGroups(cluster, signal)) ? [] : [HIDDEN]),
   ]
 }
 
 const HIDDEN =
   'consumer groups that this login may not describe are not among those taken: a broker leaves them out of its list ' +
   'without a word. Grant Describe on the cluster to be sure of all.'
-
-/** A list of groups holds what one may describe, and does not tell what it leaves out. */
-async function maySeeAll(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
-  try {
-    const { errorCode, authorizedOperations } = await cluster.callAny(describeCluster, {}, signal)
-    return errorCode === 0 && (authorizedOperations & DESCRIBE_BIT) !== 0
-  } catch (error) {
-    if (hasCode(error, 'KAFKA_DENIED')) return false
-    if (hasCode(error, 'KAFKA_UNSUPPORTED')) return true
-    throw error
-  }
-}

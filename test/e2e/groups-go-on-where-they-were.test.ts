@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import type { GroupRead, KafkaDriver } from '../servers/driver.ts'
 import { backUp } from './backup-job.ts'
@@ -127,6 +129,26 @@ describe('groups go on where they were', () => {
       )
     } finally {
       await target.driver.releaseGroup('group-05')
+    }
+  })
+
+  test('a run that ends between two groups is gone on with: each gets its position once', async () => {
+    const mapping = Object.fromEntries(names.map(name => [name, `k-${name}`]))
+    const job = jobOf({ ...elsewhere('k-'), consumer_groups: { include: ['*'], mapping } })
+    const stop = new AbortController()
+    const onProgress = (event: ProgressEvent) => {
+      if (event.type === 'groups' && event.done === 5) stop.abort(new KafkaBackupError('INTERRUPTED', 'stopped'))
+    }
+    await assert.rejects(runRestoreJob(job, { onProgress }, stop.signal))
+    const targets = Object.values(mapping)
+    const halfway = await fetchOffsetsOfGroups(cluster, targets, never)
+    const { consumerGroups } = await runRestoreJob(job, { onProgress: () => undefined }, never)
+    const { committed, kept, failed } = consumerGroups.totals
+    assert.ok(kept >= 5 && committed >= 1, `${kept} kept, ${committed} committed`)
+    assert.deepEqual([committed + kept, failed], [24, 0])
+    const end = await fetchOffsetsOfGroups(cluster, targets, never)
+    for (const [group, positions] of halfway) {
+      if (Array.isArray(positions) && positions.length > 0) assert.deepEqual(end.get(group), positions, group)
     }
   })
 
