@@ -51,8 +51,9 @@ function judgeGroup(
   const [state, present] = [states.get(one.target), offsets.get(one.target)]
   if (!state || !present || state instanceof KafkaBackupError || present instanceof KafkaBackupError) {
     const error = [state, present].find(each => each instanceof KafkaBackupError)
-    const denied = hasCode(error, 'KAFKA_DENIED') && { code: 'KAFKA_DENIED' as const }
-    return [{ ...groupError(one.target, error?.message ?? 'no broker tells of it', OTHER_WAYS), ...denied }]
+    const problem = error?.message ?? 'no broker tells of it'
+    if (!hasCode(error, 'KAFKA_DENIED')) return [groupError(one.target, problem, OTHER_WAYS)]
+    return [{ ...groupError(one.target, problem, `grant Read on the group, ${OTHER_WAYS}`), code: 'KAFKA_DENIED' }]
   }
   const missing = missingOf(one, present)
   if (missing.length > 0 && state.members > 0) {
