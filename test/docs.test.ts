@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
 import { jobMetricsTable } from '../docs/metrics-table.ts'
+import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
 import { globalConfigSchema, registrySettingsSchema, subjectMetadataSchema } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
@@ -74,6 +75,7 @@ for (const [name, schema, marker] of [
   ['index', partitionIndexSchema, 'index-fields'],
   ['settings of a registry', registrySettingsSchema, 'registry-settings-fields'],
   ['global configuration of a registry', globalConfigSchema, 'registry-global-fields'],
+  ['positions of groups', groupsFileSchema, 'groups-fields'],
   ['metadata of a subject', subjectMetadataSchema, 'registry-metadata-fields'],
 ] as const) {
   test(`docs/format.md names every field of the ${name}`, () => {

@@ -28,6 +28,19 @@ export interface Description {
   warnings: string[]
   topics: DescribedTopic[]
   schema_registry: DescribedRegistry
+  consumer_groups: DescribedGroups
+}
+
+/** `none` is a backup of a version that did not take them. */
+export interface DescribedGroups {
+  state: 'taken' | 'off' | 'failed' | 'none'
+  taken_at: string | null
+  groups: number
+  positions: number
+  /** Groups that could not be read. */
+  errors: number
+  /** Why none could be listed. */
+  error: string | null
 }
 
 export interface DescribedRegistry {
@@ -86,6 +99,7 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     warnings: manifest.warnings,
     topics: manifest.topics.map(describeTopic),
     schema_registry: describeRegistry(manifest.schema_registry),
+    consumer_groups: describeGroups(manifest.consumer_groups),
   }
 }
 
@@ -100,6 +114,19 @@ function describeRegistry(section: Manifest['schema_registry']): DescribedRegist
     subjects_count: subjects.length,
     schemas_count: subjects.reduce((sum, { versions }) => sum + versions, 0),
     subjects,
+  }
+}
+
+function describeGroups(section: Manifest['consumer_groups']): DescribedGroups {
+  const { state } = section ?? { state: 'none' as const }
+  const counts = section?.state === 'taken' ? section : { groups: 0, positions: 0, errors: 0 }
+  return {
+    state,
+    taken_at: section && 'taken_at' in section ? section.taken_at : null,
+    groups: counts.groups,
+    positions: counts.positions,
+    errors: counts.errors,
+    error: section?.state === 'failed' ? section.error : null,
   }
 }
 

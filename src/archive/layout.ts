@@ -44,6 +44,11 @@ export function indexKey(place: PartitionPlace, generation: number, run: string)
   return `${partitionPrefix(place)}index-${generation}.${run}.json`
 }
 
+/** The positions of consumer groups. */
+export function groupsKey(backupId: string, generation: number, run: string): string {
+  return `${backupId}/kafka/groups-${generation}.${run}.json`
+}
+
 /** What several processes have done towards a generation. */
 export function shardsPrefix(backupId: string, generation: number): string {
   return `${backupId}/shards/${String(generation).padStart(8, '0')}/`

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { groupsSectionSchema } from './groups-section.ts'
 import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64 } from './scalars.ts'
 import { checkSeal } from './seal.ts'
@@ -78,6 +79,8 @@ export const manifestSchema = z.strictObject({
   topics: z.array(topicSchema),
   /** Absent where no registry belongs to the backup. */
   schema_registry: registrySectionSchema.exactOptional(),
+  /** Absent in backups of versions that did not take them. */
+  consumer_groups: groupsSectionSchema.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),
@@ -137,7 +140,7 @@ export function parseSealed<T>(schema: z.ZodType<T>, bytes: Buffer, key: string)
 }
 
 /** `checkFurther` comes when the version is known to be one that this program can judge. */
-function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = (_: unknown) => {}): T {
+export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, checkFurther = (_: unknown) => {}): T {
   let data: unknown
   try {
     data = parseJson(text)

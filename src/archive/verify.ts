@@ -3,6 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openBackup } from './catalog.ts'
+import { verifyGroups } from './groups.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
@@ -49,7 +50,9 @@ export async function verifyBackup(
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
   const registry = await verifyRegistry(storage, manifest, { deep, sizes }, signal)
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...registry.problems]
+  const groups = await verifyGroups(storage, manifest, signal)
+  const other = { objects: registry.objects + groups.objects, bytes: registry.bytes + groups.bytes }
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...registry.problems, ...groups.problems]
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -61,8 +64,8 @@ export async function verifyBackup(
     generation,
     complete,
     deep,
-    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + registry.objects,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, registry.bytes),
+    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + other.objects,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, other.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),

@@ -7,7 +7,7 @@ import type { KnownState, PlannedTopic } from './plan.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
-import { takeRegistry } from './take-registry.ts'
+import { takeBeside } from './take-beside.ts'
 import type { NewGap } from './tally.ts'
 
 /** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
@@ -25,7 +25,7 @@ export async function commitShards(
   refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
   const observed = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
-  const prepared = await takeRegistry(observed, backupId, parts, signal)
+  const prepared = await takeBeside(observed, backupId, parts, signal)
   const unseen = unseenPartitions(prepared.plan.topics, known)
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })

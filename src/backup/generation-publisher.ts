@@ -96,7 +96,7 @@ export class GenerationPublisher implements Publisher {
 
   #draft({ copies, complete, warnings }: Published): Draft {
     const { clock, toolVersion } = this.#parts
-    const { observed, registry = this.#newest?.schema_registry } = this.#prepared
+    const { observed, groups, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
     const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
     return {
@@ -115,6 +115,7 @@ export class GenerationPublisher implements Publisher {
         topics: draftTopics(this.#prepared.plan, copies),
         // The schemas of a backup stay in it, as topics do that are no longer copied.
         ...(registry && { schema_registry: registry }),
+        ...(groups && { consumer_groups: groups }),
         warnings: [...warnings],
       },
     }
@@ -122,11 +123,14 @@ export class GenerationPublisher implements Publisher {
 }
 
 /** What counts as news; how far an open transaction holds the end back is only a reading. */
-function contentOf(manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry'>): unknown {
+function contentOf(
+  manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry' | 'consumer_groups'>,
+): unknown {
   const { selection, topics, warnings } = manifest
   const registry = manifest.schema_registry && { ...manifest.schema_registry, backup_timestamp: '' }
+  const groups = manifest.consumer_groups && { ...manifest.consumer_groups, taken_at: '' }
   const partitions = topics.flatMap(topic =>
     topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
   )
-  return { selection, warnings, registry, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
+  return { selection, warnings, registry, groups, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
 }

@@ -1,3 +1,4 @@
+import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
@@ -23,8 +24,17 @@ export interface BackupParts {
   newRun: () => string
   /** Reads the schema registry that belongs to the topics; absent where there is none. */
   readRegistry?: (signal: AbortSignal) => Promise<RegistrySnapshot>
+  /** Reads the groups that have positions on these partitions; absent where the job does not want them. */
+  readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
   toolVersion: string
   onProgress: OnProgress
+}
+
+/** Where logs end, by topic and partition. */
+export type PartitionEnds = ReadonlyMap<string, ReadonlyMap<number, bigint>>
+
+export interface GroupsReading extends Pick<GroupsFile, 'groups' | 'left_out'> {
+  warnings: string[]
 }
 
 export interface Prepared {
@@ -33,6 +43,8 @@ export interface Prepared {
   previous: Manifest | undefined
   /** What the manifest is to say of the schema registry, where it was read anew. */
   registry?: RegistrySection
+  /** And of consumer groups. */
+  groups?: GroupsSection
 }
 
 export interface RoundReport {

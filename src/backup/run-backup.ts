@@ -3,7 +3,7 @@ import type { Manifest } from '../archive/manifest.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
-import { takeRegistry } from './take-registry.ts'
+import { takeBeside } from './take-beside.ts'
 
 export interface BackupReport extends RoundReport {
   manifest: Manifest
@@ -20,7 +20,7 @@ export async function runBackup(
 ): Promise<BackupReport> {
   const previous = await latestManifest(parts.storage, options.backupId, signal)
   const observed = await prepareRound(options, parts, previous, signal)
-  const prepared = await takeRegistry(observed, options.backupId, parts, signal)
+  const prepared = await takeBeside(observed, options.backupId, parts, signal)
   const publisher = new GenerationPublisher(options, prepared, parts)
   const report = await runRound(options, prepared, parts, publisher, signal)
   return { ...report, manifest: publisher.newest }

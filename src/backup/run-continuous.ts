@@ -6,7 +6,7 @@ import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
-import { takeRegistry } from './take-registry.ts'
+import { takeBeside } from './take-beside.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
 const HEARTBEAT_MS = 3_600_000
@@ -85,7 +85,7 @@ class Line {
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
     const options = this.#rounds === 0 ? this.#options : { ...this.#options, missingTopics: 'warn' as const }
     const observed = await prepareRound(options, this.#parts, this.#previous, signal)
-    const prepared = await takeRegistry(observed, options.backupId, this.#parts, signal)
+    const prepared = await takeBeside(observed, options.backupId, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)

@@ -23,7 +23,9 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'committed':
     case 'shard_written':
     case 'schemas_read':
+    case 'groups_read':
       return 'info'
+    case 'groups':
     case 'schemas':
       return event.done === event.total ? 'info' : 'debug'
     case 'resumed':
@@ -60,6 +62,10 @@ function messageOf(event: ProgressEvent): string {
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')} compared`
     case 'schemas_read':
       return `read ${plural(event.versions, 'schema version')} of ${plural(event.subjects, 'subject')}`
+    case 'groups_read':
+      return `read ${plural(event.positions, 'position')} of ${plural(event.groups, 'consumer group')}`
+    case 'groups':
+      return `${event.done} of ${plural(event.total, 'consumer group')} at their positions`
     case 'schemas':
       return `${event.done} of ${plural(event.total, 'schema version')} registered`
     case 'shard_written':

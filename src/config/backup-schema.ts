@@ -1,4 +1,5 @@
 import { camelKeys } from './camel-keys.ts'
+import { backupGroupsSchema } from './groups-schema.ts'
 import { fields } from './leaf.ts'
 import { choice, duration, flag, integer, size } from './scalar-leaves.ts'
 
@@ -23,6 +24,7 @@ export const backupSchema = fields({
       'What happens when records expired at the source before they were read. The manifest lists the gap either way; ' +
       '`fail` ends the run with exit code 4.',
   }).prefault('warn'),
+  consumer_groups: backupGroupsSchema,
   commit_interval: duration({
     description:
       'How often a long run commits what it has, so that a crash loses no more than that. For a continuous run also how ' +

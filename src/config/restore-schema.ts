@@ -1,4 +1,5 @@
 import { camelKeys } from './camel-keys.ts'
+import { restoreGroupsSchema } from './groups-schema.ts'
 import { fields } from './leaf.ts'
 import { placementFields } from './restore-placement.ts'
 import { selectionFields } from './restore-selection.ts'
@@ -24,6 +25,7 @@ const policyFields = {
       'Adds headers to each record that name where it came from: `x-original-topic`, `x-original-partition`, ' +
       '`x-original-offset`, `x-original-timestamp` and `x-source-cluster`.',
   }).prefault(false),
+  consumer_groups: restoreGroupsSchema,
   verify: flag({
     description:
       'Reads the target back and compares it with the backup when all is written, before settings that were held back ' +

@@ -1,4 +1,5 @@
 import { hasCode } from '../errors.ts'
+import { describeCluster } from './api/describe-cluster.ts'
 import { describeGroups } from './api/describe-groups.ts'
 import { fetchApi } from './api/fetch.ts'
 import { brokerError } from './broker-errors.ts'
@@ -59,6 +60,18 @@ export function fetchGroupPermissions(
     if (hasCode(error, 'KAFKA_DENIED')) return new Set()
     throw error
   })
+}
+
+/** A list of groups holds those that one may describe, and does not tell what it leaves out. */
+export async function maySeeAllGroups(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { errorCode, authorizedOperations } = await cluster.callAny(describeCluster, {}, signal)
+    return errorCode === 0 && namesOf(authorizedOperations).has('Describe')
+  } catch (error) {
+    if (hasCode(error, 'KAFKA_DENIED')) return false
+    if (hasCode(error, 'KAFKA_UNSUPPORTED')) return true
+    throw error
+  }
 }
 
 function namesOf(bits: number): Set<TopicOperation> {

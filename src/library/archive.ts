@@ -108,6 +108,7 @@ function described(description: Description) {
         openAborted: partition.open_aborted.map(one => camelKeys(one)),
       })),
     })),
+    consumerGroups: camelKeys(description.consumer_groups),
     schemaRegistry: {
       ...camelKeys(description.schema_registry),
       subjects: description.schema_registry.subjects.map(subject => camelKeys(subject)),

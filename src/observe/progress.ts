@@ -29,6 +29,10 @@ export type ProgressEvent =
   | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
   /** The schema registry was read. */
   | { type: 'schemas_read'; subjects: number; versions: number }
+  /** The positions of consumer groups were read. */
+  | { type: 'groups_read'; groups: number; positions: number }
+  /** Consumer groups that have their positions on the target, of so many. */
+  | { type: 'groups'; done: number; total: number }
   /** Versions of schemas that are registered on the target, of so many. */
   | { type: 'schemas'; done: number; total: number }
   /** Something failed that may pass, and is tried again. */

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchBounds, partitionKey } from '../kafka/offsets.ts'
+import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openOutgoing } from './archived-records.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
@@ -23,6 +23,10 @@ export interface OffsetMapRun extends Omit<MappedRun, 'sourcePartition'> {
 export interface OffsetMapFilter {
   topic?: string
   partition?: number
+  /** Of the target: other partitions are not read. */
+  isWanted?: (place: { targetTopic: string; targetPartition: number }) => boolean
+  /** Fails where an open transaction of another writer hides records of the restore, instead of ending before them. */
+  isWhole?: boolean
 }
 
 const SEQUENCES = 2n ** 31n
@@ -37,12 +41,29 @@ export async function* readOffsetMap(...args: Parameters<typeof openOffsetMaps>)
 }
 
 /** The same in parts, one for each partition of the target: in each of them the records of the source are in order. */
-export async function* openOffsetMaps(
+export async function* openOffsetMaps(...args: Parameters<typeof openStreamMaps>): AsyncGenerator<StreamMap['runs']> {
+  for await (const { runs } of openStreamMaps(...args)) yield runs
+}
+
+/** What of the source is in one partition of the target. */
+export interface StreamMap {
+  /** Of the source, with its partitions in the order of their records on the target. */
+  topic: string
+  partitions: readonly number[]
+  targetTopic: string
+  targetPartition: number
+  /** Behind the last record that was restored. */
+  end: bigint
+  runs: AsyncGenerator<OffsetMapRun>
+}
+
+/** The same with what each part is about; one without a single record is among them. */
+export async function* openStreamMaps(
   options: RestoreOptions,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   filter: OffsetMapFilter,
   signal: AbortSignal,
-): AsyncGenerator<AsyncGenerator<OffsetMapRun>> {
+): AsyncGenerator<StreamMap> {
   const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
   const { rewrites: _, ...plain } = plan
   const progress = await readProgress(cluster, restoreId, signal)
@@ -52,13 +73,23 @@ export async function* openOffsetMaps(
     for (const whole of topic.streams) {
       const stream = upTo(whole, filter.partition)
       const place = { topic: topic.name, partition: stream.partition }
-      if (stream.legs.length === 0 || !progress.streams.has(streamKey(place))) continue
+      const noted = progress.streams.get(streamKey(place))
+      const isWanted = filter.isWanted?.({ targetTopic: place.topic, targetPartition: place.partition }) ?? true
+      if (stream.legs.length === 0 || !noted || !isWanted) continue
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
       // Ids move no record unless keys decide.
       const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }
       const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
-      const met = meetRuns(sent, placedRuns(cluster, target, producerId, signal))
-      yield nameRuns(met, topic.source.name, place, filter.partition)
+      const least = filter.isWhole ? noted.targetOffset : 0n
+      const met = meetRuns(sent, placedRuns(cluster, target, { producerId, least }, signal))
+      yield {
+        topic: topic.source.name,
+        partitions: stream.legs.map(({ source }) => source.partition),
+        targetTopic: place.topic,
+        targetPartition: place.partition,
+        end: noted.targetOffset,
+        runs: nameRuns(met, topic.source.name, place, filter.partition),
+      }
     }
   }
 }
@@ -97,12 +128,13 @@ export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerato
 async function* placedRuns(
   cluster: Cluster,
   target: TargetPartition,
-  producerId: bigint,
+  { producerId, least }: { producerId: bigint; least: bigint },
   signal: AbortSignal,
 ): AsyncGenerator<PlacedRun> {
-  const bounds = (await fetchBounds(cluster, [target], signal)).get(partitionKey(target))
-  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${partitionKey(target)}`)
-  const { logStart: from, lastStable: to } = bounds
+  const { logStart: from, lastStable: to } = await cluster.settling(
+    () => boundsOf(cluster, target, least, signal),
+    signal,
+  )
   let position = 0n
   for await (const batches of readTargetLog(cluster, target, { from, to }, signal)) {
     for (const { header, sequence } of batches) {
@@ -111,6 +143,20 @@ async function* placedRuns(
       yield { position, offset: header.baseOffset, count: header.lastOffset - header.baseOffset + 1n }
     }
   }
+}
+
+async function boundsOf(
+  cluster: Cluster,
+  target: TargetPartition,
+  least: bigint,
+  signal: AbortSignal,
+): Promise<PartitionBounds> {
+  const key = partitionKey(target)
+  const bounds = (await fetchBounds(cluster, [target], signal)).get(key)
+  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${key}`)
+  if (bounds.lastStable >= least) return bounds
+  const what = `an open transaction of another writer hides the records of ${key} from ${bounds.lastStable} on`
+  throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'End the transaction, then run the same command again.' })
 }
 
 /** Sequences begin anew at 0 after 2^31 records: the next position at or behind this one that has the sequence. */

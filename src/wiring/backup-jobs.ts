@@ -7,7 +7,7 @@ import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
-import { type Hooks, newRun, quiet, withMetrics, withParts } from './parts.ts'
+import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { withRegistryReader } from './registry.ts'
 
 export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
@@ -49,6 +49,18 @@ export function backupOptions(job: BackupJob): BackupOptions {
   return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
 }
 
+/** A reading of the groups that a job keeps, as often as it is asked for one; nothing where it keeps none. */
+function groupsReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupParts, 'readGroups'> {
+  const selection = backup.consumerGroups
+  if (selection.include.length === 0) return {}
+  return {
+    readGroups: async (ends, signal) => {
+      const { takeGroups } = await import('../offsets/take-groups.ts')
+      return takeGroups(cluster, selection, ends, signal)
+    },
+  }
+}
+
 /** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
 function withRun<T>(
   job: BackupJob,
@@ -62,7 +74,7 @@ function withRun<T>(
         await assertFit({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
         const run = { newRun, toolVersion: version, onProgress, ...(readRegistry && { readRegistry }) }
-        return work(backupOptions(job), { ...parts, ...run })
+        return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) })
       }),
     ),
   )

@@ -1,4 +1,5 @@
 import type { BackupJob, Job } from '../config/load-job.ts'
+import type { Cluster } from '../kafka/cluster.ts'
 import type { CheckReport } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
 import { backupOptions } from './backup-jobs.ts'
@@ -17,6 +18,25 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     const registryChecks = await checkRegistry(job, signal)
-    return checkBackup(backupOptions(job), { ...parts, otherChecks: [...storageChecks, ...registryChecks] }, signal)
+    const groupChecks = await checkGroups(job, parts.cluster, signal)
+    const otherChecks = [...storageChecks, ...registryChecks, ...groupChecks]
+    return checkBackup(backupOptions(job), { ...parts, otherChecks }, signal)
   })
+}
+
+/** That some groups may be hidden is told, and does not stop a backup. */
+async function checkGroups({ backup }: BackupJob, cluster: Cluster, signal: AbortSignal): Promise<Check[]> {
+  if (backup.consumerGroups.include.length === 0) return []
+  const check = await attempt('consumer groups', 'list', signal, async () => {
+    const [{ listGroups }, { maySeeAllGroups }] = await Promise.all([
+      import('../kafka/list-groups.ts'),
+      import('../kafka/permissions.ts'),
+    ])
+    const { length } = await listGroups(cluster, signal)
+    const hidden = (await maySeeAllGroups(cluster, signal))
+      ? ''
+      : '; others may be hidden: grant Describe on the cluster'
+    return `${length} on the cluster${hidden}`
+  })
+  return [check]
 }

@@ -1,6 +1,9 @@
 import type { RestoreJob } from '../config/load-job.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
-import { describeFinding } from '../observe/finding.ts'
+import { describeFinding, type Finding } from '../observe/finding.ts'
+import type { CarryPlan } from '../offsets/carry-plan.ts'
+import { type CarryReport, sumCarried } from '../offsets/carry-report.ts'
 import { versionKey } from '../registry/model.ts'
 import type { RestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
@@ -8,31 +11,35 @@ import type { RestoreReport } from '../restore/report.ts'
 import type { RestoreParts } from '../restore/run-restore.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../schemas/schema-dry-run.ts'
 import type { SchemaReport } from '../schemas/schema-report.ts'
+import { type GroupSession, openGroupSession } from './group-session.ts'
 import { assertExists, type Hooks, quiet, withMetrics, withParts } from './parts.ts'
 import { checkRegistry } from './registry-check.ts'
 import { restoreOptions } from './restored-jobs.ts'
 import { type SchemaSession, withSchemas } from './schema-session.ts'
 
 /** Of data and, where the job has a registry, of its schemas. */
-export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport }
-export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun }
+export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport; consumerGroups: CarryReport }
+export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun; consumerGroups: CarryPlan }
 
 /**
- * Puts a backup back on the target of the job: schemas first, then topics and records. The store is only read, but for the
- * journal of the schemas.
+ * Puts a backup back on the target of the job: schemas first, then topics and records, then the positions of consumer
+ * groups. The store is only read, but for the journal of the schemas.
  */
 export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport> {
   return withRestore(job, hooks, signal, async (options, parts, session) => {
     const { runRestore } = await import('../restore/run-restore.ts')
-    if (!session) return runRestore(options, parts, signal)
-    const { hasRecords } = await refuseUnfit(session, parts, signal)
+    const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal)
+    const { hasRecords } = await refuseUnfit({ schemas: session, groups, options }, parts, signal)
+    for (const finding of groups.findings) parts.onProgress({ type: 'warning', message: describeFinding(finding) })
+    if (!session) return withGroups(await runRestore(options, parts, signal), groups, options, parts)
     const isLeft = hasRecords && !mustRun(session)
     const schemas = await session.run(isLeft)
     // A loss stays one, also where nothing had to be written, or an earlier run has told it.
     const warnings = [...(isLeft ? [IN_USE] : session.findings.map(describeFinding)), ...schemas.warnings]
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
     const report = await runRestore(schemas.options, parts, signal)
-    return { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
+    const whole = { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
+    return withGroups(whole, groups, schemas.options, parts)
   })
 }
 
@@ -40,10 +47,11 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
 export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<JobRestoreDryRun> {
   return withRestore(job, quiet, signal, async (options, parts, session) => {
     const { dryRunRestore } = await import('../restore/dry-run.ts')
-    if (!session) return dryRunRestore(options, parts, signal)
-    const { findings, ...dryRun } = await dryRunRestore(session.foreseen, parts, signal)
-    const schemas = describeSchemaPlan(session.survey)
-    return { ...dryRun, findings: [...session.findings, ...findings], schemas }
+    const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal)
+    const { findings, ...dryRun } = await dryRunRestore(session?.foreseen ?? options, parts, signal)
+    const all = { ...dryRun, consumerGroups: groups.plan, findings: [...findings, ...groups.findings] }
+    if (!session) return all
+    return { ...all, findings: [...session.findings, ...all.findings], schemas: describeSchemaPlan(session.survey) }
   })
 }
 
@@ -63,8 +71,13 @@ export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Pro
 function checkWith(job: RestoreJob, known: readonly Check[], signal: AbortSignal): Promise<CheckReport> {
   return withRestore(job, quiet, signal, async (options, parts, session) => {
     const { checkRestore } = await import('../restore/check.ts')
+    // A backup that cannot be read is a finding of the check itself.
+    const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal).catch(error => {
+      if (error instanceof KafkaBackupError && !signal.aborted) return undefined
+      throw error
+    })
     const otherChecks = [...known, ...(session ? checkSchemas(session) : [])]
-    const findings = session?.findings ?? []
+    const findings = [...(session?.findings ?? []), ...(groups?.findings ?? [])]
     return checkRestore(session?.foreseen ?? options, { ...parts, findings, otherChecks }, signal)
   })
 }
@@ -80,25 +93,43 @@ function checkSchemas({ survey }: SchemaSession): Check[] {
 const IN_USE =
   'the restore is complete, and its registry has changed since: it is left as it is (`schemas restore` would restore it again)'
 
+/** Positions count only where all records are, and are those of the backup. */
+async function withGroups<R extends RestoreReport>(
+  report: R,
+  groups: GroupSession,
+  options: RestoreOptions,
+  { onProgress }: RestoreParts,
+): Promise<R & { consumerGroups: CarryReport }> {
+  const notes = groups.findings.map(describeFinding)
+  const told = { ...report, warnings: [...report.warnings, ...notes] }
+  if (report.isDone) return { ...told, consumerGroups: await groups.run(options, onProgress) }
+  const reason = 'the target differs from the backup'
+  return { ...told, consumerGroups: { groups: [], totals: sumCarried([]), reason } }
+}
+
 /**
- * All that stands in the way of data and of schemas is told at once, before the first schema is written. Says whether there
+ * All that stands in the way of data, of schemas and of groups is told at once, before the first write. Says whether there
  * are schemas to write though the records are there already, wholly: the registry is in use by then, as the topics are.
  */
 async function refuseUnfit(
-  session: SchemaSession,
+  { schemas, groups, options }: { schemas: SchemaSession | undefined; groups: GroupSession; options: RestoreOptions },
   parts: RestoreParts,
   signal: AbortSignal,
 ): Promise<{ hasRecords: boolean }> {
-  const { conflicts, steps } = session.survey.plan
-  if (conflicts.length + steps.length === 0) return { hasRecords: false }
+  const { conflicts, steps } = schemas?.survey.plan ?? { conflicts: [], steps: [] }
+  if (conflicts.length + steps.length === 0 && !groups.findings.some(isError)) return { hasRecords: false }
   const [{ isComplete, surveyRestore }, { RestoreRefusal }] = await Promise.all([
     import('../restore/prepare-restore.ts'),
     import('../restore/refusal.ts'),
   ])
-  const { plan, progress, preflight } = await surveyRestore(session.foreseen, parts, signal)
-  const findings = [...session.findings, ...preflight.findings]
-  if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings)
+  const { plan, progress, preflight } = await surveyRestore(schemas?.foreseen ?? options, parts, signal)
+  const findings = [...(schemas?.findings ?? []), ...preflight.findings, ...groups.findings]
+  if (findings.some(isError)) throw new RestoreRefusal(findings)
   return { hasRecords: isComplete(plan, progress) }
+}
+
+function isError({ severity }: Finding): boolean {
+  return severity === 'error'
 }
 
 /** What died has to be brought to its end, and what is missing has to come, where nothing has to go for it. */

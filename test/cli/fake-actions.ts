@@ -163,6 +163,14 @@ export const description: Description = {
     gaps: 1,
   },
   warnings: ['orders/0 has an open transaction'],
+  consumer_groups: {
+    state: 'taken',
+    taken_at: manifest.started_at,
+    groups: 2,
+    positions: 7,
+    errors: 1,
+    error: null,
+  },
   topics: [
     {
       name: 'orders',

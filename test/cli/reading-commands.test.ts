@@ -80,6 +80,7 @@ Created     2025-11-15 09:36:12Z, begun 2025-11-15 09:35:00Z
 Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp
 Holds       2 topics, 2 partitions, 1,500,000 records
+Groups      2 consumer groups, 7 positions, 1 could not be read
 Size        1.2 GiB, 376 MiB stored (3.3x)
 Written by  kafka-backup 0.1.0, format 1
 

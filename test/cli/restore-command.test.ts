@@ -9,7 +9,7 @@ import type { Finding } from '../../src/observe/finding.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { compareReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
-import { differing, findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import { carried, differing, findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 import { lossyNote, schemaPlan, schemaReport } from './schema-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -91,6 +91,36 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.match(passed.out, /1,200 keys and 3 values; 7 unknown ones left$/m)
     const { out: json } = await run(['--format', 'json'], { runRestoreJob: () => report(7) })
     assert.equal(JSON.parse(json).totals.schema_ids.value.unknown, 7)
+  })
+
+  test('says what became of consumer groups, and ends with 4 where one has not got its position', async () => {
+    const runRestoreJob = async () => ({ ...restoreReport, consumerGroups: carried })
+    const { code, out } = await run([], { runRestoreJob })
+    assert.equal(code, 4)
+    assert.match(out, /^ {2}Groups {6}3 consumer groups, 1 had positions already, which stay, 1 FAILED$/m)
+    assert.match(out, /^billing {2}billing-2 +1 +0 +2 +0 *$/m)
+    assert.match(out, /^web +web +0 +0 +0 +0 {2}it has members$/m)
+    const json = await run(['--format', 'json'], { runRestoreJob })
+    const document = JSON.parse(json.out)
+    assert.deepEqual([json.code, document.ok, document.consumer_groups.totals.failed], [4, false, 1])
+    assert.deepEqual(document.consumer_groups.groups[0].committed[0].target_offset, 1100)
+    const none = { groups: [], totals: { groups: 0, committed: 0, kept: 0, failed: 0 }, reason: 'nobody reads' }
+    const quiet = await run([], { runRestoreJob: async () => ({ ...restoreReport, consumerGroups: none }) })
+    assert.equal(quiet.code, 0)
+    assert.match(quiet.out, /^ {2}Groups {6}none: nobody reads$/m)
+  })
+
+  test('a dry run shows the groups that would be carried over', async () => {
+    const position = { topic: 'a', partition: 0, offset: 5n, leader_epoch: 0, metadata: '', lag: 1500n }
+    const stream = { topic: 'a', partitions: [], targetTopic: 'a', targetPartition: 0 }
+    const group = { group: 'g', target: 'h', positions: [position], streams: [stream], leftOut: 0 }
+    const dryRunRestoreJob = async () => ({ ...restoreDryRun, consumerGroups: { groups: [group], findings: [] } })
+    const { out } = await run(['--dry-run'], { dryRunRestoreJob })
+    assert.match(out, /^g +h +1 {2}1,500 +0$/m)
+    const { out: json } = await run(['--dry-run', '--format', 'json'], { dryRunRestoreJob })
+    assert.deepEqual(JSON.parse(json).consumer_groups.groups[0].positions, [
+      { topic: 'a', partition: 0, offset: 5, lag: 1500 },
+    ])
   })
 
   test('in JSON has the run, the topics and the totals', async () => {

@@ -1,5 +1,6 @@
 import { parseJob } from '../../src/config/load-job.ts'
 import type { Finding } from '../../src/observe/finding.ts'
+import type { CarryReport } from '../../src/offsets/carry-report.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
@@ -12,6 +13,40 @@ storage: { backend: filesystem, path: /backups }
 `,
   { source: 'restore.yaml', env: {}, mode: 'restore' },
 )
+
+export const carried: CarryReport = {
+  totals: { groups: 3, committed: 1, kept: 1, failed: 1 },
+  groups: [
+    {
+      group: 'billing',
+      target: 'billing-2',
+      outcome: 'committed',
+      committed: [
+        {
+          topic: 'orders',
+          partition: 0,
+          sourceOffset: 1200n,
+          targetTopic: 'orders-2',
+          targetPartition: 0,
+          targetOffset: 1100n,
+          how: 'exact',
+          rereads: 0n,
+        },
+      ],
+      kept: [],
+      leftOut: 2,
+    },
+    {
+      group: 'mail',
+      target: 'mail',
+      outcome: 'kept',
+      committed: [],
+      kept: [{ topic: 'orders-2', partition: 0, offset: 7n }],
+      leftOut: 0,
+    },
+    { group: 'web', target: 'web', outcome: 'failed', error: 'it has members', committed: [], kept: [], leftOut: 0 },
+  ],
+}
 
 export const restoreReport: RestoreReport = {
   restoreId: '5f1c9a3b7d2e4f60',

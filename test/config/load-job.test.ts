@@ -23,6 +23,7 @@ describe('a job that leaves out all it may', () => {
         segmentBytes: 134_217_728,
         missingTopics: 'fail',
         onGap: 'warn',
+        consumerGroups: { include: ['*'], exclude: [] },
         continuous: false,
         commitIntervalMs: 60_000,
         memoryBudgetBytes: 100_663_296,

@@ -27,6 +27,7 @@ describe('a restore that leaves out all it may', () => {
         retention: 'fail',
         offsetHeaders: false,
         verify: false,
+        consumerGroups: { exclude: [], mapping: new Map() },
         commitIntervalMs: 5_000,
         batchBytes: 1_048_576,
         memoryBudgetBytes: 100_663_296,
@@ -58,6 +59,7 @@ test('a restore takes every field of its own', () => {
   existing_topics: append
   retention: hold
   offset_headers: true
+  consumer_groups: {include: ['billing*'], exclude: [billing-test], mapping: {billing: billing-2}}
   verify: true
   restore_id: after-incident
   commit_interval: 10s
@@ -102,6 +104,11 @@ enterprise: {schema_registry: {enabled: false}}
     existingTopics: 'append',
     retention: 'hold',
     offsetHeaders: true,
+    consumerGroups: {
+      include: ['billing*'],
+      exclude: ['billing-test'],
+      mapping: new Map([['billing', 'billing-2']]),
+    },
     verify: true,
     restoreId: 'after-incident',
     commitIntervalMs: 10_000,

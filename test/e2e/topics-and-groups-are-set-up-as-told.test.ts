@@ -9,6 +9,7 @@ import { commitGroupOffsets, deleteGroup, fetchGroupOffsets, type GroupOffset } 
 import { Producer } from '../../src/kafka/producer.ts'
 import { readBrokerConfigs, readTopicConfigs } from '../../src/kafka/topic-configs.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
+import { findGroups } from '../../src/offsets/find-groups.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
@@ -257,6 +258,11 @@ describe('an older Kafka takes the same requests', () => {
         const offsets = [{ topic: 't', partition: 0, offset: 2n, leaderEpoch: 0, metadata: 'where we are' }]
         await commitGroupOffsets(cluster, 'g', offsets, never)
         assert.deepEqual(await fetchGroupOffsets(cluster, 'g', 'all', never), offsets)
+        const { groups, leftOut } = await findGroups(cluster, { include: ['*'], exclude: [] }, never)
+        assert.deepEqual(groups, [
+          { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null, positions: offsets },
+        ])
+        assert.deepEqual(leftOut, [])
         await deleteGroup(cluster, 'g', never)
         const request = { topics: [{ id: found?.id ?? '' }, { name: 'absent' }], timeoutMs }
         const deleted = await callController(cluster, deleteTopicsApi, request, timeoutMs, never)

@@ -47,6 +47,23 @@ export interface BulkOptions extends Omit<ProduceOptions, 'producerKey' | 'flush
   startTimestamp?: number
 }
 
+export interface GroupMember {
+  group: string
+  topics: string[]
+  /** `consumer` is that of KIP-848. */
+  protocol?: 'classic' | 'consumer'
+  isolation?: Isolation
+  /** Where the group has no position: `none` fails. */
+  reset?: 'earliest' | 'latest' | 'none'
+}
+
+export interface GroupRead {
+  topic: string
+  partition: number
+  offset: bigint
+  value: string | null
+}
+
 export interface PartitionDigest {
   count: number
   /** Offsets of the first and last record; -1 where there is none. */
@@ -104,6 +121,14 @@ export interface KafkaDriver {
   /** All records by partition, up to the end at the time of the call; with `read_committed` the last stable offset. */
   consume(topic: string, options: { isolation: Isolation }): Promise<ConsumedRecord[][]>
   digest(topic: string, options: { isolation: Isolation }): Promise<PartitionDigest[]>
+  /**
+   * Joins the group, reads on from its positions, at most `take` records of each partition or all that there is, commits
+   * with `metadata` and leaves.
+   */
+  readGroup(member: GroupMember & { take?: number; metadata?: string }): Promise<GroupRead[]>
+  /** A member that stays until the group is released. */
+  holdGroup(member: GroupMember): Promise<void>
+  releaseGroup(group: string): Promise<void>
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -160,6 +185,12 @@ async function startDriver(
       return groupByPartition(payloads, (result as { partitions: number }).partitions)
     },
     digest: async (topic, options) => ((await ask('digest', { topic, ...options })) as JsonDigest[]).map(parseDigest),
+    readGroup: async member => {
+      const rows = (await ask('readGroup', { ...memberDefaults, take: -1, metadata: '', ...member })) as JsonRead[]
+      return rows.map(([topic, partition, offset, value]) => ({ topic, partition, offset: BigInt(offset), value }))
+    },
+    holdGroup: member => act('holdGroup', { ...memberDefaults, ...member }),
+    releaseGroup: group => act('releaseGroup', { group }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -174,6 +205,9 @@ async function exercise(driver: KafkaDriver): Promise<void> {
   await driver.consume('topic', { isolation: 'read_committed' })
   await driver.digest('topic', { isolation: 'read_committed' })
 }
+
+const memberDefaults = { isolation: 'read_committed', reset: 'earliest' }
+type JsonRead = [topic: string, partition: number, offset: string, value: string | null]
 
 type JsonDigest = Record<'first' | 'last' | 'sha256', string> & { count: number }
 

@@ -67,6 +67,7 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     copied,
     totals: totalsOf(topics),
     schemas: schemaTotalsOf(manifest) ?? null,
+    ...(manifest.consumer_groups && { consumer_groups: manifest.consumer_groups }),
     gaps: newGaps.map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason })),
     warnings,
   }
@@ -91,6 +92,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
           `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
         ],
         ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
+        ['  Groups', groupsOf(manifest)],
         ['  Size', `${formatBytes(totals.bytes)}, ${stored}`],
         ['  Generation', String(manifest.generation)],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
@@ -101,4 +103,10 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
     '',
     `Next: ${look.bold(`kafka-backup verify --path ${shellQuote(location)} --backup-id ${shellQuote(id)}`)}`,
   ]
+}
+
+/** Where groups could not be read, or are not taken, a warning says more. */
+function groupsOf({ consumer_groups: section }: BackupReport['manifest']): string | undefined {
+  if (section?.state !== 'taken') return undefined
+  return `${plural(section.groups, 'consumer group')}, ${plural(section.positions, 'position')}`
 }

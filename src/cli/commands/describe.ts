@@ -1,4 +1,4 @@
-import type { DescribedRegistry, DescribedTopic, Description } from '../../archive/describe.ts'
+import type { DescribedGroups, DescribedRegistry, DescribedTopic, Description } from '../../archive/describe.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
@@ -54,6 +54,7 @@ function formatHead(description: Description, look: Look): string[] {
         `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
       ],
       ['Schemas', schemasOf(description.schema_registry)],
+      ['Groups', groupsOf(description.consumer_groups)],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
     ],
@@ -100,6 +101,14 @@ function formatSettings(topics: readonly DescribedTopic[], look: Look): string[]
 
 function schemasOf({ enabled, subjects_count, schemas_count }: DescribedRegistry): string | undefined {
   return enabled ? `${plural(subjects_count, 'subject')}, ${plural(schemas_count, 'version')}` : undefined
+}
+
+function groupsOf({ state, groups, positions, errors, error }: DescribedGroups): string | undefined {
+  if (state === 'none') return undefined
+  if (state === 'off') return 'not taken (backup.consumer_groups)'
+  if (state === 'failed') return `could not be listed: ${printable(error ?? '')}`
+  const unread = errors === 0 ? '' : `, ${formatCount(errors)} could not be read`
+  return `${plural(groups, 'consumer group')}, ${plural(positions, 'position')}${unread}`
 }
 
 function formatSubjects({ subjects }: DescribedRegistry, look: Look): string[] {

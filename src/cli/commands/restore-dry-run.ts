@@ -8,6 +8,7 @@ import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
 import { isLossy, LOSSY, planDocument, plannedFields } from './schema-report.ts'
@@ -46,6 +47,7 @@ function documentOf(plan: RestoreDryRun) {
     })),
     totals: { ...sums, is_estimate },
     schemas: plan.schemas ? planDocument(plan.schemas) : null,
+    ...(plan.consumerGroups && { consumer_groups: plannedGroupsDocument(plan.consumerGroups) }),
     findings,
     warnings,
   }
@@ -79,6 +81,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
     ),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
     ...formatHeld(topics, look),
+    ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
     ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),

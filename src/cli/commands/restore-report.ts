@@ -7,6 +7,7 @@ import type { JobRestoreReport as RestoreReport } from '../../wiring/restore-job
 import type { Look } from '../look.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatSchemaIds } from './restored-ids.ts'
@@ -31,6 +32,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ['  Rebuilt', formatRebuilt(totals)],
         ...(schemas ? schemaFields(schemas, look) : []),
         ['  Schema IDs', formatSchemaIds(totals)],
+        ['  Groups', formatCarried(report.consumerGroups)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
         ['  Restore id', restoreId],
@@ -41,6 +43,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ),
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
     ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
+    ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
     ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
@@ -99,7 +102,7 @@ function warningsOf({ warnings, verification }: RestoreReport): string[] {
 export function restoreDocument(report: RestoreReport, location: string) {
   const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
   return {
-    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas),
+    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas) && !report.consumerGroups?.totals.failed,
     restore_id: restoreId,
     backup_id: backupId,
     location,
@@ -118,6 +121,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     gaps,
     warnings,
     schemas: report.schemas ? schemaDocument(report.schemas) : null,
+    ...(report.consumerGroups && { consumer_groups: carriedDocument(report.consumerGroups) }),
     verification: report.verification ? comparisonDocument(report.verification) : null,
   }
 }

@@ -8,6 +8,9 @@ import { formatRestore, restoreDocument } from './restore-report.ts'
 import { isLossy, LOSSY } from './schema-report.ts'
 import { watchJob } from './watch.ts'
 
+/** Some groups have not got their positions; the same command goes on with them. */
+const PARTLY_DONE = 4
+
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const job = await session.loadRestoreJob(options.config ?? '')
@@ -21,5 +24,6 @@ export async function run(session: Session): Promise<number> {
     () => restoreDocument(report, formatLocation(job.storage)),
   )
   if (report.verification?.ok === false) return DIFFERENCES_FOUND
+  if (report.consumerGroups.totals.failed) return PARTLY_DONE
   return isLossy(report.schemas) ? LOSSY : 0
 }

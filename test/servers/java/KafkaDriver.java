@@ -55,6 +55,7 @@ public final class KafkaDriver {
         new AdminOperations(clients).register(operations);
         new ProduceOperations(clients).register(operations);
         new ConsumeOperations(clients).register(operations);
+        new GroupOperations(clients).register(operations);
     }
 
     private void serve() throws Exception {

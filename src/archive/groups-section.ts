@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { count, hash, int64 } from './scalars.ts'
+
+const position = z.strictObject({
+  topic: z.string(),
+  partition: count,
+  /** The next record that the group reads. */
+  offset: int64,
+  /** Of the last record that it has read; -1 is unknown. */
+  leader_epoch: z.int(),
+  metadata: z.string(),
+  /** From the position to the end of the log, when the ends of the run were fixed; null where the end was not known. */
+  lag: int64.nullable(),
+})
+
+const storedGroup = z.strictObject({
+  group: z.string(),
+  /** `classic`, `consumer` (KIP-848). */
+  type: z.enum(['classic', 'consumer']),
+  /** The broker's own word, such as `Stable` or `Empty`; null where it could not be asked. */
+  state: z.string().nullable(),
+  members: count.nullable(),
+  /** Why the group could not be read; its positions are then not known. */
+  error: z.string().nullable(),
+  positions: z.array(position),
+})
+
+/** `groups-<generation>.<run>.json`. */
+export const groupsFileSchema = z.strictObject({
+  format: z.literal('kafka-backup-groups'),
+  format_version: z.literal(1),
+  groups: z.array(storedGroup),
+  /** Groups of types that commit no offsets. */
+  left_out: z.array(z.strictObject({ group: z.string(), type: z.string() })),
+})
+
+/** What a manifest says of consumer groups: that they were taken, with the object; that the job has it off; or that they could not be listed. */
+export const groupsSectionSchema = z.discriminatedUnion('state', [
+  z.strictObject({
+    state: z.literal('taken'),
+    taken_at: z.string(),
+    key: z.string(),
+    size: count,
+    blake3: hash,
+    groups: count,
+    positions: count,
+    /** Groups that could not be read. */
+    errors: count,
+  }),
+  z.strictObject({ state: z.literal('off') }),
+  z.strictObject({ state: z.literal('failed'), taken_at: z.string(), error: z.string() }),
+])
+
+export type StoredPosition = z.output<typeof position>
+export type StoredGroup = z.output<typeof storedGroup>
+export type GroupsFile = z.output<typeof groupsFileSchema>
+export type GroupsSection = z.output<typeof groupsSectionSchema>
+export type TakenGroups = Extract<GroupsSection, { state: 'taken' }>

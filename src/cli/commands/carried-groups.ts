@@ -1,0 +1,100 @@
+import { formatCount } from '../../lib/units.ts'
+import type { CarryPlan } from '../../offsets/carry-plan.ts'
+import type { CarriedGroupReport, CarryReport } from '../../offsets/carry-report.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+
+/** What became of consumer groups, in one line; undefined where there is nothing to say. */
+export function formatCarried(report: CarryReport | undefined): string | undefined {
+  if (!report) return undefined
+  const { groups, kept, failed } = report.totals
+  if (groups === 0) return report.reason === undefined ? undefined : `none: ${printable(report.reason)}`
+  const parts = [
+    `${plural(groups, 'consumer group')}`,
+    ...(kept === 0 ? [] : [`${formatCount(kept)} had positions already, which stay`]),
+    ...(failed === 0 ? [] : [`${formatCount(failed)} FAILED`]),
+  ]
+  return parts.join(', ')
+}
+
+export function formatGroups({ groups }: CarryReport, look: Look): string[] {
+  if (groups.length === 0) return []
+  const rows = formatTable<CarriedGroupReport>(
+    [
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'ON THE TARGET', cell: one => one.target, shrinks: true },
+      { title: 'COMMITTED', align: 'right', cell: one => formatCount(one.committed.length) },
+      { title: 'KEPT', align: 'right', cell: one => formatCount(one.kept.length) },
+      { title: 'LEFT OUT', align: 'right', cell: one => formatCount(one.leftOut) },
+      { title: 'READ AGAIN', align: 'right', cell: one => formatCount(Number(rereadsOf(one))) },
+      { title: '', cell: one => one.error ?? '', paint: text => look.bad(text) },
+    ],
+    groups,
+    look,
+  )
+  return ['', ...rows]
+}
+
+function rereadsOf({ committed }: CarriedGroupReport): bigint {
+  return committed.reduce((sum, { rereads }) => sum + rereads, 0n)
+}
+
+export function carriedDocument({ groups, totals, reason }: CarryReport) {
+  return {
+    totals,
+    reason: reason ?? null,
+    groups: groups.map(({ group, target, outcome, error, committed, kept, leftOut }) => ({
+      group,
+      target,
+      outcome,
+      error: error ?? null,
+      committed: committed.map(one => ({
+        topic: one.topic,
+        partition: one.partition,
+        source_offset: one.sourceOffset,
+        target_topic: one.targetTopic,
+        target_partition: one.targetPartition,
+        target_offset: one.targetOffset,
+        how: one.how,
+        rereads: one.rereads,
+      })),
+      kept,
+      left_out: leftOut,
+    })),
+  }
+}
+
+/** What a restore would carry over. Where that is on the target is known when its records are there. */
+export function plannedGroupsDocument({ groups, reason }: CarryPlan) {
+  return {
+    reason: reason ?? null,
+    groups: groups.map(({ group, target, positions, streams, leftOut }) => ({
+      group,
+      target,
+      positions: positions.map(({ topic, partition, offset, lag }) => ({ topic, partition, offset, lag })),
+      partitions: streams.length,
+      left_out: leftOut,
+    })),
+  }
+}
+
+export function formatPlannedGroups({ groups }: CarryPlan, look: Look): string[] {
+  if (groups.length === 0) return []
+  const rows = formatTable<CarryPlan['groups'][number]>(
+    [
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'ON THE TARGET', cell: one => one.target, shrinks: true },
+      { title: 'PARTITIONS', align: 'right', cell: one => formatCount(one.streams.length) },
+      { title: 'LAG', align: 'right', cell: one => formatCount(Number(lagOf(one))) },
+      { title: 'LEFT OUT', align: 'right', cell: one => formatCount(one.leftOut) },
+    ],
+    groups,
+    look,
+  )
+  return ['', ...rows]
+}
+
+function lagOf({ positions }: CarryPlan['groups'][number]): bigint {
+  return positions.reduce((sum, { lag }) => sum + (lag ?? 0n), 0n)
+}

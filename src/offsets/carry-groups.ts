@@ -1,0 +1,107 @@
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import type { ByGroup } from '../kafka/at-coordinators.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { commitGroupOffsets, fetchOffsetsOfGroups, type GroupOffset } from '../kafka/group-offsets.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { runPool } from '../lib/pool.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import type { CarriedGroup, CarryPlan } from './carry-plan.ts'
+import { type CarriedGroupReport, type CarriedPosition, type CarryReport, sumCarried } from './carry-report.ts'
+import { missingOf } from './carry-survey.ts'
+import { type OpenMaps, placeGroups } from './place-groups.ts'
+
+const GROUPS_AT_ONCE = 16
+
+/**
+ * Gives the groups their positions on the target, when all records are there. What a partition has already is not touched:
+ * it is of an earlier run, and its consumers may have gone on since. All is read back and compared; a group that fails is
+ * one that failed, and the others go on.
+ */
+export async function carryGroups(
+  plan: CarryPlan,
+  openMaps: OpenMaps,
+  { cluster, onProgress }: { cluster: Cluster; onProgress: OnProgress },
+  signal: AbortSignal,
+): Promise<CarryReport> {
+  const present = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
+  const unfinished = plan.groups.map(one => ({ ...one, streams: missingOf(one, positionsIn(present, one)) }))
+  const places = await placeGroups(unfinished, openMaps)
+  let done = 0
+  const failures = new Map<string, KafkaBackupError>()
+  await runPool(unfinished, GROUPS_AT_ONCE, async one => {
+    const offsets = (places.get(one.group) ?? []).map(({ commit }) => commit)
+    try {
+      const unread = present.get(one.target)
+      if (unread instanceof KafkaBackupError) throw unread
+      await commitGroupOffsets(cluster, one.target, offsets, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      failures.set(one.target, toKafkaBackupError(error))
+    }
+    onProgress({ type: 'groups', done: ++done, total: unfinished.length })
+  })
+  const readBack = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
+  const groups = plan.groups.map(one => {
+    const placed = places.get(one.group) ?? []
+    const error =
+      failures.get(one.target) ??
+      compare(
+        readBack.get(one.target),
+        placed.map(({ commit }) => commit),
+        one,
+      )
+    return reportGroup(
+      one,
+      placed.map(({ position }) => position),
+      positionsIn(present, one),
+      error,
+    )
+  })
+  return { groups, totals: sumCarried(groups), ...(plan.reason !== undefined && { reason: plan.reason }) }
+}
+
+function namesOf({ groups }: CarryPlan): string[] {
+  return groups.map(({ target }) => target)
+}
+
+function positionsIn(all: ByGroup<GroupOffset[]>, { target }: CarriedGroup): GroupOffset[] {
+  const found = all.get(target)
+  return Array.isArray(found) ? found : []
+}
+
+/** What the target holds has to be what was committed, to the letter. */
+function compare(
+  found: GroupOffset[] | KafkaBackupError | undefined,
+  committed: readonly GroupOffset[],
+  { target }: CarriedGroup,
+): KafkaBackupError | undefined {
+  if (found === undefined || found instanceof KafkaBackupError) return found
+  const held = new Map(found.map(one => [partitionKey(one), one]))
+  const other = committed.find(one => {
+    const there = held.get(partitionKey(one))
+    return there?.offset !== one.offset || there.metadata !== one.metadata
+  })
+  if (!other) return undefined
+  const there = held.get(partitionKey(other))
+  const what = `${partitionKey(other)} of group ${target} reads back as ${there?.offset ?? 'nothing'}, not ${other.offset}`
+  return new KafkaBackupError('GROUP_ACTIVE', `${what}: somebody else commits for the group`)
+}
+
+function reportGroup(
+  { group, target, streams, leftOut }: CarriedGroup,
+  committed: CarriedPosition[],
+  present: readonly GroupOffset[],
+  error: KafkaBackupError | undefined,
+): CarriedGroupReport {
+  const wanted = new Set(streams.map(one => partitionKey({ topic: one.targetTopic, partition: one.targetPartition })))
+  const kept = present.filter(one => wanted.has(partitionKey(one)))
+  return {
+    group,
+    target,
+    outcome: error ? 'failed' : committed.length === 0 ? 'kept' : 'committed',
+    ...(error && { error: error.message }),
+    committed: error ? [] : committed,
+    kept: kept.map(({ topic, partition, offset }) => ({ topic, partition, offset })),
+    leftOut,
+  }
+}

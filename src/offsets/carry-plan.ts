@@ -1,0 +1,156 @@
+import type { GroupsSection, StoredGroup, StoredPosition } from '../archive/groups-section.ts'
+import { compileGlobs, isPattern } from '../lib/glob.ts'
+import type { Finding } from '../observe/finding.ts'
+import { OWN_GROUPS } from './model.ts'
+
+export interface CarryOptions {
+  /** All where it is not given, unless the target is the cluster that was backed up. */
+  include?: readonly string[]
+  exclude: readonly string[]
+  /** Names on the target by names in the backup; others keep theirs. */
+  mapping: ReadonlyMap<string, string>
+}
+
+/** One partition of the target, and what of the source goes into it. */
+export interface CarriedStream {
+  topic: string
+  /** Of the source, with the offset behind the last one that is restored, and behind the last one in the backup. */
+  partitions: readonly { partition: number; start: bigint; end: bigint; sourceEnd: bigint }[]
+  targetTopic: string
+  targetPartition: number
+}
+
+export interface CarriedGroup {
+  group: string
+  /** Its name on the target. */
+  target: string
+  positions: StoredPosition[]
+  /** The partitions of the target that get a position. */
+  streams: CarriedStream[]
+  /** Positions on topics and partitions that are not restored. */
+  leftOut: number
+}
+
+export interface CarryPlan {
+  groups: CarriedGroup[]
+  findings: Finding[]
+  /** Why there are none, in words; absent where there are some. */
+  reason?: string
+}
+
+export interface CarrySource {
+  section: GroupsSection | undefined
+  /** Of the object that the section names. */
+  groups: readonly StoredGroup[]
+  generation: number
+  streams: readonly CarriedStream[]
+  isSameCluster: boolean
+}
+
+/** Pure: which groups of the backup get which partitions of the target, and what of the wish cannot be met. */
+export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan {
+  const { section, groups, generation, isSameCluster } = source
+  const include = options.include ?? (isSameCluster ? [] : ['*'])
+  if (include.length === 0) {
+    const reason = options.include
+      ? 'restore.consumer_groups.include is empty'
+      : 'the target is the cluster that was backed up; restore.consumer_groups.include names groups all the same'
+    return { groups: [], findings: [], reason }
+  }
+  if (section?.state !== 'taken') return planWithout(section, generation, options.include !== undefined)
+  const [isIncluded, isExcluded] = [compileGlobs(include), compileGlobs(options.exclude)]
+  const selected = groups.filter(({ group }) => isIncluded(group) && !isExcluded(group))
+  const planned = selected.filter(({ error }) => error === null).map(group => planGroup(group, options, source.streams))
+  const carried = planned.filter(({ streams }) => streams.length > 0)
+  const findings = [
+    ...findUnknown(options, groups, selected),
+    ...findShared(carried),
+    ...selected.flatMap(({ group, error }) => (error === null ? [] : [unread(group, error)])),
+  ]
+  const none = carried.length === 0 && { reason: 'no group of the backup has a position on what is restored' }
+  return { groups: carried, findings, ...none }
+}
+
+function planWithout(section: GroupsSection | undefined, generation: number, isAsked: boolean): CarryPlan {
+  const what = `generation ${generation} of the backup has no positions of consumer groups`
+  const why =
+    section?.state === 'failed'
+      ? `they could not be listed: ${section.error}`
+      : section?.state === 'off'
+        ? 'backup.consumer_groups.include was empty'
+        : 'it is of a version that did not take them'
+  const remedy = 'restore another generation with restore.generation, or set restore.consumer_groups.include to []'
+  const finding: Finding = {
+    severity: isAsked ? 'error' : 'warning',
+    subject: 'consumer groups',
+    problem: `${what}: ${why}`,
+    remedy,
+  }
+  const isTold = isAsked || section?.state === 'failed'
+  return { groups: [], findings: isTold ? [finding] : [], reason: `${what}: ${why}` }
+}
+
+function planGroup(
+  { group, positions }: StoredGroup,
+  { mapping }: CarryOptions,
+  streams: readonly CarriedStream[],
+): CarriedGroup {
+  const own = positions.filter(position => streams.some(stream => feeds(stream, position)))
+  return {
+    group,
+    target: mapping.get(group) ?? group,
+    positions: own,
+    streams: streams.filter(stream => own.some(position => feeds(stream, position))),
+    leftOut: positions.length - own.length,
+  }
+}
+
+/** Whether records behind the position go into the stream. */
+function feeds(stream: CarriedStream, { topic, partition }: StoredPosition): boolean {
+  return stream.topic === topic && stream.partitions.some(one => one.partition === partition)
+}
+
+/** Names that would be ignored. */
+function findUnknown(
+  { include = [], mapping }: CarryOptions,
+  groups: readonly StoredGroup[],
+  selected: readonly StoredGroup[],
+): Finding[] {
+  const [known, taken] = [groups, selected].map(some => new Set(some.map(({ group }) => group)))
+  const named = include
+    .filter(name => !isPattern(name) && !known?.has(name))
+    .map(name => groupError(name, 'is not in the backup', 'correct restore.consumer_groups.include'))
+  const mapped = [...mapping.keys()]
+    .filter(name => !taken?.has(name))
+    .map(name => groupError(name, 'is not carried over', 'correct restore.consumer_groups.mapping'))
+  const own = [...mapping.values()]
+    .filter(name => name.startsWith(OWN_GROUPS))
+    .map(name =>
+      groupError(name, 'is a name of kafka-backup itself', 'give it another in restore.consumer_groups.mapping'),
+    )
+  const idle = include
+    .filter(name => isPattern(name) && !groups.some(({ group }) => compileGlobs([name])(group)))
+    .map((name): Finding => {
+      const problem = `no group of the backup matches ${name} of restore.consumer_groups.include`
+      return { severity: 'warning', subject: 'consumer groups', problem, remedy: '' }
+    })
+  return [...named, ...mapped, ...own, ...idle]
+}
+
+function findShared(groups: readonly CarriedGroup[]): Finding[] {
+  return [...Map.groupBy(groups, ({ target }) => target)]
+    .filter(([, some]) => some.length > 1)
+    .map(([target, some]) => {
+      const names = some.map(({ group }) => group).join(', ')
+      return groupError(target, `several groups would become it: ${names}`, 'correct restore.consumer_groups.mapping')
+    })
+}
+
+function unread(group: string, error: string): Finding {
+  const problem = `its positions are not in the backup, and not carried over: ${error}`
+  return { severity: 'warning', subject: `group ${group}`, problem, remedy: '' }
+}
+
+export function groupError(group: string, problem: string, remedy: string): Finding {
+  return { severity: 'error', subject: `group ${group}`, problem, remedy }
+}

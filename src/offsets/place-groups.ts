@@ -1,0 +1,104 @@
+import type { StoredPosition } from '../archive/groups-section.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { runPool } from '../lib/pool.ts'
+import type { CarriedGroup, CarriedStream } from './carry-plan.ts'
+import type { CarriedHow, CarriedPosition } from './carry-report.ts'
+import { type Found, type MapRun, translate } from './translate.ts'
+
+/** Where the records of the source are in one partition of the target. */
+export interface StreamRuns {
+  topic: string
+  targetTopic: string
+  targetPartition: number
+  /** Behind the last record that was restored. */
+  end: bigint
+  /** Nothing is read before it is walked. */
+  runs: AsyncIterable<MapRun>
+}
+
+/** Opens the parts for which `isWanted` says so; the others cost nothing. */
+export type OpenMaps = (
+  isWanted: (place: { targetTopic: string; targetPartition: number }) => boolean,
+) => AsyncIterable<StreamRuns>
+
+/** Each reads one log of the target and a part of the archive. */
+const MAPS_AT_ONCE = 4
+
+export interface Placed {
+  commit: GroupOffset
+  position: CarriedPosition
+}
+
+/** The positions of the groups on the target, by group of the source. Each partition of the target is read once, for all groups. */
+export async function placeGroups(groups: readonly CarriedGroup[], openMaps: OpenMaps): Promise<Map<string, Placed[]>> {
+  const placed = new Map<string, Placed[]>(groups.map(({ group }) => [group, []]))
+  const byPlace = new Map<string, { stream: CarriedStream; groups: CarriedGroup[] }>()
+  for (const one of groups) {
+    for (const stream of one.streams) {
+      const entry = byPlace.get(placeOf(stream)) ?? { stream, groups: [] }
+      entry.groups.push(one)
+      byPlace.set(placeOf(stream), entry)
+    }
+  }
+  if (byPlace.size === 0) return placed
+  const maps: StreamRuns[] = []
+  for await (const map of openMaps(place => byPlace.has(placeOf(place)))) maps.push(map)
+  await runPool(maps, MAPS_AT_ONCE, async map => {
+    const entry = byPlace.get(placeOf(map))
+    if (!entry) return
+    const { stream, groups: some } = entry
+    const wanted = some.map(one => ({ group: one.group, byPartition: offsetsOf(one, stream) }))
+    const isSingle = stream.partitions.length === 1
+    const found = await translate(map.runs, { wanted, end: map.end, isSingle })
+    for (const one of some) {
+      const place = found.get(one.group)
+      if (place) placed.get(one.group)?.push(describe(one, stream, place))
+    }
+  })
+  return placed
+}
+
+function placeOf({ targetTopic, targetPartition }: { targetTopic: string; targetPartition: number }): string {
+  return `${targetTopic}/${targetPartition}`
+}
+
+function positionsOn({ positions }: CarriedGroup, { topic, partitions }: CarriedStream): StoredPosition[] {
+  return positions.filter(one => one.topic === topic && partitions.some(({ partition }) => partition === one.partition))
+}
+
+function offsetsOf(group: CarriedGroup, stream: CarriedStream): Map<number, bigint> {
+  return new Map(positionsOn(group, stream).map(({ partition, offset }) => [partition, offset]))
+}
+
+function describe(group: CarriedGroup, stream: CarriedStream, found: Found): Placed {
+  const own = positionsOn(group, stream)
+  const [only] = stream.partitions.length === 1 ? own : []
+  const texts = new Set(own.map(({ metadata }) => metadata))
+  const { topic, targetTopic, targetPartition } = stream
+  return {
+    commit: {
+      topic: targetTopic,
+      partition: targetPartition,
+      offset: found.offset,
+      // That of the source means nothing to the target, whose consumers would take it for a sign of a lost log.
+      leaderEpoch: -1,
+      metadata: texts.size === 1 ? (own[0]?.metadata ?? '') : '',
+    },
+    position: {
+      topic,
+      partition: only?.partition ?? null,
+      sourceOffset: only?.offset ?? null,
+      targetTopic,
+      targetPartition,
+      targetOffset: found.offset,
+      how: only ? howOf(only, stream, found) : 'lowest_unread',
+      rereads: found.rereads,
+    },
+  }
+}
+
+function howOf({ offset }: StoredPosition, { partitions: [leg] }: CarriedStream, { record }: Found): CarriedHow {
+  if (!record) return leg && offset > leg.sourceEnd ? 'beyond' : 'at_end'
+  if (record.offset === offset) return 'exact'
+  return leg && offset < leg.start ? 'before_start' : 'next'
+}

@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { parseJob } from '../../src/config/load-job.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { Cluster } from '../../src/kafka/cluster.ts'
+import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
+import type { GroupRead, KafkaDriver } from '../servers/driver.ts'
+import { backUp } from './backup-job.ts'
+import { openCluster } from './raw-produce.ts'
+import { restoreJobText } from './restore-job.ts'
+import { useKafka } from './use-kafka.ts'
+
+const never = new AbortController().signal
+const names = Array.from({ length: 24 }, (_, i) => `group-${String(i).padStart(2, '0')}`)
+const protocolOf = (i: number) => (i % 2 === 0 ? ('classic' as const) : ('consumer' as const))
+const topics = ['tx', 'latest', 'cut']
+const text = (value: string) => Buffer.from(value)
+
+describe('groups go on where they were', () => {
+  const source = useKafka()
+  const target = useKafka()
+  let path = ''
+  let cluster: Cluster
+
+  before(async () => {
+    path = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    cluster = await openCluster(target.server)
+    await seedTransactions(source.driver)
+    await seedLatest(source.driver)
+    await seedCut(source.driver)
+    await readParts()
+    await backUp({ servers: source.server.bootstrapServers, path, include: topics })
+  })
+  after(async () => {
+    cluster?.close()
+    await rm(path, { recursive: true, force: true })
+  })
+
+  /** Each group reads another part: nothing, all, so many of each partition, up to the middle of rolled back records. */
+  async function readParts(): Promise<void> {
+    const positions = [0, 1, 2].map(partition => ({
+      topic: 'tx',
+      partition,
+      offset: 0n,
+      leaderEpoch: -1,
+      metadata: '',
+    }))
+    const direct = await openCluster(source.server)
+    await commitGroupOffsets(direct, names[0] ?? '', positions, never)
+    direct.close()
+    await source.driver.readGroup({ group: names[1] ?? '', topics, protocol: 'consumer' })
+    for (const [i, group] of names.entries()) {
+      if (i < 2) continue
+      const isolation = i % 3 === 0 ? ('read_uncommitted' as const) : ('read_committed' as const)
+      const metadata = `of ${group}`
+      await source.driver.readGroup({ group, topics, protocol: protocolOf(i), take: 2 * i, isolation, metadata })
+    }
+  }
+
+  const jobOf = (restore: Record<string, unknown>) => {
+    const spec = { servers: target.server.bootstrapServers, path, restore: { retention: 'hold', ...restore } }
+    return parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
+  }
+  const restore = (options: Record<string, unknown> = {}): Promise<JobRestoreReport> =>
+    runRestoreJob(jobOf(options), { onProgress: () => undefined }, never)
+
+  test('each of 24 reads on another cluster exactly what it had not read: nothing twice, nothing skipped', async () => {
+    const planned = await dryRunRestoreJob(jobOf({}), never)
+    assert.deepEqual(
+      planned.consumerGroups.groups.map(({ group }) => group),
+      names,
+    )
+    const report = await restore()
+    assert.deepEqual(report.consumerGroups.totals, { groups: 24, committed: 24, kept: 0, failed: 0 })
+    const carried = report.consumerGroups.groups.flatMap(({ committed }) => committed)
+    const hows = new Set(carried.map(({ how }) => how))
+    assert.deepEqual([...hows].sort(), ['at_end', 'exact', 'next'])
+    assert.ok(carried.some(({ sourceOffset, targetOffset }) => sourceOffset !== targetOffset))
+    const [first] = (await fetchOffsetsOfGroups(cluster, ['group-07'], never)).values()
+    assert.ok(Array.isArray(first) && first.every(one => one.metadata === 'of group-07' && one.leaderEpoch === -1))
+    let total = 0
+    for (const [i, group] of names.entries()) {
+      const member = { group, topics: i === 0 ? ['tx'] : topics, protocol: protocolOf(i) }
+      const [unread, read] = await Promise.all([
+        source.driver.readGroup(member),
+        target.driver.readGroup({ ...member, reset: 'none' }),
+      ])
+      assert.deepEqual(byPartition(read), byPartition(unread), group)
+      total += read.length
+    }
+    assert.ok(total > 1000, `${total} records`)
+  })
+
+  test('running again leaves positions alone that moved on since', async () => {
+    const before = await fetchOffsetsOfGroups(cluster, names, never)
+    const again = await restore()
+    assert.deepEqual(again.consumerGroups.totals, { groups: 24, committed: 0, kept: 24, failed: 0 })
+    assert.deepEqual(await fetchOffsetsOfGroups(cluster, names, never), before)
+  })
+
+  const elsewhere = (prefix: string) => ({
+    topics: { include: ['tx'] },
+    topic_mapping: { tx: `${prefix}tx` },
+  })
+
+  test('a group with members is refused by its name before anything is written; under another name it is not', async () => {
+    await target.driver.holdGroup({ group: 'group-05', topics: ['tx'], protocol: 'consumer' })
+    try {
+      const consumer_groups = { include: ['group-05', 'group-06'] }
+      await assert.rejects(restore({ ...elsewhere('a-'), consumer_groups }), {
+        code: 'RESTORE_REFUSED',
+        message: /^group group-05: it has 1 active member on the target/,
+      })
+      const { topics: there } = await cluster.metadata({ topics: null }, never)
+      assert.ok(!there.some(({ name }) => name === 'a-tx'))
+      const mapping = { 'group-05': 'five' }
+      const report = await restore({ ...elsewhere('a-'), consumer_groups: { ...consumer_groups, mapping } })
+      assert.deepEqual(
+        report.consumerGroups.groups.map(({ target: name, outcome }) => [name, outcome]),
+        [
+          ['five', 'committed'],
+          ['group-06', 'committed'],
+        ],
+      )
+    } finally {
+      await target.driver.releaseGroup('group-05')
+    }
+  })
+
+  test('a run that ends between two groups is gone on with: each gets its position once', async () => {
+    const mapping = Object.fromEntries(names.map(name => [name, `k-${name}`]))
+    const job = jobOf({ ...elsewhere('k-'), consumer_groups: { include: ['*'], mapping } })
+    const stop = new AbortController()
+    const onProgress = (event: ProgressEvent) => {
+      if (event.type === 'groups' && event.done === 5) stop.abort(new KafkaBackupError('INTERRUPTED', 'stopped'))
+    }
+    await assert.rejects(runRestoreJob(job, { onProgress }, stop.signal))
+    const targets = Object.values(mapping)
+    const halfway = await fetchOffsetsOfGroups(cluster, targets, never)
+    const { consumerGroups } = await runRestoreJob(job, { onProgress: () => undefined }, never)
+    const { committed, kept, failed } = consumerGroups.totals
+    assert.ok(kept >= 5 && committed >= 1, `${kept} kept, ${committed} committed`)
+    assert.deepEqual([committed + kept, failed], [24, 0])
+    const end = await fetchOffsetsOfGroups(cluster, targets, never)
+    for (const [group, positions] of halfway) {
+      if (Array.isArray(positions) && positions.length > 0) assert.deepEqual(end.get(group), positions, group)
+    }
+  })
+
+  test('before and beyond a window groups stand at its first record, and at its end', async () => {
+    const offset_ranges = { 'tx/0': { start: 30, end: 60 } }
+    const consumer_groups = { include: ['group-00', 'group-01'], mapping: { 'group-00': 'zero', 'group-01': 'one' } }
+    const report = await restore({ ...elsewhere('b-'), offset_ranges, partitions: { tx: [0] }, consumer_groups })
+    const rows = report.consumerGroups.groups.map(({ target: name, leftOut, committed: [one] }) => [
+      name,
+      leftOut,
+      one?.how,
+      one?.targetOffset,
+    ])
+    const restored = BigInt(report.totals.records)
+    assert.deepEqual(rows, [
+      ['zero', 2, 'before_start', 0n],
+      ['one', 6, 'at_end', restored],
+    ])
+  })
+
+  test('after a repartition a group skips nothing: it stands at the lowest record that it has not read', async () => {
+    const consumer_groups = { include: ['group-08', 'group-01'], mapping: { 'group-08': 'eight', 'group-01': 'uno' } }
+    const by_key = { repartition: 'by_key', partition_count: { tx: 5 } }
+    const report = await restore({ ...elsewhere('c-'), ...by_key, consumer_groups })
+    const [all, some] = report.consumerGroups.groups
+    assert.deepEqual([all?.target, some?.target], ['uno', 'eight'])
+    assert.ok(all?.committed.every(({ how, rereads }) => how === 'lowest_unread' && rereads === 0n))
+    const rereads = some?.committed.reduce((sum, one) => sum + one.rereads, 0n) ?? 0n
+    const read = await target.driver.readGroup({ group: 'eight', topics: ['c-tx'], reset: 'none' })
+    const values = new Set(read.map(({ value }) => value))
+    assert.equal(values.size, read.length)
+    const everything = (await source.driver.consume('tx', { isolation: 'read_committed' })).flat()
+    // Sixteen of each of three partitions were read; of them so many are read again.
+    assert.equal(read.length, everything.length - 3 * 16 + Number(rereads))
+    assert.deepEqual(await target.driver.readGroup({ group: 'uno', topics: ['c-tx'], reset: 'none' }), [])
+  })
+})
+
+function byPartition(records: readonly GroupRead[]): Record<string, (string | null)[]> {
+  const groups = Map.groupBy(records, ({ topic, partition }) => `${topic}/${partition}`)
+  const entries = [...groups].map(([key, some]) => [key, some.map(({ value }) => value)] as const)
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+/** Short transactions, every third of them rolled back. */
+async function seedTransactions(driver: KafkaDriver): Promise<void> {
+  await driver.createTopic('tx', { partitions: 3 })
+  for (let round = 0; round < 30; round++) {
+    const records = [0, 1, 2].flatMap(partition =>
+      [0, 1, 2].map(i => ({ partition, key: text(`k${round}-${i}`), value: text(`tx ${partition} ${round} ${i}`) })),
+    )
+    const outcome = round % 3 === 1 ? ('abort' as const) : ('commit' as const)
+    await driver.transaction('tx', records, { transactionalId: 'writer', outcome })
+  }
+}
+
+/** Compacted, with holes, and not at work any more. */
+async function seedLatest(driver: KafkaDriver): Promise<void> {
+  const quick = { 'segment.ms': '100', 'min.cleanable.dirty.ratio': '0.01', 'min.compaction.lag.ms': '0' }
+  await driver.createTopic('latest', { partitions: 2, configs: { 'cleanup.policy': 'compact', ...quick } })
+  const write = (round: number) =>
+    driver.produce(
+      'latest',
+      [0, 1].flatMap(partition =>
+        Array.from({ length: 40 }, (_, i) => ({
+          partition,
+          key: text(`k${i % 3 === 0 ? `${round}-${i}` : i}`),
+          value: text(`latest ${partition} ${round} ${i}`),
+        })),
+      ),
+      { flushEvery: 10 },
+    )
+  for (let round = 0; round < 4; round++) await write(round)
+  for (let round = 4; round < 150; round++) {
+    const [records = []] = await driver.consume('latest', { isolation: 'read_committed' })
+    const end = (await driver.endOffsets('latest'))[0] ?? 0n
+    if (BigInt(records.length) < (end * 3n) / 4n) break
+    await new Promise(resolve => setTimeout(resolve, 200))
+    await driver.produce(
+      'latest',
+      [0, 1].map(partition => ({ partition, key: text('k'), value: text(`k ${round}`) })),
+    )
+  }
+  await driver.alterTopicConfig('latest', { 'min.compaction.lag.ms': '86400000' })
+}
+
+/** A log that begins inside a batch, far from 0. */
+async function seedCut(driver: KafkaDriver): Promise<void> {
+  await driver.createTopic('cut', { partitions: 2 })
+  const records = Array.from({ length: 200 }, (_, i) => ({ partition: i % 2, key: null, value: text(`cut ${i}`) }))
+  await driver.produce('cut', records, { lingerMs: 100 })
+  await driver.deleteRecords('cut', 0, 33n)
+}

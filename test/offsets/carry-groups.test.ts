@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Cluster } from '../../src/kafka/cluster.ts'
+import { carryGroups } from '../../src/offsets/carry-groups.ts'
+import type { CarriedStream, CarryPlan } from '../../src/offsets/carry-plan.ts'
+import { surveyCarry } from '../../src/offsets/carry-survey.ts'
+import type { OpenMaps } from '../../src/offsets/place-groups.ts'
+import { startFakeCluster } from '../fakes/fake-cluster.ts'
+import { type FakeGroup, type FakeGroups, fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
+
+const never = new AbortController().signal
+const stream = (partition: number): CarriedStream => ({
+  topic: 'a',
+  partitions: [{ partition, start: 10n, end: 20n, sourceEnd: 20n }],
+  targetTopic: 'a-2',
+  targetPartition: partition,
+})
+const planOf = (names: readonly string[], offset = 13n): CarryPlan => ({
+  findings: [],
+  groups: names.map(group => ({
+    group,
+    target: group,
+    streams: [stream(0), stream(1)],
+    leftOut: 0,
+    positions: [0, 1].map(partition => ({
+      topic: 'a',
+      partition,
+      offset,
+      leader_epoch: 7,
+      metadata: `of ${group}`,
+      lag: 0n,
+    })),
+  })),
+})
+
+/** Ten records from 10 on, at 0 to 9. */
+const openMaps: OpenMaps = async function* (isWanted) {
+  for (const targetPartition of [0, 1]) {
+    const place = { targetTopic: 'a-2', targetPartition }
+    if (!isWanted(place)) continue
+    const runs = (async function* () {
+      yield { partition: targetPartition, sourceOffset: 10n, targetOffset: 0n, count: 10n }
+    })()
+    yield { topic: 'a', ...place, end: 10n, runs }
+  }
+}
+
+async function withGroups(
+  all: Record<string, FakeGroup>,
+  work: (cluster: Cluster, groups: FakeGroups) => Promise<void>,
+): Promise<void> {
+  const fake = await startFakeCluster([], 1)
+  try {
+    const groups = serveGroups(fake, all)
+    await work(await fake.open(), groups)
+  } finally {
+    await fake.close()
+  }
+}
+
+const run = (cluster: Cluster, plan: CarryPlan, maps = openMaps) =>
+  carryGroups(plan, maps, { cluster, onProgress: () => undefined }, never)
+
+describe('carrying groups over', () => {
+  test('commits where each goes on, with its metadata and without the epoch of the source', () =>
+    withGroups({}, async (cluster, { all }) => {
+      const report = await run(cluster, planOf(['g']))
+      assert.deepEqual(report.totals, { groups: 1, committed: 1, kept: 0, failed: 0 })
+      assert.deepEqual(
+        [...(all.get('g')?.offsets ?? [])],
+        [
+          ['a-2/0', { offset: 3n, metadata: 'of g', epoch: -1 }],
+          ['a-2/1', { offset: 3n, metadata: 'of g', epoch: -1 }],
+        ],
+      )
+    }))
+
+  test('says how each position came about', () =>
+    withGroups({}, async cluster => {
+      const hows = async (offset: bigint) => {
+        const { groups } = await run(cluster, planOf([`g${offset}`], offset))
+        return groups[0]?.committed.map(({ how, targetOffset }) => `${how} ${targetOffset}`)[0]
+      }
+      assert.deepEqual(await Promise.all([0n, 10n, 19n, 20n, 21n].map(hows)), [
+        'before_start 0',
+        'exact 0',
+        'exact 9',
+        'at_end 10',
+        'beyond 10',
+      ])
+    }))
+
+  test('leaves what is there alone, and reads no map where all of it is', () =>
+    withGroups(
+      { g: fakeGroup({ 'a-2/0': 8n, 'a-2/1': 1n }), h: fakeGroup({ 'a-2/0': 8n }) },
+      async (cluster, groups) => {
+        const kept = await run(cluster, planOf(['g']), () => {
+          throw new Error('no map is needed')
+        })
+        assert.deepEqual([kept.totals.kept, kept.groups[0]?.kept.length], [1, 2])
+        const rest = await run(cluster, planOf(['h']))
+        assert.deepEqual([rest.totals.committed, rest.groups[0]?.kept.length], [1, 1])
+        const offsets = [...(groups.all.get('h')?.offsets ?? [])].map(([key, { offset }]) => [key, offset])
+        assert.deepEqual(offsets, [
+          ['a-2/0', 8n],
+          ['a-2/1', 3n],
+        ])
+      },
+    ))
+
+  test('one group that fails does not hide, and does not stop the others; the next run finishes it', () =>
+    withGroups({ g3: fakeGroup({}, { members: 1 }) }, async (cluster, { all }) => {
+      const names = Array.from({ length: 30 }, (_, i) => `g${i}`)
+      const report = await run(cluster, planOf(names))
+      assert.deepEqual(report.totals, { groups: 30, committed: 29, kept: 0, failed: 1 })
+      const failed = report.groups.find(({ outcome }) => outcome === 'failed')
+      assert.equal(failed?.group, 'g3')
+      assert.match(failed?.error ?? '', /UNKNOWN_MEMBER_ID/)
+      Object.assign(all.get('g3') ?? {}, { members: 0 })
+      assert.deepEqual((await run(cluster, planOf(names))).totals, { groups: 30, committed: 1, kept: 29, failed: 0 })
+    }))
+
+  test('notices when the target does not hold what was committed', () =>
+    withGroups({}, async (cluster, groups) => {
+      const inner = groups.onCommit
+      groups.onCommit = group => {
+        // Somebody commits right behind us.
+        queueMicrotask(() => groups.all.get(group)?.offsets.set('a-2/1', { offset: 99n, metadata: '', epoch: 0 }))
+        return inner(group)
+      }
+      const {
+        groups: [one],
+      } = await run(cluster, planOf(['g']))
+      assert.equal(one?.outcome, 'failed')
+      assert.match(one?.error ?? '', /a-2\/1 of group g reads back as 99, not 3/)
+    }))
+})
+
+describe('before the first write', () => {
+  const survey = async (all: Record<string, FakeGroup>, hasBegun: boolean) => {
+    let told: string[] = []
+    await withGroups(all, async cluster => {
+      const findings = await surveyCarry(cluster, planOf(Object.keys(all)), hasBegun, never)
+      told = findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+    })
+    return told
+  }
+  const done = { 'a-2/0': 1n, 'a-2/1': 1n }
+
+  test('groups with members are named, of both protocols, unless they have all their positions', async () => {
+    const all = {
+      busy: fakeGroup({}, { members: 1 }),
+      idle: fakeGroup(),
+      modern: fakeGroup({ 'a-2/0': 4n }, { type: 'Consumer', members: 2 }),
+      working: fakeGroup(done, { members: 3 }),
+    }
+    assert.deepEqual(await survey(all, true), [
+      'error group busy: it has 1 active member on the target',
+      'error group modern: it has 2 active members on the target',
+    ])
+  })
+
+  test('positions that are there before the restore has begun are not of it', async () => {
+    assert.deepEqual(await survey({ g: fakeGroup(done) }, false), [
+      'error group g: it has positions on 2 of the partitions already',
+    ])
+    assert.deepEqual(await survey({ g: fakeGroup(done) }, true), [])
+  })
+
+  test('a group that cannot be looked at is an error', async () => {
+    const [told] = await survey({ g: fakeGroup({}, { readError: 30 }) }, false)
+    assert.match(told ?? '', /^error group g: .*GROUP_AUTHORIZATION_FAILED/)
+  })
+})

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { GroupsSection, StoredGroup } from '../../src/archive/groups-section.ts'
+import { type CarriedStream, type CarryOptions, type CarrySource, planCarry } from '../../src/offsets/carry-plan.ts'
+
+const group = (name: string, places: [string, number][], error: string | null = null): StoredGroup => ({
+  group: name,
+  type: 'classic',
+  state: 'Empty',
+  members: 0,
+  error,
+  positions: places.map(([topic, partition]) => ({
+    topic,
+    partition,
+    offset: 5n,
+    leader_epoch: 0,
+    metadata: '',
+    lag: 1n,
+  })),
+})
+const stream = (topic: string, partition: number, target = `${topic}-2`): CarriedStream => ({
+  topic,
+  partitions: [{ partition, start: 0n, end: 9n, sourceEnd: 9n }],
+  targetTopic: target,
+  targetPartition: partition,
+})
+const taken: GroupsSection = {
+  state: 'taken',
+  taken_at: '',
+  key: 'k',
+  size: 1,
+  blake3: '',
+  groups: 1,
+  positions: 1,
+  errors: 0,
+}
+const source = (changes: Partial<CarrySource> = {}): CarrySource => ({
+  section: taken,
+  groups: [
+    group('a', [['t', 0]]),
+    group('b', [
+      ['t', 1],
+      ['u', 0],
+    ]),
+    group('c', [['u', 0]]),
+  ],
+  generation: 4,
+  streams: [stream('t', 0), stream('t', 1)],
+  isSameCluster: false,
+  ...changes,
+})
+const wish = (changes: Partial<CarryOptions> = {}): CarryOptions => ({ exclude: [], mapping: new Map(), ...changes })
+
+describe('which groups are carried over', () => {
+  test('all that have a position on what is restored; the rest of their positions is counted', () => {
+    const { groups, findings, reason } = planCarry(wish(), source())
+    const rows = groups.map(one => [one.group, one.target, one.streams.map(each => each.targetPartition), one.leftOut])
+    assert.deepEqual(rows, [
+      ['a', 'a', [0], 0],
+      ['b', 'b', [1], 1],
+    ])
+    assert.deepEqual([findings, reason], [[], undefined])
+  })
+
+  test('those that are selected, under their names on the target', () => {
+    const options = wish({ include: ['*'], exclude: ['b'], mapping: new Map([['a', 'other']]) })
+    assert.deepEqual(
+      planCarry(options, source()).groups.map(({ target }) => target),
+      ['other'],
+    )
+  })
+
+  test('none by itself where the target is the cluster that was backed up, and those that are asked for', () => {
+    const same = source({ isSameCluster: true })
+    assert.match(planCarry(wish(), same).reason ?? '', /the cluster that was backed up/)
+    assert.deepEqual(
+      planCarry(wish({ include: ['a'] }), same).groups.map(({ target }) => target),
+      ['a'],
+    )
+  })
+
+  test('none where the job says so', () => {
+    const { groups, findings, reason } = planCarry(wish({ include: [] }), source())
+    assert.deepEqual([groups, findings], [[], []])
+    assert.match(reason ?? '', /is empty/)
+  })
+})
+
+describe('what cannot be met', () => {
+  const told = (options: CarryOptions, from = source()) =>
+    planCarry(options, from).findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+
+  test('names that would be ignored, and two groups that would become one', () => {
+    const options = wish({
+      include: ['a', 'b', 'z', 'y*'],
+      mapping: new Map([
+        ['a', 'one'],
+        ['b', 'one'],
+        ['c', 'd'],
+      ]),
+    })
+    assert.deepEqual(told(options), [
+      'error group z: is not in the backup',
+      'error group c: is not carried over',
+      'warning consumer groups: no group of the backup matches y* of restore.consumer_groups.include',
+      'error group one: several groups would become it: a, b',
+    ])
+  })
+
+  test('a group that could not be read when it was backed up is told, and the others go on', () => {
+    const from = source({ groups: [group('a', [['t', 0]]), group('x', [], 'the broker was away')] })
+    assert.deepEqual(told(wish(), from), [
+      'warning group x: its positions are not in the backup, and not carried over: the broker was away',
+    ])
+    assert.equal(planCarry(wish(), from).groups.length, 1)
+  })
+
+  test('a generation without positions: silent where nobody asks, an error where somebody does', () => {
+    const sections: [GroupsSection | undefined, RegExp][] = [
+      [undefined, /version that did not take them/],
+      [{ state: 'off' }, /backup.consumer_groups.include was empty/],
+    ]
+    for (const [section, reason] of sections) {
+      const from = source({ section, groups: [] })
+      assert.deepEqual(told(wish(), from), [])
+      assert.match(planCarry(wish(), from).reason ?? '', reason)
+      assert.match(told(wish({ include: ['a'] }), from).join(), /^error consumer groups: generation 4/)
+    }
+    const failed = source({ section: { state: 'failed', taken_at: '', error: 'no leader' }, groups: [] })
+    assert.match(told(wish(), failed).join(), /^warning consumer groups: .*no leader/)
+  })
+})

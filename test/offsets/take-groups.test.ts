@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { GroupSelection } from '../../src/offsets/model.ts'
+import { takeGroups } from '../../src/offsets/take-groups.ts'
+import { startFakeCluster } from '../fakes/fake-cluster.ts'
+import { type FakeGroup, type FakeGroups, fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
+
+const never = new AbortController().signal
+const everything: GroupSelection = { include: ['*'], exclude: [] }
+const ends = new Map([
+  [
+    'a',
+    new Map([
+      [0, 100n],
+      [1, 50n],
+    ]),
+  ],
+])
+
+async function take(all: Record<string, FakeGroup>, changes: Partial<FakeGroups> = {}, selection = everything) {
+  const fake = await startFakeCluster([], 2)
+  try {
+    Object.assign(serveGroups(fake, all), changes)
+    return await takeGroups(await fake.open(), selection, ends, never)
+  } finally {
+    await fake.close()
+  }
+}
+
+describe('the groups of a backup', () => {
+  test('have their positions on its topics, with lag, epoch and metadata, state and members', async () => {
+    const busy = fakeGroup({ 'a/0': 90n, 'a/1': 60n, 'b/0': 7n, 'a/7': 1n }, { type: 'Consumer', members: 2 })
+    busy.offsets.set('a/1', { offset: 60n, metadata: 'mine', epoch: 3 })
+    const { groups, warnings } = await take({ busy, elsewhere: fakeGroup({ 'b/0': 1n }), empty: fakeGroup() })
+    const rest = { metadata: '', leader_epoch: 0 }
+    assert.deepEqual(groups, [
+      {
+        group: 'busy',
+        type: 'consumer',
+        state: 'Stable',
+        members: 2,
+        error: null,
+        positions: [
+          { topic: 'a', partition: 0, offset: 90n, lag: 10n, ...rest },
+          { topic: 'a', partition: 1, offset: 60n, lag: 0n, metadata: 'mine', leader_epoch: 3 },
+          { topic: 'a', partition: 7, offset: 1n, lag: null, ...rest },
+        ],
+      },
+    ])
+    assert.deepEqual(warnings, [])
+  })
+
+  test('hold one that could not be read with its error, and a warning: it is never missing', async () => {
+    const { groups, warnings } = await take({
+      denied: fakeGroup({}, { readError: 30 }),
+      loading: fakeGroup({ 'a/0': 1n }, { readError: 14 }),
+      fine: fakeGroup({ 'a/0': 1n }),
+    })
+    assert.deepEqual(
+      groups.map(({ group, error, positions }) => [group, error === null, positions.length]),
+      [
+        ['denied', false, 0],
+        ['fine', true, 1],
+        ['loading', false, 0],
+      ],
+    )
+    assert.match(warnings.join('\n'), /group denied could not be read: .*\n.*group loading could not be read/)
+  })
+
+  test('are those that are selected, without the notes of kafka-backup and groups that commit no offsets', async () => {
+    const at = { 'a/0': 1n }
+    const all = {
+      one: fakeGroup(at),
+      two: fakeGroup(at),
+      '__kafka-backup.restore.x': fakeGroup(at),
+      shared: fakeGroup({}, { type: 'Share' }),
+    }
+    const { groups, left_out, warnings } = await take(all, {}, { include: ['*'], exclude: ['tw?'] })
+    assert.deepEqual(
+      groups.map(({ group }) => group),
+      ['one'],
+    )
+    assert.deepEqual(left_out, [{ group: 'shared', type: 'share' }])
+    assert.match(warnings.join(), /shared \(share\)/)
+  })
+
+  test('may lack some that the login may not see, which is told', async () => {
+    const { warnings } = await take({}, { clusterBits: 0 })
+    assert.match(warnings.join(), /Grant Describe on the cluster/)
+  })
+})
