@@ -179,10 +179,15 @@ export class BrokerLink {
     return reader
   }
 
+  speaks(api: Api<never, unknown>): boolean {
+    const range = this.#ranges.get(api.key)
+    return range !== undefined && range.min <= api.version && api.version <= range.max
+  }
+
   /** Throws KAFKA_UNSUPPORTED, naming what the broker does speak, unless it speaks our version. */
   assertSpeaks(api: Api<never, unknown>): void {
+    if (this.speaks(api)) return
     const range = this.#ranges.get(api.key)
-    if (range && range.min <= api.version && api.version <= range.max) return
     const spoken = range ? `versions ${range.min} to ${range.max}` : 'no version of it'
     throw new KafkaBackupError(
       'KAFKA_UNSUPPORTED',

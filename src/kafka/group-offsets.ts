@@ -1,7 +1,8 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { deleteGroupsApi } from './api/delete-groups.ts'
 import { type OffsetCommitRequest, offsetCommit } from './api/offset-commit.ts'
 import { type OffsetFetchResponse, offsetFetch, type TopicPartitions } from './api/offset-fetch.ts'
+import { type AskCoordinator, atCoordinators, type ByGroup } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
@@ -53,6 +54,22 @@ export function fetchGroupOffsets(
     },
     signal,
   )
+}
+
+/**
+ * What each group has committed, all of it, with one request for many groups of a coordinator; what could not be read is the
+ * error of its group.
+ */
+export function fetchOffsetsOfGroups(
+  cluster: Cluster,
+  groups: readonly string[],
+  signal: AbortSignal,
+): Promise<ByGroup<GroupOffset[]>> {
+  const ask: AskCoordinator<GroupOffset[]> = async (link, some) => {
+    const answer = await link.call(offsetFetch, { groups: some.map(group => ({ group, topics: null })) }, signal)
+    return new Map(some.map(group => [group, tryReading(group, answer)]))
+  }
+  return atCoordinators(cluster, groups, ask, signal)
 }
 
 /** Removes the group with all that it has committed; one that does not exist is fine. */
@@ -148,6 +165,14 @@ function readFetched(group: string, { groups }: OffsetFetchResponse): GroupOffse
   return partitions
     .filter(({ offset }) => offset >= 0n)
     .map(({ errorCode: _, metadata, ...rest }) => ({ ...rest, metadata: metadata ?? '' }))
+}
+
+function tryReading(group: string, answer: OffsetFetchResponse): GroupOffset[] | KafkaBackupError {
+  try {
+    return readFetched(group, answer)
+  } catch (error) {
+    return toKafkaBackupError(error)
+  }
 }
 
 /** One error that names every failure, up to a screenful. */

@@ -41,6 +41,7 @@ export const API = {
   offsetFetch: 9,
   findCoordinator: 10,
   describeGroups: 15,
+  listGroups: 16,
   saslHandshake: 17,
   apiVersions: 18,
   createTopics: 19,
@@ -51,6 +52,7 @@ export const API = {
   saslAuthenticate: 36,
   deleteGroups: 42,
   incrementalAlterConfigs: 44,
+  consumerGroupDescribe: 69,
 }
 
 /** Speaks the protocol on loopback and answers by script, a handler for each API key. */

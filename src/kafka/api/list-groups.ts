@@ -1,0 +1,63 @@
+import type { Api } from '../wire/api.ts'
+import type { Reader } from '../wire/reader.ts'
+
+export interface ListGroupsResponse {
+  errorCode: number
+  groups: ListedGroup[]
+}
+
+export interface ListedGroup {
+  group: string
+  /** `consumer` is ordinary consumers, empty is a group that only ever had offsets committed; `connect` and others. */
+  protocolType: string
+  /** As the broker words it, such as `Stable`, `Empty`. */
+  state: string
+  /** As the broker words it: `Classic`, `Consumer`, `Share`, `Streams`; undefined where it does not tell. */
+  type: string | undefined
+}
+
+/**
+ * ListGroups v5: the groups that the asked broker coordinates, of all states and types
+ *   request  => [states_filter] [types_filter] TAGS
+ *   response => throttle_time_ms error_code [group_id protocol_type group_state group_type TAGS] TAGS
+ */
+export const listGroupsApi: Api<Record<never, never>, ListGroupsResponse> = {
+  name: 'ListGroups',
+  key: 16,
+  version: 5,
+  encode: writer =>
+    writer
+      .array([], () => undefined)
+      .array([], () => undefined)
+      .noTags(),
+  decode: reader => decodeGroups(reader, true),
+}
+
+/**
+ * ListGroups v4, of brokers that know classic groups only
+ *   request  => [states_filter] TAGS
+ *   response => throttle_time_ms error_code [group_id protocol_type group_state TAGS] TAGS
+ */
+export const listGroupsBeforeTypes: Api<Record<never, never>, ListGroupsResponse> = {
+  name: 'ListGroups',
+  key: 16,
+  version: 4,
+  encode: writer => writer.array([], () => undefined).noTags(),
+  decode: reader => decodeGroups(reader, false),
+}
+
+function decodeGroups(reader: Reader, hasType: boolean): ListGroupsResponse {
+  reader.int32()
+  const errorCode = reader.int16()
+  const groups = reader.array(() => {
+    const listed = {
+      group: reader.string(),
+      protocolType: reader.string(),
+      state: reader.string(),
+      type: hasType ? reader.string() : undefined,
+    }
+    reader.tags()
+    return listed
+  })
+  return { errorCode, groups }
+}
