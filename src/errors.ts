@@ -114,6 +114,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'No position was changed. Correct what the message names, then run the command again.',
   },
+  OFFSETS_DIFFER: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Something else commits for this group. Stop it, then run the same command again.',
+  },
   OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
   SOURCE_REPLACED: {
     retryable: true,

@@ -21,6 +21,7 @@ const allowed: Record<string, string[]> = {
   backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
+  offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -35,6 +36,7 @@ const allowed: Record<string, string[]> = {
     'restore',
     'registry',
     'schemas',
+    'offsets',
     'config',
   ],
   library: ['errors', 'archive', 'backup', 'restore', 'config', 'observe', 'storage', 'wiring'],
@@ -51,6 +53,7 @@ const allowed: Record<string, string[]> = {
     'config',
     'wiring',
     'registry',
+    'offsets',
   ],
 }
 
