@@ -1,7 +1,47 @@
+import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
-import { type GroupNow, sortPlaces } from './group-now.ts'
-import { type ClusterFacts, findMissing, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
-import type { SnapshotGroup } from './snapshot.ts'
+import { readFacts } from './cluster-facts.ts'
+import { type GroupNow, readGroups, sortPlaces } from './group-now.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import {
+  type ClusterFacts,
+  findMissing,
+  type OffsetsPlan,
+  type PlannedGroup,
+  type PlannedPosition,
+} from './plan-reset.ts'
+import { selectGroups } from './select-groups.ts'
+import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './snapshot.ts'
+
+/** Looks at the cluster and tells what a rollback would set; of some groups of the snapshot, where they are named. */
+export async function planRollback(
+  snapshot: OffsetSnapshot,
+  wanted: readonly string[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<OffsetsPlan> {
+  const clusterId = await port.clusterId(signal)
+  assertSameCluster(snapshot, clusterId)
+  const known = new Map(snapshot.groups.map(one => [one.group, one]))
+  const names = wanted.length === 0 ? [...known.keys()] : selectGroups(wanted, [...known.keys()])
+  const groups = await readGroups(port, names, signal)
+  const facts = await readFacts(
+    port,
+    snapshot.groups.flatMap(({ positions }) => positions),
+    signal,
+  )
+  return {
+    clusterId,
+    strategy: 'rollback',
+    groups: groups.map(now => {
+      const then = known.get(now.group)
+      if (then && then.error === undefined) return planGroupRollback(now, then, facts)
+      const why = then?.error ?? 'it is not in it'
+      const message = `the snapshot ${snapshot.snapshot_id} has no positions of group ${now.group}: ${why}`
+      return { now, positions: [], error: new KafkaBackupError('OFFSETS_REFUSED', message) }
+    }),
+  }
+}
 
 /**
  * The way back to a snapshot, exactly: with its metadata and epochs, and to where it was even if the log does not reach there
