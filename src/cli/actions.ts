@@ -13,6 +13,7 @@ import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreReport } from '../restore/report.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
 import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
 
@@ -38,6 +39,8 @@ export interface Actions {
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
+  /** Connects to nothing before it is needed. */
+  openOffsets(place: OffsetsPlace, hooks: Hooks): Promise<OffsetsSession>
   openRegistry(options: { host: string; port: number; firstId: number }): Promise<RegistryServer>
 }
 
@@ -67,6 +70,7 @@ export const realActions: Actions = {
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
+  openOffsets: async (...args) => (await import('../wiring/offset-session.ts')).openOffsets(...args),
   openRegistry: async ({ host, port, firstId }) => {
     const { RegistryStore } = await import('../registry/server/registry-store.ts')
     const { openRegistryServer } = await import('../registry/server/open-registry-server.ts')

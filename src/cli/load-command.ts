@@ -10,6 +10,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   verify: () => import('./commands/verify.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),
+  offsets: () => import('./commands/offsets.ts'),
   registry: () => import('./commands/registry.ts'),
   completion: () => import('./commands/completion.ts'),
 }

@@ -1,18 +1,7 @@
 import type { KafkaBackupError } from '../errors.ts'
 import { type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { type GroupNow, sortPlaces } from './group-now.ts'
-
-export const strategies = [
-  'earliest',
-  'latest',
-  'timestamp',
-  'offset',
-  'header_based',
-  'from_backup',
-  'from_mapping',
-] as const
-
-export type Strategy = (typeof strategies)[number]
+import type { Strategy } from './strategies.ts'
 
 /** Where a strategy wants a group to stand, before it is held against the cluster. */
 export interface Wish {

@@ -1,7 +1,7 @@
 import type { OffsetMapping } from './mapping.ts'
 import type { Origin } from './origin.ts'
-import type { Strategy } from './plan-reset.ts'
 import type { GroupSelection } from './select-groups.ts'
+import type { Strategy } from './strategies.ts'
 
 /** What a reset is asked for, complete for its strategy. */
 export type ResetRequest = { selection: GroupSelection } & (

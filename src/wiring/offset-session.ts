@@ -91,7 +91,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async reset(request: ResetRequest, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
-    return this.#run(await this.plan(request, signal), onSnapshot, signal)
+    return this.#run(await this.plan(request, signal), await this.#book(), onSnapshot, signal)
   }
 
   async snapshot(groups: readonly string[], signal: AbortSignal): Promise<OffsetSnapshot> {
@@ -119,7 +119,8 @@ class KafkaOffsetsSession implements OffsetsSession {
     onSnapshot: OnSnapshot,
     signal: AbortSignal,
   ): Promise<PlanReport> {
-    return this.#run(await this.planRollback(snapshotId, groups, signal), onSnapshot, signal)
+    const plan = await this.planRollback(snapshotId, groups, signal)
+    return this.#run(plan, await this.#book({ isBeside: true }), onSnapshot, signal)
   }
 
   async verify(snapshotId: string, isStrict: boolean, signal: AbortSignal): Promise<SnapshotComparison> {
@@ -137,9 +138,9 @@ class KafkaOffsetsSession implements OffsetsSession {
     await this.#storage?.close()
   }
 
-  async #run(plan: OffsetsPlan, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
+  async #run(plan: OffsetsPlan, book: SnapshotBook, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
     const { runPlan } = await import('../offsets/run-plan.ts')
-    return runPlan(plan, { port: await this.#port(signal), book: await this.#book(true), onSnapshot }, signal)
+    return runPlan(plan, { port: await this.#port(signal), book, onSnapshot }, signal)
   }
 
   async #port(signal: AbortSignal): Promise<OffsetsPort> {
@@ -160,7 +161,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   /** A rollback from a file keeps its own snapshot beside it: the file is taken. */
-  async #book(isBeside = false): Promise<SnapshotBook> {
+  async #book({ isBeside = false } = {}): Promise<SnapshotBook> {
     const { SnapshotBook } = await import('../offsets/snapshot-book.ts')
     const { file } = this.#place
     const parts = { storage: this.#openStorage(), clock: systemClock, newRun, toolVersion: version }

@@ -281,6 +281,9 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
     findOffsetJob: answer('findOffsetJob', undefined),
+    openOffsets: async () => {
+      throw new Error('a test of offsets brings its own session')
+    },
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     ...replaced,
   }
