@@ -6,7 +6,10 @@ export interface ScriptOptions {
   isSecure: boolean
 }
 
-/** A plan as commands of Kafka's own tool, for those who have to review it or may run nothing else. */
+/**
+ * A plan as commands of Kafka's own tool, for those who have to review it or may run nothing else. The tool maps the file of
+ * positions into memory, so that it takes no pipe, and it ends with 0 whatever happens.
+ */
 export function formatScript(plan: OffsetsPlan, options: ScriptOptions): string {
   const commands = plan.groups.flatMap(group => formatGroup(group, options))
   const lines = [
@@ -16,7 +19,10 @@ export function formatScript(plan: OffsetsPlan, options: ScriptOptions): string 
     ...(options.isSecure
       ? ['# client.properties holds the security settings of this cluster for the tools of Kafka.']
       : []),
+    "# Kafka's tool ends with 0 also when it fails: read what it prints, or make the plan again and see what is left.",
     'set -eu',
+    'positions=$(mktemp)',
+    `trap 'rm -f "$positions"' EXIT`,
     ...commands,
   ]
   return `${lines.join('\n')}\n`
@@ -36,9 +42,9 @@ function formatGroup({ now, positions, error }: PlannedGroup, options: ScriptOpt
     ...['--bootstrap-server', quote(options.bootstrapServers.join(','))],
     ...(options.isSecure ? ['--command-config', 'client.properties'] : []),
     ...['--group', quote(now.group)],
-    ...['--reset-offsets', '--from-file', '/dev/stdin', '--execute'],
+    ...['--reset-offsets', '--from-file', '"$positions"', '--execute'],
   ]
-  return ['', ...problems, `${words.join(' ')} <<'END'`, ...rows, 'END']
+  return ['', ...problems, `cat > "$positions" <<'END'`, ...rows, 'END', words.join(' ')]
 }
 
 /** An argument as a POSIX shell reads it back. */
