@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../../src/errors.ts'
+import type { GroupState } from '../../src/kafka/describe-group-states.ts'
 import type { GroupOffset } from '../../src/kafka/group-offsets.ts'
 import { partitionKey } from '../../src/kafka/offsets.ts'
 import type { HeadedRecord, OffsetsPort } from '../../src/offsets/offsets-port.ts'
@@ -62,7 +63,7 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
       })),
     describeGroups: async groups =>
       new Map(
-        groups.map(group => {
+        groups.map((group): [string, GroupState] => {
           const found = fake.groups.get(group)
           if (!found) return [group, { type: 'absent', state: 'Dead', members: 0 }]
           const { members } = found
