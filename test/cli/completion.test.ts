@@ -109,7 +109,7 @@ describe('fish', () => {
 
   test('completes files only where a file is asked for', () => {
     assert.ok(lines.includes('complete -c kafka-backup -f'))
-    for (const line of lines.filter(one => one.includes(' -F '))) assert.match(line, / -l config /)
+    for (const line of lines.filter(one => one.includes(' -F '))) assert.match(line, / -l (config|file|mapping) /)
   })
 })
 
