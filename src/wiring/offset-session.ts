@@ -91,7 +91,8 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async reset(request: ResetRequest, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
-    return this.#run(await this.plan(request, signal), await this.#book(), onSnapshot, signal)
+    const book = await this.#book()
+    return this.#run(await this.plan(request, signal), book, onSnapshot, signal)
   }
 
   async snapshot(groups: readonly string[], signal: AbortSignal): Promise<OffsetSnapshot> {

@@ -111,9 +111,10 @@ const acts: Record<OffsetAction, Act> = {
   delete: async (session, offsets) => {
     const id = snapshotIdOf(session.options)
     await offsets.removeSnapshot(id, session.signal)
+    const name = session.options.file ?? id
     session.print(
-      () => [`snapshot ${session.look.bold(id)} is deleted`],
-      () => ({ deleted: id }),
+      () => [`snapshot ${session.look.bold(name)} is deleted`],
+      () => ({ deleted: name }),
     )
     return 0
   },
