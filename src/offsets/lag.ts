@@ -3,7 +3,7 @@ import { partitionKey } from '../kafka/offsets.ts'
 import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
-import { compilePlaces, type GroupSelection, isOwnGroup, selectGroups } from './select-groups.ts'
+import { compilePlaces, isOwnGroup, type PositionSelection, selectGroups } from './select-groups.ts'
 
 export interface LaggingPosition extends GroupOffset {
   /** Null where the partition is not there. */
@@ -24,7 +24,11 @@ export interface LagReport {
 }
 
 /** The selected groups, or all of other programs, with how far each is behind. */
-export async function readLags(port: OffsetsPort, selection: GroupSelection, signal: AbortSignal): Promise<LagReport> {
+export async function readLags(
+  port: OffsetsPort,
+  selection: PositionSelection,
+  signal: AbortSignal,
+): Promise<LagReport> {
   const listed = await port.listGroups(signal)
   const usable = listed.filter(({ type }) => type !== 'other').map(({ group }) => group)
   const names =

@@ -7,7 +7,7 @@ import { type Origin, type OriginPosition, originGroup } from './origin.ts'
 import type { Wish } from './plan-reset.ts'
 import type { HeaderRequest } from './request.ts'
 import { scanHeaders } from './scan-headers.ts'
-import { compilePlaces, type GroupSelection } from './select-groups.ts'
+import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
 export type Wishes = Map<string, Wish[] | KafkaBackupError>
 
@@ -15,7 +15,7 @@ const PARTITIONS_AT_ONCE = 4
 const APPROXIMATE = 'approximate: some records behind it were read already'
 
 /** Positions as they were, on the cluster that they are from. */
-export function wishAsThen(origin: Origin, groups: readonly string[], selection: GroupSelection): Wishes {
+export function wishAsThen(origin: Origin, groups: readonly string[], selection: PositionSelection): Wishes {
   return perGroup(groups, origin, selection, positions =>
     positions.map(({ topic, partition, offset, metadata }) => ({ topic, partition, to: offset, metadata })),
   )
@@ -26,7 +26,7 @@ export function wishByMapping(
   mapping: OffsetMapping,
   origin: Origin | undefined,
   groups: readonly string[],
-  selection: GroupSelection,
+  selection: PositionSelection,
 ): Wishes {
   if ('runs' in mapping) {
     if (!origin) throw needsOrigin('from_mapping with the output of `offset-map`')
@@ -66,7 +66,7 @@ function translate(positions: readonly OriginPosition[], runs: readonly MappingR
 
 /** Through the headers that a restore gave to records. Each partition is looked through once, for all groups. */
 export async function wishByHeaders(
-  request: HeaderRequest & { selection: GroupSelection },
+  request: HeaderRequest & { selection: PositionSelection },
   groups: readonly string[],
   port: OffsetsPort,
   signal: AbortSignal,
@@ -129,7 +129,7 @@ function missingTopics(
 function perGroup<T>(
   groups: readonly string[],
   origin: Origin,
-  selection: GroupSelection,
+  selection: PositionSelection,
   turn: (positions: OriginPosition[]) => T[],
 ): Map<string, T[] | KafkaBackupError> {
   const isWanted = compilePlaces(selection)

@@ -5,7 +5,7 @@ import type { GroupNow } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { findMissing, type Wish } from './plan-reset.ts'
 import type { PlainRequest } from './request.ts'
-import { compilePlaces, type GroupSelection } from './select-groups.ts'
+import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
 /** What the strategies want that look at nothing but the log; an error where a group has nothing to be set. */
 export async function wishPlainly(
@@ -31,7 +31,7 @@ export async function wishPlainly(
 /** All partitions of topics that are named; for all else, those that the group has a position on. */
 function scopeOf(
   { positions }: GroupNow,
-  selection: GroupSelection,
+  selection: PositionSelection,
   counts: ReadonlyMap<string, number>,
 ): TopicPartition[] {
   const named = [...counts].flatMap(([topic, count]) =>
@@ -73,7 +73,7 @@ async function openDecision(
   }
 }
 
-function nothingToSet(group: string, { topics }: GroupSelection): KafkaBackupError {
+function nothingToSet(group: string, { topics }: PositionSelection): KafkaBackupError {
   const where = topics.length > 0 ? ' that are selected' : ''
   return new KafkaBackupError('GROUP_NOT_FOUND', `group ${group} has no positions${where}`, {
     help: 'Check the name with `kafka-backup offsets list`; `--topic` with the name of a topic gives a group its first positions.',

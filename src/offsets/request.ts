@@ -1,10 +1,10 @@
 import type { OffsetMapping } from './mapping.ts'
 import type { Origin } from './origin.ts'
-import type { GroupSelection } from './select-groups.ts'
+import type { PositionSelection } from './select-groups.ts'
 import type { Strategy } from './strategies.ts'
 
 /** What a reset is asked for, complete for its strategy. */
-export type ResetRequest = { selection: GroupSelection } & (
+export type ResetRequest = { selection: PositionSelection } & (
   | { strategy: Extract<Strategy, 'earliest' | 'latest'> }
   | { strategy: 'timestamp'; timestampMs: bigint }
   | { strategy: 'offset'; offset: bigint }

@@ -4,7 +4,7 @@ import { compileGlob, isPattern } from '../lib/glob.ts'
 /** Groups of this program's own, such as the progress of a restore. Their positions are no reading positions. */
 const OWN_PREFIX = '__kafka-backup.'
 
-export interface GroupSelection {
+export interface PositionSelection {
   /** Names, or patterns with `*` and `?`. */
   groups: readonly string[]
   /** Likewise; none is all topics that a group has positions on. */
@@ -32,7 +32,7 @@ export function isOwnGroup(group: string): boolean {
 }
 
 /** Whether a partition is among those that are meant. */
-export function compilePlaces({ topics, partitions }: Pick<GroupSelection, 'topics' | 'partitions'>) {
+export function compilePlaces({ topics, partitions }: Pick<PositionSelection, 'topics' | 'partitions'>) {
   const matchers = topics.map(compileGlob)
   return ({ topic, partition }: { topic: string; partition: number }): boolean =>
     (matchers.length === 0 || matchers.some(matches => matches(topic))) &&

@@ -9,7 +9,7 @@ import type { Origin } from '../offsets/origin.ts'
 import type { OffsetsPlan } from '../offsets/plan-reset.ts'
 import type { ResetRequest } from '../offsets/request.ts'
 import type { PlanReport } from '../offsets/run-plan.ts'
-import type { GroupSelection } from '../offsets/select-groups.ts'
+import type { PositionSelection } from '../offsets/select-groups.ts'
 import type { OffsetSnapshot } from '../offsets/snapshot.ts'
 import type { ListedSnapshot, SnapshotBook } from '../offsets/snapshot-book.ts'
 import type { StorageOptions } from '../storage/location.ts'
@@ -34,7 +34,7 @@ type OnSnapshot = (snapshotId: string) => void
 
 /** What can be done with the positions of groups; `close` ends its connections. */
 export interface OffsetsSession {
-  list(selection: GroupSelection, signal: AbortSignal): Promise<LagReport>
+  list(selection: PositionSelection, signal: AbortSignal): Promise<LagReport>
   /** Positions at the source, for the strategies that translate them. */
   readOrigin(from: { snapshotId: string } | { backupId: string }, signal: AbortSignal): Promise<Origin>
   plan(request: ResetRequest, signal: AbortSignal): Promise<OffsetsPlan>
@@ -71,7 +71,7 @@ class KafkaOffsetsSession implements OffsetsSession {
     this.#hooks = hooks
   }
 
-  async list(selection: GroupSelection, signal: AbortSignal): Promise<LagReport> {
+  async list(selection: PositionSelection, signal: AbortSignal): Promise<LagReport> {
     const { readLags } = await import('../offsets/lag.ts')
     return readLags(await this.#port(signal), selection, signal)
   }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import { runPlan } from '../../src/offsets/run-plan.ts'
 import { openOffsetsPort } from '../../src/wiring/offsets-port.ts'
+import { type CommittingGroups, keepGroups } from '../fakes/committing-groups.ts'
 import { type FakeCluster, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
-import { type FakeGroups, keepGroups } from '../fakes/fake-groups.ts'
 import { memoryBook } from './fake-offsets.ts'
 
 const never = new AbortController().signal
@@ -14,7 +14,7 @@ const COORDINATOR_LOAD_IN_PROGRESS = 14
 const PARTITIONS = 6
 
 /** 200 groups with six positions each, on two coordinators. */
-async function withGroups(work: (fake: FakeCluster, groups: FakeGroups) => Promise<void>): Promise<void> {
+async function withGroups(work: (fake: FakeCluster, groups: CommittingGroups) => Promise<void>): Promise<void> {
   const topic = fakeTopic(
     'orders',
     Array.from({ length: PARTITIONS }, () => []),
@@ -44,7 +44,7 @@ async function reset(fake: FakeCluster, betweenPlanAndRun: () => void = () => un
   return { report, counts: { done: count('done'), unchanged: count('unchanged'), failed: count('failed') } }
 }
 
-const isAtEnd = ({ positions }: FakeGroups, group: string) =>
+const isAtEnd = ({ positions }: CommittingGroups, group: string) =>
   [...(positions.get(group)?.values() ?? [])].every(offset => offset === 100n)
 
 test('coordinators that move between the plan and the commits are found again', () =>

@@ -6,11 +6,11 @@ import type { Origin } from '../../src/offsets/origin.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import type { OffsetsPlan } from '../../src/offsets/plan-reset.ts'
 import type { ResetRequest } from '../../src/offsets/request.ts'
-import type { GroupSelection } from '../../src/offsets/select-groups.ts'
+import type { PositionSelection } from '../../src/offsets/select-groups.ts'
 import { type FakeOffsets, fakeOffsets, plainLog, restoredLog } from './fake-offsets.ts'
 
 const never = new AbortController().signal
-const select = (groups: string[], changes: Partial<GroupSelection> = {}): GroupSelection => ({
+const select = (groups: string[], changes: Partial<PositionSelection> = {}): PositionSelection => ({
   ...{ groups, topics: [], partitions: [], ...changes },
 })
 const rows = (plan: OffsetsPlan) =>

@@ -1,6 +1,6 @@
 import { basename, dirname, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
-import type { GroupSelection } from '../../offsets/select-groups.ts'
+import type { PositionSelection } from '../../offsets/select-groups.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { OffsetsPlace, OffsetsSession } from '../../wiring/offset-session.ts'
 import type { OffsetAction } from '../offsets-table.ts'
@@ -41,7 +41,7 @@ function placeOfFile(file: string): OffsetsPlace {
   return { storage: { backend: 'filesystem', path: dirname(path) }, file: basename(path) }
 }
 
-export function selectionOf({ group, topic, partition }: CommandOptions): GroupSelection {
+export function selectionOf({ group, topic, partition }: CommandOptions): PositionSelection {
   const partitions = split(partition).map(text => {
     if (/^\d{1,9}$/.test(text)) return Number(text)
     throw usage(`--partition takes numbers, not ${JSON.stringify(text)}`)

@@ -3,7 +3,7 @@ import { API, type BrokerRequest } from './fake-broker.ts'
 import type { FakeCluster } from './fake-cluster.ts'
 
 /** Groups that brokers of a fake cluster coordinate; a test may move them, and fail their commits, while it runs. */
-export interface FakeGroups {
+export interface CommittingGroups {
   /** Offsets by group, then by `topic/partition`. */
   positions: Map<string, Map<string, bigint>>
   coordinatorOf: (group: string) => number
@@ -14,8 +14,8 @@ export interface FakeGroups {
 const NOT_COORDINATOR = 16
 const GROUP_ID_NOT_FOUND = 69
 
-export function keepGroups(fake: FakeCluster): FakeGroups {
-  const groups: FakeGroups = { positions: new Map(), coordinatorOf: () => 0, commitError: () => 0 }
+export function keepGroups(fake: FakeCluster): CommittingGroups {
+  const groups: CommittingGroups = { positions: new Map(), coordinatorOf: () => 0, commitError: () => 0 }
   const answers: Record<number, (request: BrokerRequest, brokerId: number) => Writer> = {
     [API.findCoordinator]: request => encodeCoordinators(groups, request),
     [API.listGroups]: (_, brokerId) => encodeListed(groups, brokerId),
@@ -28,7 +28,7 @@ export function keepGroups(fake: FakeCluster): FakeGroups {
   return groups
 }
 
-function encodeCoordinators({ coordinatorOf }: FakeGroups, { body }: BrokerRequest): Writer {
+function encodeCoordinators({ coordinatorOf }: CommittingGroups, { body }: BrokerRequest): Writer {
   body.int8()
   const names = body.array(() => body.string())
   const writer = new Writer().int32(0)
@@ -36,7 +36,7 @@ function encodeCoordinators({ coordinatorOf }: FakeGroups, { body }: BrokerReque
   return writer.array(names, name => one(name).int16(0).string(null).noTags()).noTags()
 }
 
-function encodeListed({ positions, coordinatorOf }: FakeGroups, brokerId: number): Writer {
+function encodeListed({ positions, coordinatorOf }: CommittingGroups, brokerId: number): Writer {
   const own = [...positions.keys()].filter(group => coordinatorOf(group) === brokerId)
   const writer = new Writer().int32(0).int16(0)
   return writer.array(own, name => writer.string(name).string('').string('Empty').string('Classic').noTags()).noTags()
@@ -57,7 +57,7 @@ function encodeModern({ body }: BrokerRequest): Writer {
     .noTags()
 }
 
-function encodeDescribed({ coordinatorOf }: FakeGroups, { body }: BrokerRequest, brokerId: number): Writer {
+function encodeDescribed({ coordinatorOf }: CommittingGroups, { body }: BrokerRequest, brokerId: number): Writer {
   const names = body.array(() => body.string())
   const writer = new Writer().int32(0)
   return writer
@@ -76,7 +76,11 @@ function encodeDescribed({ coordinatorOf }: FakeGroups, { body }: BrokerRequest,
     .noTags()
 }
 
-function encodeFetched({ positions, coordinatorOf }: FakeGroups, { body }: BrokerRequest, brokerId: number): Writer {
+function encodeFetched(
+  { positions, coordinatorOf }: CommittingGroups,
+  { body }: BrokerRequest,
+  brokerId: number,
+): Writer {
   const names = body.array(() => {
     const name = body.string()
     body.uvarint()
@@ -98,7 +102,7 @@ function encodeFetched({ positions, coordinatorOf }: FakeGroups, { body }: Broke
     .noTags()
 }
 
-function commit(groups: FakeGroups, { body }: BrokerRequest, brokerId: number): Writer {
+function commit(groups: CommittingGroups, { body }: BrokerRequest, brokerId: number): Writer {
   const group = body.string()
   body.int32()
   body.string()
