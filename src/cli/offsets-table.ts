@@ -37,7 +37,7 @@ const options: readonly OptionSpec[] = [
   {
     name: 'file',
     value: { kind: 'file', label: 'file' },
-    description: 'a file for the one snapshot, in place of `--path`; it must not exist when one is taken',
+    description: 'a file for the one snapshot, in place of `--snapshot-id`; it must not exist when one is taken',
   },
   {
     name: 'group',
@@ -122,7 +122,7 @@ export const offsetsCommand: CommandSpec = {
     },
     {
       command: 'kafka-backup offsets rollback --config job.yaml --snapshot-id 20260131t080000z-1a2b3c4d --dry-run',
-      meaning: 'the way back, and without `--dry-run` it is gone',
+      meaning: 'shows the way back; without `--dry-run` it is taken',
     },
     {
       command: 'kafka-backup offsets verify --config job.yaml --snapshot-id 20260131t080000z-1a2b3c4d --strict',

@@ -26,8 +26,8 @@ export type ClusterJob = Extract<Job, { mode: 'restore' }>['target']
 export interface OffsetsPlace {
   cluster?: ClusterJob | undefined
   storage?: StorageOptions | undefined
-  /** The one object of the storage that is the snapshot. */
-  file?: string | undefined
+  /** A file that is the one snapshot, in place of those at the storage. */
+  file?: { folder: string; name: string } | undefined
 }
 
 type OnSnapshot = (snapshotId: string) => void
@@ -65,6 +65,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   readonly #requests: Record<string, number> = {}
   #cluster: Cluster | undefined
   #storage: Storage | undefined
+  #folder: Storage | undefined
 
   constructor(place: OffsetsPlace, hooks: Hooks) {
     this.#place = place
@@ -82,7 +83,7 @@ class KafkaOffsetsSession implements OffsetsSession {
       return readBackupOrigin(this.#openStorage(), from.backupId, signal)
     }
     const { originOfSnapshot } = await import('../offsets/origin.ts')
-    return originOfSnapshot(await (await this.#book()).read(from.snapshotId, signal))
+    return originOfSnapshot(await (await this.#bookAtStorage()).read(from.snapshotId, signal))
   }
 
   async plan(request: ResetRequest, signal: AbortSignal): Promise<OffsetsPlan> {
@@ -121,7 +122,7 @@ class KafkaOffsetsSession implements OffsetsSession {
     signal: AbortSignal,
   ): Promise<PlanReport> {
     const plan = await this.planRollback(snapshotId, groups, signal)
-    return this.#run(plan, await this.#book({ isBeside: true }), onSnapshot, signal)
+    return this.#run(plan, await this.#bookAtStorage(), onSnapshot, signal)
   }
 
   async verify(snapshotId: string, isStrict: boolean, signal: AbortSignal): Promise<SnapshotComparison> {
@@ -137,6 +138,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   async close(): Promise<void> {
     this.#cluster?.close()
     await this.#storage?.close()
+    await this.#folder?.close()
   }
 
   async #run(plan: OffsetsPlan, book: SnapshotBook, onSnapshot: OnSnapshot, signal: AbortSignal): Promise<PlanReport> {
@@ -161,18 +163,33 @@ class KafkaOffsetsSession implements OffsetsSession {
     return Cluster.open({ ...job, softwareVersion: version, clock: systemClock, onRequest, onRetry }, signal)
   }
 
-  /** A rollback from a file keeps its own snapshot beside it: the file is taken. */
-  async #book({ isBeside = false } = {}): Promise<SnapshotBook> {
-    const { SnapshotBook } = await import('../offsets/snapshot-book.ts')
+  /** Of the file, where there is one. */
+  #book(): Promise<SnapshotBook> {
     const { file } = this.#place
-    const parts = { storage: this.#openStorage(), clock: systemClock, newRun, toolVersion: version }
-    return new SnapshotBook({ ...parts, ...(file !== undefined && !isBeside && { file }) })
+    return file === undefined ? this.#bookAtStorage() : this.#openBook(this.#openFolder(file.folder), file.name)
+  }
+
+  /** For snapshots of others, and for that of a rollback whose file is taken; beside the file where there is no storage. */
+  #bookAtStorage(): Promise<SnapshotBook> {
+    const { storage, file } = this.#place
+    return this.#openBook(storage || !file ? this.#openStorage() : this.#openFolder(file.folder))
+  }
+
+  async #openBook(storage: Storage, file?: string): Promise<SnapshotBook> {
+    const { SnapshotBook } = await import('../offsets/snapshot-book.ts')
+    const parts = { storage, clock: systemClock, newRun, toolVersion: version }
+    return new SnapshotBook({ ...parts, ...(file !== undefined && { file }) })
   }
 
   #openStorage(): Storage {
     if (!this.#place.storage) throw usage('say where snapshots are kept, with --path, --file or --config')
     this.#storage ??= openStorage(this.#place.storage)
     return this.#storage
+  }
+
+  #openFolder(path: string): Storage {
+    this.#folder ??= openStorage({ backend: 'filesystem', path })
+    return this.#folder
   }
 }
 

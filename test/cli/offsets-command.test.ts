@@ -162,7 +162,7 @@ for (const [args, wrong] of [
   [['plan', ...at, ...asked, 'latest', '--strict'], /--strict is no option of `offsets plan`/],
   [['list', ...at, '--snapshot-id', 's1'], /--snapshot-id is no option of `offsets list`/],
   [['rollback', ...at, '--path', '/x'], /say which snapshot/],
-  [['rollback', ...at, '--path', '/x', '--file', 'y', '--snapshot-id', 's'], /either --path or --file/],
+  [['rollback', ...at, '--file', 'y', '--snapshot-id', 's'], /either --snapshot-id or --file/],
   [['show', ...at], /say which groups/],
   [['explode', ...at], /explode/],
 ] as [string[], RegExp][]) {
@@ -173,7 +173,7 @@ for (const [args, wrong] of [
   })
 }
 
-test('offsets takes cluster and storage from a job, and a file as the one snapshot of its folder', async () => {
+test('offsets takes cluster and storage from a job, and a file as the one snapshot', async () => {
   const list = async () => ({ groups: [], leftOut: [] })
   const byJob = await offsets(['list', '-c', 'job.yaml'], { list })
   assert.deepEqual(byJob.seen.place?.cluster?.bootstrapServers, ['kafka:9092'])
@@ -181,8 +181,8 @@ test('offsets takes cluster and storage from a job, and a file as the one snapsh
   const verify = async () => ({ snapshotId: 's1', isStrict: true, ok: false, groups: [] })
   const byFile = await offsets(['verify', ...at, '--file', '/tmp/before.json', '--strict'], { verify })
   assert.equal(byFile.code, 3)
-  assert.deepEqual(byFile.seen.place?.storage, { backend: 'filesystem', path: '/tmp' })
-  assert.equal(byFile.seen.place?.file, 'before.json')
+  assert.deepEqual(byFile.seen.place?.file, { folder: '/tmp', name: 'before.json' })
+  assert.equal(byFile.seen.place?.storage, undefined)
 })
 
 test('offsets script prints nothing but the script', async () => {

@@ -112,6 +112,27 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.equal((await offsets('rollback', '--config', config, '--snapshot-id', id)).code, 1)
   })
 
+  test('a snapshot may be kept in a file, and led back to from there', async () => {
+    await commit('filed', [1n, 2n])
+    const place = ['--bootstrap-server', kafka.server.bootstrapServers.join()]
+    const file = ['--file', join(folder, 'before.json')]
+    const asked = ['--group', 'filed', '--strategy', 'latest']
+    const nowhere = await offsets('reset', ...place, ...asked)
+    assert.deepEqual([nowhere.code, await positions('filed')], [2, [1, 2]], 'without a place for it nothing is set')
+    assert.equal((await offsets('reset', ...place, ...file, ...asked)).code, 0)
+    assert.deepEqual(await positions('filed'), [100, 100])
+    const taken = await offsets('reset', ...place, ...file, '--group', 'filed', '--strategy', 'earliest')
+    assert.deepEqual([taken.code, taken.out.error.code], [1, 'STORAGE_EXISTS'])
+    assert.deepEqual(await positions('filed'), [100, 100])
+    const back = await offsets('rollback', ...place, ...file)
+    assert.equal(back.code, 0, back.stderr)
+    assert.deepEqual(await positions('filed'), [1, 2])
+    const beside = ['--path', folder, '--snapshot-id', back.out.snapshot_id]
+    assert.equal((await offsets('rollback', ...place, ...beside)).code, 0)
+    assert.deepEqual(await positions('filed'), [100, 100])
+    assert.equal((await offsets('delete', ...file)).code, 0)
+  })
+
   for (const protocol of ['classic', 'consumer']) {
     test(`a group of the ${protocol} protocol with a member is refused by name, and nothing is written`, async () => {
       const group = `active-${protocol}`

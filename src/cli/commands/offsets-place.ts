@@ -24,8 +24,10 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
   const { bootstrapServer, config, set, path, file } = session.options
   if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
-  if (path !== undefined && file !== undefined) throw usage('give either --path or --file, not both')
-  const own = path !== undefined ? { storage: parseLocation(path) } : file !== undefined ? placeOfFile(file) : {}
+  const own = {
+    ...(path !== undefined && { storage: parseLocation(path) }),
+    ...(file !== undefined && placeOfFile(file)),
+  }
   if (config !== undefined) {
     const job = await session.loadJob(config)
     return { cluster: job.mode === 'restore' ? job.target : job.source, storage: job.storage, ...own }
@@ -35,10 +37,9 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
   return { cluster: (await session.actions.plainRestoreJob(plain)).target, ...own }
 }
 
-/** A file is the one object of its folder. */
 function placeOfFile(file: string): OffsetsPlace {
   const path = resolve(file)
-  return { storage: { backend: 'filesystem', path: dirname(path) }, file: basename(path) }
+  return { file: { folder: dirname(path), name: basename(path) } }
 }
 
 export function selectionOf({ group, topic, partition }: CommandOptions): PositionSelection {
