@@ -109,6 +109,21 @@ export const errorTable = {
     exitCode: 1,
     help: 'The consumer group has members. Stop its consumers, then run the same command again.',
   },
+  GROUP_NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    help: '`kafka-backup offsets list` shows the consumer groups of a cluster.',
+  },
+  OFFSETS_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    help: 'No position was changed. Correct what the message names, then run the command again.',
+  },
+  OFFSETS_DIFFER: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Something else commits for this group. Stop it, then run the same command again.',
+  },
   OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
   SOURCE_REPLACED: {
     retryable: true,

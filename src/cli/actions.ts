@@ -13,6 +13,7 @@ import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
 import type { ServedRegistry } from '../wiring/registry-server.ts'
 import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
@@ -42,6 +43,8 @@ export interface Actions {
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
+  /** Connects to nothing before it is needed. */
+  openOffsets(place: OffsetsPlace, hooks: Hooks): Promise<OffsetsSession>
   backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport>
   restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport>
   dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun>
@@ -76,6 +79,7 @@ export const realActions: Actions = {
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
+  openOffsets: async (...args) => (await import('../wiring/offset-session.ts')).openOffsets(...args),
   backupSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).backupSchemasJob(...args),
   restoreSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).restoreSchemasJob(...args),
   dryRunSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).dryRunSchemasJob(...args),

@@ -1,3 +1,5 @@
+import type { CommandSpec } from './command-spec.ts'
+import { offsetsCommand } from './offsets-table.ts'
 import {
   backupId,
   commit,
@@ -14,22 +16,6 @@ import {
   topic,
 } from './option-specs.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
-
-export interface CommandSpec {
-  name: string
-  /** One line, for the list of commands and for completion. */
-  summary: string
-  description: string
-  argument?: { name: 'shell' | 'action'; choices: readonly string[]; description: string }
-  options: readonly OptionSpec[]
-  examples: readonly { command: string; meaning: string }[]
-  /** What the process ends with beyond 0 for done, 1 for failed and 2 for a bad command line. */
-  exits?: string
-  /** What an interruption leaves behind; the error table's words where it is not given. */
-  onInterrupt?: string
-  /** It ends at once; others finish what is in hand first. */
-  stopsAtOnce?: true
-}
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
 
@@ -194,6 +180,7 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '1 also when neither the record nor a later one is on the target',
     ...nothingChanged,
   },
+  offsetsCommand,
   schemasCommand,
   registryCommand,
   {

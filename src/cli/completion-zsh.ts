@@ -1,4 +1,5 @@
-import { type CommandSpec, commandTable } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
+import { commandTable } from './command-table.ts'
 import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
 import { withoutMarks } from './text.ts'
 

@@ -11,6 +11,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),
   schemas: () => import('./commands/schemas.ts'),
+  offsets: () => import('./commands/offsets.ts'),
   registry: () => import('./commands/registry.ts'),
   completion: () => import('./commands/completion.ts'),
 }

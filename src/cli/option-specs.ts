@@ -29,6 +29,17 @@ export interface CommandOptions {
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined
+  bootstrapServer?: string | undefined
+  group: string[]
+  strategy?: string | undefined
+  timestamp?: string | undefined
+  since?: string | undefined
+  mapping?: string | undefined
+  topicMapping: string[]
+  fromSnapshot?: string | undefined
+  snapshotId?: string | undefined
+  file?: string | undefined
+  strict: boolean
   listen?: string | undefined
   firstId?: string | undefined
   generation?: string | undefined

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { KafkaBackupError } from '../errors.ts'
-import { type CommandSpec, commandTable } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
+import { commandTable } from './command-table.ts'
 import type { Io } from './io.ts'
 import { type Look, lookOf } from './look.ts'
 import {
@@ -109,7 +110,9 @@ function setUp(command: Command, io: Io, look: Look): void {
 }
 
 function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
-  const rest = { set: [], deep: false, dryRun: false, commit: false, ids: false, verbose: 0, quiet: false }
+  const none = { set: [], group: [], topicMapping: [] }
+  const off = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false }
+  const rest = { ...none, ...off, verbose: 0 }
   return { ...rest, ...argument, ...values } as unknown as CommandOptions
 }
 

@@ -1,5 +1,6 @@
 import { errorTable } from '../errors.ts'
-import { type CommandSpec, commandTable } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
+import { commandTable } from './command-table.ts'
 import { commonOptions, formatFlags, type OptionSpec } from './option-specs.ts'
 
 /** All commands as Markdown, for docs/cli.md. */

@@ -1,4 +1,4 @@
-import type { CommandSpec } from './command-table.ts'
+import type { CommandSpec } from './command-spec.ts'
 import { backupId, config, dryRun, firstId, generation, listen, type OptionSpec, path, set } from './option-specs.ts'
 
 const job: OptionSpec = {

@@ -52,6 +52,7 @@ const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
   75: { name: 'UNKNOWN_LEADER_EPOCH', code: 'KAFKA_NOT_READY' },
   76: { name: 'UNSUPPORTED_COMPRESSION_TYPE', code: 'KAFKA_REFUSED' },
   78: { name: 'OFFSET_NOT_AVAILABLE', code: 'KAFKA_NOT_READY' },
+  86: { name: 'GROUP_SUBSCRIBED_TO_TOPIC', code: 'GROUP_ACTIVE' },
   87: { name: 'INVALID_RECORD', code: 'KAFKA_REFUSED' },
   88: { name: 'UNSTABLE_OFFSET_COMMIT', code: 'KAFKA_NOT_READY' },
   89: { name: 'THROTTLING_QUOTA_EXCEEDED', code: 'KAFKA_NOT_READY' },

@@ -43,6 +43,19 @@ export async function fetchBounds(
   return found
 }
 
+/**
+ * The first offset of each partition whose record has this time or a later one; -1 where there is none. What a broker left
+ * out of its answer is not in it.
+ */
+export function findOffsetsByTime(
+  cluster: Cluster,
+  partitions: readonly TopicPartition[],
+  timestampMs: bigint,
+  signal: AbortSignal,
+): Promise<Map<string, bigint>> {
+  return listAll(cluster, partitions, timestampMs, 'read_uncommitted', signal)
+}
+
 /** One request a leader; partitions whose leader has moved are asked for again at their new one. */
 async function listAll(
   cluster: Cluster,

@@ -1,6 +1,6 @@
 import type { BackupJob, Job } from '../config/load-job.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import type { CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
 import { backupOptions } from './backup-jobs.ts'
 import { quiet, withParts } from './parts.ts'

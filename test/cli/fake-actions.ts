@@ -301,6 +301,9 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     dryRunSchemasJob: answer('dryRunSchemasJob', schemaRestoreDryRun),
     listSchemasJob: answer('listSchemasJob', schemaListing),
     diffSchemasJob: answer('diffSchemasJob', schemaDiff),
+    openOffsets: async () => {
+      throw new Error('a test of offsets brings its own session')
+    },
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     ...replaced,
   }

@@ -52,6 +52,7 @@ export const API = {
   saslAuthenticate: 36,
   deleteGroups: 42,
   incrementalAlterConfigs: 44,
+  offsetDelete: 47,
   describeCluster: 60,
   consumerGroupDescribe: 69,
 }
@@ -132,16 +133,20 @@ function decodeRequest(frame: Buffer, earlier: readonly BrokerRequest[]): Broker
   const length = body.int16()
   const clientId = frame.toString('utf8', body.position, body.position + length)
   body.position += length
-  // The one request whose encoding is not flexible.
-  if (key !== API.saslHandshake) body.tags()
+  if (!isLegacy(key)) body.tags()
   return { key, version, clientId, correlationId, body, nth: earlier.filter(other => other.key === key).length }
 }
 
 function encodeFrame({ key, correlationId }: BrokerRequest, answer: Buffer | Writer): Buffer {
   const content = Buffer.isBuffer(answer) ? answer : answer.finish()
   const head = new Writer().int32(0).int32(correlationId)
-  const hasTags = key !== API.apiVersions && key !== API.saslHandshake
+  const hasTags = key !== API.apiVersions && !isLegacy(key)
   const frame = Buffer.concat([(hasTags ? head.noTags() : head).finish(), content])
   frame.writeInt32BE(frame.length - 4, 0)
   return frame
+}
+
+/** Requests whose encoding is not flexible. */
+function isLegacy(key: number): boolean {
+  return key === API.saslHandshake || key === API.offsetDelete
 }

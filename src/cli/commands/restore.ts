@@ -24,6 +24,6 @@ export async function run(session: Session): Promise<number> {
     () => restoreDocument(report, formatLocation(job.storage)),
   )
   if (report.verification?.ok === false) return DIFFERENCES_FOUND
-  if (report.consumerGroups.totals.failed) return PARTLY_DONE
+  if (report.consumerGroups?.totals.failed) return PARTLY_DONE
   return isLossy(report.schemas) ? LOSSY : 0
 }

@@ -1,0 +1,88 @@
+import { formatCount } from '../../lib/units.ts'
+import type { LaggingGroup, LaggingPosition, LagReport } from '../../offsets/lag.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+
+/** One row a group. */
+export function formatGroups({ groups, leftOut }: LagReport, look: Look): string[] {
+  if (groups.length === 0) return ['There are no consumer groups.', ...formatLeftOut(leftOut, look)]
+  const table = formatTable<LaggingGroup>(
+    [
+      { title: 'GROUP', cell: one => one.group, shrinks: true, paint: text => look.bold(text) },
+      { title: 'TYPE', cell: one => one.type },
+      { title: 'STATE', cell: one => one.state },
+      { title: 'MEMBERS', align: 'right', cell: one => formatCount(one.members) },
+      { title: 'TOPICS', align: 'right', cell: one => formatCount(new Set(one.positions.map(p => p.topic)).size) },
+      { title: 'PARTITIONS', align: 'right', cell: one => formatCount(one.positions.length) },
+      { title: 'LAG', align: 'right', cell: one => (one.error ? '?' : formatCount(totalLag(one))) },
+    ],
+    groups,
+    look,
+  )
+  const errors = groups.flatMap(({ group, error }) =>
+    error ? [`  ${printable(group)}: ${printable(error.message)}`] : [],
+  )
+  return [
+    ...table,
+    ...(errors.length > 0 ? ['', look.bad('Could not be read'), ...errors] : []),
+    ...formatLeftOut(leftOut, look),
+  ]
+}
+
+/** One row a partition. */
+export function formatPositions({ groups }: LagReport, look: Look): string[] {
+  return groups.flatMap((one, at) => {
+    const title = `${look.bold(printable(one.group))}: ${one.type}, ${one.state}, ${plural(one.members, 'member')}`
+    if (one.error) return [...(at > 0 ? [''] : []), title, look.bad(printable(one.error.message))]
+    const table = formatTable<LaggingPosition>(
+      [
+        { title: 'TOPIC', cell: row => row.topic, shrinks: true },
+        { title: 'PARTITION', align: 'right', cell: row => String(row.partition) },
+        { title: 'OFFSET', align: 'right', cell: row => String(row.offset) },
+        { title: 'LOG START', align: 'right', cell: row => String(row.logStart ?? '-') },
+        { title: 'LOG END', align: 'right', cell: row => String(row.logEnd ?? '-') },
+        { title: 'LAG', align: 'right', cell: row => String(row.lag ?? '-') },
+        { title: 'METADATA', cell: row => row.metadata, shrinks: true },
+      ],
+      one.positions,
+      look,
+    )
+    return [...(at > 0 ? [''] : []), title, ...(one.positions.length > 0 ? table : ['  no positions'])]
+  })
+}
+
+function formatLeftOut(leftOut: LagReport['leftOut'], look: Look): string[] {
+  if (leftOut.length === 0) return []
+  const names = leftOut.map(({ group, type }) => `${printable(group)} (${type})`)
+  return ['', look.dim(`Left out, as groups of their kind commit no offsets: ${names.join(', ')}`)]
+}
+
+/** A position behind the end of its log counts as none. */
+function totalLag({ positions }: LaggingGroup): bigint {
+  return positions.reduce((sum, { lag }) => sum + (lag !== null && lag > 0n ? lag : 0n), 0n)
+}
+
+export function groupsDocument({ groups, leftOut }: LagReport) {
+  return {
+    groups: groups.map(one => ({
+      group: one.group,
+      type: one.type,
+      state: one.state,
+      members: one.members,
+      lag: one.error ? null : totalLag(one),
+      ...(one.error && { error: { code: one.error.code, message: one.error.message } }),
+      positions: one.positions.map(row => ({
+        topic: row.topic,
+        partition: row.partition,
+        offset: row.offset,
+        leader_epoch: row.leaderEpoch,
+        metadata: row.metadata,
+        log_start: row.logStart,
+        log_end: row.logEnd,
+        lag: row.lag,
+      })),
+    })),
+    left_out: leftOut,
+  }
+}

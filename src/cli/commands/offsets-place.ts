@@ -1,0 +1,99 @@
+import { basename, dirname, resolve } from 'node:path'
+import { KafkaBackupError } from '../../errors.ts'
+import type { PositionSelection } from '../../offsets/select-groups.ts'
+import { parseLocation } from '../../storage/location.ts'
+import type { OffsetsPlace, OffsetsSession } from '../../wiring/offset-session.ts'
+import type { OffsetAction } from '../offsets-table.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { Session } from '../session.ts'
+
+/** Opens what the options name, for the time of the work. */
+export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSession) => Promise<T>): Promise<T> {
+  const place = await placeOf(session)
+  return session.withProgress('offsets', 'asking the brokers', async onProgress => {
+    const offsets = await session.actions.openOffsets(place, { onProgress })
+    try {
+      return await work(offsets)
+    } finally {
+      await offsets.close()
+    }
+  })
+}
+
+export async function placeOf(session: Session): Promise<OffsetsPlace> {
+  const { bootstrapServer, config, set, path, file } = session.options
+  if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
+  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  const own = {
+    ...(path !== undefined && { storage: parseLocation(path) }),
+    ...(file !== undefined && placeOfFile(file)),
+  }
+  if (config !== undefined) {
+    const job = await session.loadJob(config)
+    return { cluster: job.mode === 'restore' ? job.target : job.source, storage: job.storage, ...own }
+  }
+  if (bootstrapServer === undefined) return own
+  const plain = { path: '.', backupId: 'offsets', target: bootstrapServer }
+  return { cluster: (await session.actions.plainRestoreJob(plain)).target, ...own }
+}
+
+function placeOfFile(file: string): OffsetsPlace {
+  const path = resolve(file)
+  return { file: { folder: dirname(path), name: basename(path) } }
+}
+
+export function selectionOf({ group, topic, partition }: CommandOptions): PositionSelection {
+  const partitions = split(partition).map(text => {
+    if (/^\d{1,9}$/.test(text)) return Number(text)
+    throw usage(`--partition takes numbers, not ${JSON.stringify(text)}`)
+  })
+  return { groups: group, topics: split(topic), partitions }
+}
+
+function split(text: string | undefined): string[] {
+  return (text ?? '')
+    .split(',')
+    .map(one => one.trim())
+    .filter(one => one !== '')
+}
+
+const planned = ['group', 'topic', 'partition', 'strategy', 'timestamp', 'offset', 'mapping', 'fromSnapshot'] as const
+const planning = [...planned, 'backupId', 'topicMapping', 'since'] as const
+
+/** Besides the place, which every action takes. */
+const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
+  list: ['group'],
+  show: ['group', 'topic', 'partition'],
+  plan: planning,
+  reset: planning,
+  script: planning,
+  snapshot: ['group'],
+  snapshots: [],
+  rollback: ['snapshotId', 'group', 'dryRun'],
+  verify: ['snapshotId', 'strict'],
+  delete: ['snapshotId'],
+}
+
+/** An option that an action would not look at is a misunderstanding. */
+export function refuseOthers(action: OffsetAction, options: CommandOptions): void {
+  const others = [...planning, 'snapshotId', 'dryRun', 'strict'] as const
+  const given = others.filter(name => {
+    const value = options[name]
+    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
+  })
+  const wrong = given.find(name => !optionsOf[action].includes(name))
+  if (wrong === undefined) return
+  const name = wrong.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+  throw usage(`--${name} is no option of \`offsets ${action}\``)
+}
+
+/** With `--file` the file itself says which snapshot it is. */
+export function snapshotIdOf({ snapshotId, file }: CommandOptions): string {
+  if (snapshotId !== undefined && file !== undefined) throw usage('give either --snapshot-id or --file, not both')
+  if (snapshotId === undefined && file === undefined) throw usage('say which snapshot, with --snapshot-id or --file')
+  return snapshotId ?? ''
+}
+
+export function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message, { help: 'See `kafka-backup offsets --help`.' })
+}

@@ -1,0 +1,152 @@
+import { formatCount } from '../../lib/units.ts'
+import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from '../../offsets/plan-reset.ts'
+import type { GroupOutcome, Outcome, PlanReport } from '../../offsets/run-plan.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { plural, printable } from '../text.ts'
+
+type Row = PlannedPosition & { group: string }
+
+/** From, to and difference of every partition, and what stands in the way. */
+export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
+  const active = activeGroups(plan)
+  const changes = plan.groups.flatMap(({ positions }) => positions).filter(({ isChange }) => isChange).length
+  return [
+    `${look.bold(plan.strategy)}: ${plural(changes, 'position')} of ${plural(plan.groups.length, 'group')} to change; nothing was changed`,
+    ...formatRows(plan.groups, look),
+    ...formatErrors(
+      plan.groups.map(one => ({ planned: one, ...(one.error && { error: one.error }) })),
+      look,
+    ),
+    ...(active.length === 0
+      ? []
+      : ['', look.warn('Groups with active members, which a reset refuses'), ...active.map(describeActive)]),
+  ]
+}
+
+function describeActive({ group, state, members }: PlannedGroup['now']): string {
+  return `  ${printable(group)}: ${state}, ${plural(members, 'member')}`
+}
+
+/** What became of every group. */
+export function formatOutcome(report: PlanReport, requests: Record<string, number>, look: Look): string[] {
+  const count = (outcome: Outcome) => report.groups.filter(one => one.outcome === outcome).length
+  const parts = (['done', 'unchanged', 'partly', 'failed'] as const)
+    .filter(outcome => count(outcome) > 0)
+    .map(outcome => paintOutcome(outcome, `${formatCount(count(outcome))} ${words[outcome]}`, look))
+  const shown = report.groups.filter(({ outcome }) => outcome !== 'failed')
+  return [
+    `${look.bold(report.strategy)}: ${plural(report.groups.length, 'group')}: ${parts.join(', ')}`,
+    report.snapshotId === null
+      ? '  nothing was to be changed, so that no snapshot was taken'
+      : `  the positions before are the snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` leads back to them`,
+    `  ${plural(totalOf(requests), 'request')} to brokers: ${formatRequests(requests)}`,
+    ...formatRows(
+      shown.map(({ planned }) => planned),
+      look,
+    ),
+    ...formatErrors(report.groups, look),
+  ]
+}
+
+const words: Record<Outcome, string> = {
+  done: 'set and read back',
+  unchanged: 'already there',
+  partly: 'set in part',
+  failed: 'FAILED',
+}
+
+function paintOutcome(outcome: Outcome, text: string, look: Look): string {
+  if (outcome === 'failed') return look.bad(text)
+  return outcome === 'partly' ? look.warn(text) : look.good(text)
+}
+
+function formatRows(groups: readonly PlannedGroup[], look: Look): string[] {
+  const rows: Row[] = groups.flatMap(({ now, positions }) => positions.map(one => ({ group: now.group, ...one })))
+  if (rows.length === 0) return []
+  const table = formatTable<Row>(
+    [
+      { title: 'GROUP', cell: row => row.group, shrinks: true },
+      { title: 'TOPIC', cell: row => row.topic, shrinks: true },
+      { title: 'PARTITION', align: 'right', cell: row => String(row.partition) },
+      { title: 'FROM', align: 'right', cell: row => String(row.from ?? '-') },
+      { title: 'TO', align: 'right', cell: row => (row.problem === undefined ? String(row.to ?? 'none') : '-') },
+      { title: 'DIFFERENCE', align: 'right', cell: formatDifference },
+      {
+        title: 'NOTE',
+        cell: row => row.problem ?? row.note ?? '',
+        paint: (text, row) => (row.problem === undefined ? text : look.bad(text)),
+      },
+    ],
+    rows,
+    look,
+  )
+  return ['', ...table]
+}
+
+function formatDifference({ from, to }: Row): string {
+  if (from === null || to === null) return '-'
+  return to > from ? `+${to - from}` : String(to - from)
+}
+
+function formatErrors(groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], look: Look): string[] {
+  const lines = groups.flatMap(({ planned, error }) => {
+    if (error) return [`  ${printable(planned.now.group)}: ${printable(error.message)} (${error.code})`]
+    const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)
+    return isLost ? [`  ${printable(planned.now.group)}: ${planned.positions[0]?.problem}`] : []
+  })
+  return lines.length === 0 ? [] : ['', look.bad('Groups that are not set'), ...lines]
+}
+
+function totalOf(requests: Record<string, number>): number {
+  return Object.values(requests).reduce((sum, one) => sum + one, 0)
+}
+
+function formatRequests(requests: Record<string, number>): string {
+  return Object.entries(requests)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ')
+}
+
+export function planDocument(plan: OffsetsPlan) {
+  const active = new Set(activeGroups(plan).map(({ group }) => group))
+  return {
+    strategy: plan.strategy,
+    cluster_id: plan.clusterId,
+    groups: plan.groups.map(one => ({ ...groupDocument(one), active: active.has(one.now.group) })),
+  }
+}
+
+export function outcomeDocument(report: PlanReport, requests: Record<string, number>) {
+  return {
+    strategy: report.strategy,
+    cluster_id: report.clusterId,
+    snapshot_id: report.snapshotId,
+    requests,
+    groups: report.groups.map(({ planned, outcome, error }) => ({
+      ...groupDocument(planned),
+      outcome,
+      ...(error && { error: { code: error.code, message: error.message } }),
+    })),
+  }
+}
+
+function groupDocument({ now, positions, error }: PlannedGroup) {
+  return {
+    group: now.group,
+    type: now.type,
+    state: now.state,
+    members: now.members,
+    ...(error && { error: { code: error.code, message: error.message } }),
+    positions: positions.map(one => ({
+      topic: one.topic,
+      partition: one.partition,
+      from: one.from,
+      to: one.to,
+      difference: one.from === null || one.to === null ? null : one.to - one.from,
+      changes: one.isChange,
+      ...(one.note !== undefined && { note: one.note }),
+      ...(one.problem !== undefined && { problem: one.problem }),
+    })),
+  }
+}

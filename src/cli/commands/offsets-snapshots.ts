@@ -1,0 +1,102 @@
+import { formatCount } from '../../lib/units.ts'
+import type { ComparedPosition, SnapshotComparison } from '../../offsets/compare-snapshot.ts'
+import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
+import type { ListedSnapshot } from '../../offsets/snapshot-book.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { formatInstant, plural, printable } from '../text.ts'
+
+export function formatTaken(snapshot: OffsetSnapshot, look: Look): string[] {
+  const errors = snapshot.groups.flatMap(({ group, error }) =>
+    error === undefined ? [] : [`  ${printable(group)}: ${printable(error)}`],
+  )
+  const { groups, positions } = sizeOf(snapshot)
+  return [
+    `snapshot ${look.bold(snapshot.snapshot_id)}: ${plural(positions, 'position')} of ${plural(groups, 'group')}`,
+    ...(errors.length > 0 ? ['', look.bad('Groups that could not be read'), ...errors] : []),
+  ]
+}
+
+export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): string[] {
+  if (listed.length === 0) return ['There are no offset snapshots here.']
+  const of = (pick: (snapshot: OffsetSnapshot) => string) => (one: ListedSnapshot) =>
+    one.snapshot ? pick(one.snapshot) : '-'
+  const errors = listed.flatMap(({ error }) => (error ? [`  ${printable(error.message)}`] : []))
+  return [
+    ...formatTable<ListedSnapshot>(
+      [
+        { title: 'SNAPSHOT', cell: one => one.snapshotId, paint: text => look.bold(text) },
+        { title: 'CREATED', cell: of(one => formatInstant(one.created_at)) },
+        { title: 'TAKEN FOR', cell: one => one.snapshot?.reason ?? 'UNREADABLE' },
+        { title: 'GROUPS', align: 'right', cell: of(one => formatCount(sizeOf(one).groups)) },
+        { title: 'POSITIONS', align: 'right', cell: of(one => formatCount(sizeOf(one).positions)) },
+        { title: 'CLUSTER', cell: of(one => one.cluster_id ?? '-'), shrinks: true },
+      ],
+      listed,
+      look,
+    ),
+    ...(errors.length > 0 ? ['', look.bad('Could not be read'), ...errors] : []),
+  ]
+}
+
+export function formatComparison(comparison: SnapshotComparison, look: Look): string[] {
+  const { snapshotId, isStrict, ok, groups } = comparison
+  const rows = groups.flatMap(({ group, positions }) => positions.map(one => ({ group, ...one })))
+  const changed = rows.filter(({ change }) => change !== 'same')
+  const verdict = ok ? look.good(isStrict ? 'the same' : 'the same, or gone on') : look.bad('DIFFERENT')
+  const errors = groups.flatMap(({ group, error }) =>
+    error === undefined ? [] : [`  ${printable(group)}: ${printable(error)}`],
+  )
+  const table = formatTable<ComparedPosition & { group: string }>(
+    [
+      { title: 'GROUP', cell: row => row.group, shrinks: true },
+      { title: 'TOPIC', cell: row => row.topic, shrinks: true },
+      { title: 'PARTITION', align: 'right', cell: row => String(row.partition) },
+      { title: 'SNAPSHOT', align: 'right', cell: row => String(row.was ?? 'none') },
+      { title: 'NOW', align: 'right', cell: row => String(row.is ?? 'none') },
+      { title: 'CHANGE', cell: row => row.change },
+    ],
+    changed,
+    look,
+  )
+  return [
+    `snapshot ${look.bold(printable(snapshotId))}: ${verdict}`,
+    `  ${plural(rows.length, 'position')} of ${plural(groups.length, 'group')}, ${formatCount(changed.length)} not the same`,
+    ...(changed.length > 0 ? ['', ...table] : []),
+    ...(errors.length > 0 ? ['', look.bad('Groups that cannot be compared'), ...errors] : []),
+  ]
+}
+
+function sizeOf({ groups }: OffsetSnapshot): { groups: number; positions: number } {
+  return { groups: groups.length, positions: groups.reduce((sum, { positions }) => sum + positions.length, 0) }
+}
+
+export function snapshotsDocument(listed: readonly ListedSnapshot[]) {
+  return {
+    snapshots: listed.map(({ snapshotId, key, snapshot, error }) => ({
+      snapshot_id: snapshotId,
+      key,
+      ...(snapshot && {
+        created_at: snapshot.created_at,
+        reason: snapshot.reason,
+        cluster_id: snapshot.cluster_id,
+        ...sizeOf(snapshot),
+      }),
+      ...(error && { error: { code: error.code, message: error.message } }),
+    })),
+  }
+}
+
+export function comparisonDocument({ snapshotId, isStrict, ok, groups }: SnapshotComparison) {
+  return {
+    ok,
+    snapshot_id: snapshotId,
+    strict: isStrict,
+    groups: groups.map(({ group, isDifferent, error, positions }) => ({
+      group,
+      ok: !isDifferent,
+      ...(error !== undefined && { error }),
+      positions,
+    })),
+  }
+}

@@ -1,0 +1,137 @@
+import type { PlanReport } from '../../offsets/run-plan.ts'
+import { formatScript } from '../../offsets/script.ts'
+import type { OffsetsSession } from '../../wiring/offset-session.ts'
+import { type OffsetAction, offsetActions } from '../offsets-table.ts'
+import type { Session } from '../session.ts'
+import { formatGroups, formatPositions, groupsDocument } from './offsets-groups.ts'
+import { placeOf, refuseOthers, selectionOf, snapshotIdOf, usage, withOffsets } from './offsets-place.ts'
+import { formatOutcome, formatPlan, outcomeDocument, planDocument } from './offsets-plan.ts'
+import { requestOf } from './offsets-request.ts'
+import {
+  comparisonDocument,
+  formatComparison,
+  formatSnapshots,
+  formatTaken,
+  snapshotsDocument,
+} from './offsets-snapshots.ts'
+
+const FAILED = 1
+const DIFFERENCE_FOUND = 3
+const PARTLY_DONE = 4
+
+type Act = (session: Session, offsets: OffsetsSession) => Promise<number>
+
+export async function run(session: Session): Promise<number> {
+  const action = offsetActions.find(one => one === session.options.action)
+  if (action === undefined) throw usage(`say what to do: ${offsetActions.join(', ')}`)
+  refuseOthers(action, session.options)
+  return withOffsets(session, offsets => acts[action](session, offsets))
+}
+
+const acts: Record<OffsetAction, Act> = {
+  list: async (session, offsets) => {
+    const report = await offsets.list(selectionOf(session.options), session.signal)
+    session.print(
+      () => formatGroups(report, session.look),
+      () => groupsDocument(report),
+    )
+    return report.groups.some(({ error }) => error) ? FAILED : 0
+  },
+  show: async (session, offsets) => {
+    const selection = selectionOf(session.options)
+    if (selection.groups.length === 0) throw usage('say which groups, with --group')
+    const report = await offsets.list(selection, session.signal)
+    session.print(
+      () => formatPositions(report, session.look),
+      () => groupsDocument(report),
+    )
+    return report.groups.some(({ error }) => error) ? FAILED : 0
+  },
+  plan: async (session, offsets) => {
+    const plan = await offsets.plan(await requestOf(session.options, offsets, session.signal), session.signal)
+    session.print(
+      () => formatPlan(plan, session.look),
+      () => planDocument(plan),
+    )
+    return plan.groups.every(({ error }) => error) ? FAILED : 0
+  },
+  script: async (session, offsets) => {
+    const plan = await offsets.plan(await requestOf(session.options, offsets, session.signal), session.signal)
+    const { cluster } = await placeOf(session)
+    const bootstrapServers = cluster?.bootstrapServers ?? []
+    const script = formatScript(plan, { bootstrapServers, isSecure: cluster?.security !== undefined })
+    session.print(
+      () => [script.trimEnd()],
+      () => ({ ...planDocument(plan), script }),
+    )
+    return plan.groups.every(({ error }) => error) ? FAILED : 0
+  },
+  reset: async (session, offsets) => {
+    const request = await requestOf(session.options, offsets, session.signal)
+    return showOutcome(session, offsets, await offsets.reset(request, id => tell(session, id), session.signal))
+  },
+  rollback: async (session, offsets) => {
+    const { group, dryRun } = session.options
+    const id = snapshotIdOf(session.options)
+    if (!dryRun) {
+      return showOutcome(session, offsets, await offsets.rollback(id, group, own => tell(session, own), session.signal))
+    }
+    const plan = await offsets.planRollback(id, group, session.signal)
+    session.print(
+      () => formatPlan(plan, session.look),
+      () => planDocument(plan),
+    )
+    return 0
+  },
+  snapshot: async (session, offsets) => {
+    const snapshot = await offsets.snapshot(session.options.group, session.signal)
+    session.print(
+      () => formatTaken(snapshot, session.look),
+      () => snapshot,
+    )
+    return snapshot.groups.some(({ error }) => error !== undefined) ? PARTLY_DONE : 0
+  },
+  snapshots: async (session, offsets) => {
+    const listed = await offsets.listSnapshots(session.signal)
+    session.print(
+      () => formatSnapshots(listed, session.look),
+      () => snapshotsDocument(listed),
+    )
+    return listed.some(({ error }) => error) ? FAILED : 0
+  },
+  verify: async (session, offsets) => {
+    const id = snapshotIdOf(session.options)
+    const comparison = await offsets.verify(id, session.options.strict, session.signal)
+    session.print(
+      () => formatComparison(comparison, session.look),
+      () => comparisonDocument(comparison),
+    )
+    return comparison.ok ? 0 : DIFFERENCE_FOUND
+  },
+  delete: async (session, offsets) => {
+    const id = snapshotIdOf(session.options)
+    await offsets.removeSnapshot(id, session.signal)
+    const name = session.options.file ?? id
+    session.print(
+      () => [`snapshot ${session.look.bold(name)} is deleted`],
+      () => ({ deleted: name }),
+    )
+    return 0
+  },
+}
+
+/** Before the first position is changed, so that a run that is cut short leaves a trace of the way back. */
+function tell(session: Session, snapshotId: string): void {
+  session.log.write('info', `the positions are kept as snapshot ${snapshotId}`, { snapshot_id: snapshotId })
+}
+
+function showOutcome(session: Session, offsets: OffsetsSession, report: PlanReport): number {
+  const requests = offsets.requests()
+  session.print(
+    () => formatOutcome(report, requests, session.look),
+    () => outcomeDocument(report, requests),
+  )
+  const { groups } = report
+  if (groups.every(({ outcome }) => outcome === 'failed')) return FAILED
+  return groups.some(({ outcome }) => outcome === 'failed' || outcome === 'partly') ? PARTLY_DONE : 0
+}

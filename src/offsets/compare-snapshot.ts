@@ -1,0 +1,75 @@
+import { partitionKey } from '../kafka/offsets.ts'
+import { type GroupNow, sortPlaces } from './group-now.ts'
+import type { OffsetSnapshot, SnapshotGroup } from './snapshot.ts'
+
+/**
+ * What became of a position since: `ahead` and `behind` the snapshot, `missing` now, `added` where the snapshot says there
+ * was none, `metadata` where the offset is the same and its metadata are others.
+ */
+export type Change = 'same' | 'ahead' | 'behind' | 'missing' | 'added' | 'metadata'
+
+export interface ComparedPosition {
+  topic: string
+  partition: number
+  /** At the snapshot, and at present. */
+  was: bigint | null
+  is: bigint | null
+  change: Change
+}
+
+export interface ComparedGroup {
+  group: string
+  positions: ComparedPosition[]
+  /** Why nothing can be said of it. */
+  error?: string
+  isDifferent: boolean
+}
+
+export interface SnapshotComparison {
+  snapshotId: string
+  isStrict: boolean
+  ok: boolean
+  groups: ComparedGroup[]
+}
+
+/**
+ * Strictly, every position has to be the same. Otherwise groups may have gone on since: what is ahead, and metadata, are no
+ * difference; what is behind, missing or added is.
+ */
+export function compareSnapshot(
+  snapshot: OffsetSnapshot,
+  present: readonly GroupNow[],
+  isStrict: boolean,
+): SnapshotComparison {
+  const byName = new Map(present.map(now => [now.group, now]))
+  const groups = snapshot.groups.map(then => compareGroup(then, byName.get(then.group), isStrict))
+  const ok = groups.every(({ isDifferent }) => !isDifferent)
+  return { snapshotId: snapshot.snapshot_id, isStrict, ok, groups }
+}
+
+function compareGroup(then: SnapshotGroup, now: GroupNow | undefined, isStrict: boolean): ComparedGroup {
+  const error = then.error ?? now?.error?.message
+  if (error !== undefined) return { group: then.group, positions: [], error, isDifferent: true }
+  const present = new Map(now?.positions.map(one => [partitionKey(one), one]))
+  const known = then.positions.map((one): ComparedPosition => {
+    const { topic, partition, offset } = one
+    const have = present.get(partitionKey(one))
+    return { topic, partition, was: offset, is: have?.offset ?? null, change: changeOf(one, have) }
+  })
+  const added = then.absent.flatMap(({ topic, partition }): ComparedPosition[] => {
+    const have = present.get(partitionKey({ topic, partition }))
+    return have ? [{ topic, partition, was: null, is: have.offset, change: 'added' }] : []
+  })
+  const positions = sortPlaces([...known, ...added])
+  const accepted: readonly Change[] = isStrict ? ['same'] : ['same', 'ahead', 'metadata']
+  return { group: then.group, positions, isDifferent: positions.some(({ change }) => !accepted.includes(change)) }
+}
+
+function changeOf(
+  then: SnapshotGroup['positions'][number],
+  now: { offset: bigint; metadata: string } | undefined,
+): Change {
+  if (!now) return 'missing'
+  if (now.offset !== then.offset) return now.offset > then.offset ? 'ahead' : 'behind'
+  return now.metadata === then.metadata ? 'same' : 'metadata'
+}

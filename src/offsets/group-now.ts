@@ -1,0 +1,48 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { GroupState } from '../kafka/describe-group-states.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+
+/** A group as it is at the moment. */
+export interface GroupNow {
+  group: string
+  type: GroupState['type']
+  state: string
+  members: number
+  positions: GroupOffset[]
+  /** What stood in the way of reading it; then nothing else is known. */
+  error?: KafkaBackupError
+}
+
+/** State and positions of each of these groups, in their order. */
+export async function readGroups(
+  port: OffsetsPort,
+  groups: readonly string[],
+  signal: AbortSignal,
+): Promise<GroupNow[]> {
+  const [states, positions] = await Promise.all([
+    port.describeGroups(groups, signal),
+    port.readPositions(groups, signal),
+  ])
+  return groups.map(group => {
+    const state = states.get(group)
+    const committed = positions.get(group)
+    const error = [state, committed].find(one => one instanceof KafkaBackupError)
+    const known = state instanceof KafkaBackupError || state === undefined ? unknownState : state
+    const { type, state: name, members } = known
+    return {
+      group,
+      type,
+      state: name,
+      members,
+      positions: Array.isArray(committed) ? sortPlaces(committed) : [],
+      ...(error && { error }),
+    }
+  })
+}
+
+const unknownState = { type: 'absent', state: 'unknown', members: 0 } as const
+
+export function sortPlaces<T extends { topic: string; partition: number }>(places: readonly T[]): T[] {
+  return [...places].sort((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1))
+}

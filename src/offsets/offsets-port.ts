@@ -1,0 +1,43 @@
+import type { ByGroup } from '../kafka/at-coordinators.ts'
+import type { GroupState } from '../kafka/describe-group-states.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { GroupListing } from '../kafka/list-groups.ts'
+import type { PartitionBounds, TopicPartition } from '../kafka/offsets.ts'
+
+/** A record as far as its origin is told by it. */
+export interface HeadedRecord {
+  offset: bigint
+  headers: readonly (readonly [string, Uint8Array | null])[]
+}
+
+/**
+ * The groups of one cluster, as a reset sees and changes them. What is asked for many groups is answered for each of them,
+ * with its positions or with the error that stood in the way; the calls that change something are for one group each and
+ * fail with GROUP_ACTIVE while it has members.
+ */
+export interface OffsetsPort {
+  clusterId(signal: AbortSignal): Promise<string | null>
+  listGroups(signal: AbortSignal): Promise<GroupListing[]>
+  describeGroups(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupState>>
+  /** All that each group has committed; nothing for one that does not exist. */
+  readPositions(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupOffset[]>>
+  /** How many partitions these topics have; those that do not exist are left out. */
+  countPartitions(topics: readonly string[], signal: AbortSignal): Promise<Map<string, number>>
+  /** By `topic/partition`, of partitions that exist. */
+  readBounds(partitions: readonly TopicPartition[], signal: AbortSignal): Promise<Map<string, PartitionBounds>>
+  /** The first offset at or after a time, by `topic/partition`; -1 where no record is that late. */
+  findByTime(
+    partitions: readonly TopicPartition[],
+    timestampMs: bigint,
+    signal: AbortSignal,
+  ): Promise<Map<string, bigint>>
+  /** The records at [from, to) that a reader of committed data sees, some at a time, in order. */
+  readRecords(
+    place: TopicPartition,
+    range: { from: bigint; to: bigint },
+    signal: AbortSignal,
+  ): AsyncIterable<readonly HeadedRecord[]>
+  commit(group: string, positions: readonly GroupOffset[], signal: AbortSignal): Promise<void>
+  /** Takes these positions from the group. */
+  remove(group: string, partitions: readonly TopicPartition[], signal: AbortSignal): Promise<void>
+}

@@ -1,0 +1,156 @@
+import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { runPool } from '../lib/pool.ts'
+import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import { type Origin, type OriginPosition, originGroup } from './origin.ts'
+import type { Wish } from './plan-reset.ts'
+import type { HeaderRequest } from './request.ts'
+import { scanHeaders } from './scan-headers.ts'
+import { compilePlaces, type PositionSelection } from './select-groups.ts'
+
+export type Wishes = Map<string, Wish[] | KafkaBackupError>
+
+const PARTITIONS_AT_ONCE = 4
+const APPROXIMATE = 'approximate: some records behind it were read already'
+
+/** Positions as they were, on the cluster that they are from. */
+export function wishAsThen(origin: Origin, groups: readonly string[], selection: PositionSelection): Wishes {
+  return perGroup(groups, origin, selection, positions =>
+    positions.map(({ topic, partition, offset, metadata }) => ({ topic, partition, to: offset, metadata })),
+  )
+}
+
+/** Through the runs of an offset map, or straight from positions that somebody wrote down. */
+export function wishByMapping(
+  mapping: OffsetMapping,
+  origin: Origin | undefined,
+  groups: readonly string[],
+  selection: PositionSelection,
+): Wishes {
+  if ('runs' in mapping) {
+    if (!origin) throw needsOrigin('from_mapping with the output of `offset-map`')
+    return perGroup(groups, origin, selection, positions => translate(positions, mapping.runs))
+  }
+  const isWanted = compilePlaces(selection)
+  return new Map(
+    groups.map(group => {
+      const own = mapping.positions.filter(one => (one.group ?? group) === group && isWanted(one))
+      const wishes = own.map(({ topic, partition, offset }) => ({ topic, partition, to: offset }))
+      return [group, wishes.length > 0 ? wishes : nothingSelected('the mapping', group)]
+    }),
+  )
+}
+
+/** A partition of which nothing was restored has nothing that was read: it is begun where its namesake begins. */
+function translate(positions: readonly OriginPosition[], runs: readonly MappingRun[]): Wish[] {
+  const wishes: Wish[] = translateByRuns(positions, runs).map(({ topic, partition, to, isApproximate }) => ({
+    ...{ topic, partition, to },
+    ...(isApproximate && { note: APPROXIMATE }),
+  }))
+  const covered = new Set(wishes.map(partitionKey))
+  const names = new Map(runs.map(run => [run.topic, run.target_topic]))
+  const known = new Set(runs.map(partitionKey))
+  for (const one of positions) {
+    const topic = names.get(one.topic)
+    if (known.has(partitionKey(one))) continue
+    if (topic === undefined) {
+      const problem = 'the mapping says nothing of the topic'
+      wishes.push({ topic: one.topic, partition: one.partition, to: { problem } })
+    } else if (!covered.has(partitionKey({ topic, partition: one.partition }))) {
+      wishes.push({ topic, partition: one.partition, to: 'earliest', note: 'nothing of this partition was restored' })
+    }
+  }
+  return wishes
+}
+
+/** Through the headers that a restore gave to records. Each partition is looked through once, for all groups. */
+export async function wishByHeaders(
+  request: HeaderRequest & { selection: PositionSelection },
+  groups: readonly string[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<Wishes> {
+  const { origin, selection, topicMapping, sinceMs } = request
+  const positions = perGroup(groups, origin, selection, own => own)
+  const targetOf = (topic: string) => topicMapping.get(topic) ?? topic
+  const targets = new Set(
+    [...positions.values()].flatMap(own => (Array.isArray(own) ? own.map(one => targetOf(one.topic)) : [])),
+  )
+  const counts = await port.countPartitions([...targets], signal)
+  const places = [...counts].flatMap(([topic, count]) =>
+    [...Array(count).keys()].map(partition => ({ topic, partition })),
+  )
+  const bounds = await port.readBounds(places, signal)
+  const wishes = new Map<string, Wish[]>()
+  await runPool(places, PARTITIONS_AT_ONCE, async place => {
+    const range = bounds.get(partitionKey(place))
+    const wanted = wantedAt(positions, one => targetOf(one.topic) === place.topic)
+    if (!range || wanted.size === 0) return
+    for (const [group, found] of await scanHeaders(place, wanted, { port, bounds: range, sinceMs }, signal)) {
+      const note = found.isApproximate ? { note: APPROXIMATE } : {}
+      wishes.set(group, [...(wishes.get(group) ?? []), { ...place, to: found.offset, ...note }])
+    }
+  })
+  return new Map(
+    [...positions].map(([group, own]): [string, Wish[] | KafkaBackupError] => {
+      if (!Array.isArray(own)) return [group, own]
+      return [group, [...(wishes.get(group) ?? []), ...missingTopics(own, targetOf, counts)]]
+    }),
+  )
+}
+
+/** By group, what it has read of the topics that are meant. */
+function wantedAt(
+  positions: ReadonlyMap<string, OriginPosition[] | KafkaBackupError>,
+  isMeant: (one: OriginPosition) => boolean,
+): Map<string, Map<string, bigint>> {
+  const wanted = new Map<string, Map<string, bigint>>()
+  for (const [group, own] of positions) {
+    const meant = Array.isArray(own) ? own.filter(isMeant) : []
+    if (meant.length > 0) wanted.set(group, new Map(meant.map(one => [partitionKey(one), one.offset])))
+  }
+  return wanted
+}
+
+function missingTopics(
+  positions: readonly OriginPosition[],
+  targetOf: (topic: string) => string,
+  counts: ReadonlyMap<string, number>,
+): Wish[] {
+  return positions
+    .filter(({ topic }) => !counts.has(targetOf(topic)))
+    .map(({ topic, partition }) => {
+      const problem = 'the topic does not exist on this cluster'
+      return { topic: targetOf(topic), partition, to: { problem } }
+    })
+}
+
+function perGroup<T>(
+  groups: readonly string[],
+  origin: Origin,
+  selection: PositionSelection,
+  turn: (positions: OriginPosition[]) => T[],
+): Map<string, T[] | KafkaBackupError> {
+  const isWanted = compilePlaces(selection)
+  return new Map(
+    groups.map(group => {
+      try {
+        const own = originGroup(origin, group).positions.filter(isWanted)
+        return [group, own.length > 0 ? turn(own) : nothingSelected(origin.name, group)]
+      } catch (error) {
+        return [group, toKafkaBackupError(error)]
+      }
+    }),
+  )
+}
+
+function nothingSelected(where: string, group: string): KafkaBackupError {
+  return new KafkaBackupError('GROUP_NOT_FOUND', `${where} has no positions of group ${group} that are selected`)
+}
+
+export function needsOrigin(what: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', `${what} needs the positions at the source`, {
+    help: 'Name a snapshot of the source with --from-snapshot, or a backup with its groups with --backup-id.',
+  })
+}

@@ -1,0 +1,45 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { OffsetSnapshot } from './snapshot.ts'
+
+/** Positions that groups had somewhere: in an offset snapshot, or in a backup. */
+export interface Origin {
+  /** For messages: `the snapshot 20260131t…`. */
+  name: string
+  clusterId: string | null
+  groups: readonly OriginGroup[]
+}
+
+export interface OriginGroup {
+  group: string
+  positions: readonly OriginPosition[]
+  /** Why nothing is known of it. */
+  error?: string
+}
+
+export interface OriginPosition {
+  topic: string
+  partition: number
+  offset: bigint
+  metadata: string
+}
+
+export function originOfSnapshot({ snapshot_id, cluster_id, groups }: OffsetSnapshot): Origin {
+  return { name: `the snapshot ${snapshot_id}`, clusterId: cluster_id, groups }
+}
+
+/** The group as the origin has it; one that it could not read is an error, and so is one that it does not have. */
+export function originGroup(origin: Origin, group: string): OriginGroup {
+  const found = origin.groups.find(one => one.group === group)
+  if (!found) throw new KafkaBackupError('GROUP_NOT_FOUND', `${origin.name} has no group ${group}`)
+  if (found.error === undefined) return found
+  throw new KafkaBackupError('OFFSETS_REFUSED', `${origin.name} has no positions of group ${group}: ${found.error}`)
+}
+
+/** Offsets as they are mean something on their own cluster alone. */
+export function assertOriginIsHere(origin: Origin, clusterId: string | null): void {
+  if (origin.clusterId === clusterId) return
+  const message = `${origin.name} is of the cluster ${origin.clusterId ?? '?'}, and this is ${clusterId ?? '?'}`
+  throw new KafkaBackupError('OFFSETS_REFUSED', message, {
+    help: 'On a cluster that was restored to, use the strategy header_based, or from_mapping with the output of `offset-map`.',
+  })
+}

@@ -1,0 +1,55 @@
+import { isPattern } from '../lib/glob.ts'
+import { readFacts } from './cluster-facts.ts'
+import { type GroupNow, readGroups } from './group-now.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import { assertOriginIsHere } from './origin.ts'
+import { type Wishes, wishAsThen, wishByHeaders, wishByMapping } from './origin-wishes.ts'
+import { wishPlainly } from './plain-wishes.ts'
+import { type OffsetsPlan, planGroup } from './plan-reset.ts'
+import type { ResetRequest } from './request.ts'
+import { selectGroups } from './select-groups.ts'
+
+/** Looks at the cluster, changes nothing, and tells what a reset would set. */
+export async function planOffsets(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<OffsetsPlan> {
+  const clusterId = await port.clusterId(signal)
+  if (request.strategy === 'from_backup') assertOriginIsHere(request.origin, clusterId)
+  const names = selectGroups(request.selection.groups, await knownGroups(request, port, signal))
+  const groups = await readGroups(port, names, signal)
+  const wishes = await wishesOf(request, groups, port, signal)
+  const places = [...wishes.values()].flatMap(own => (Array.isArray(own) ? own : []))
+  const facts = await readFacts(port, places, signal)
+  return {
+    clusterId,
+    strategy: request.strategy,
+    groups: groups.map(now => {
+      const own = wishes.get(now.group) ?? []
+      return Array.isArray(own) ? planGroup(now, own, facts) : { now, positions: [], error: now.error ?? own }
+    }),
+  }
+}
+
+/** What patterns pick among. */
+async function knownGroups(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<string[]> {
+  if (!request.selection.groups.some(isPattern)) return []
+  if ('origin' in request && request.origin) return request.origin.groups.map(({ group }) => group)
+  return (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
+}
+
+async function wishesOf(
+  request: ResetRequest,
+  groups: readonly GroupNow[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<Wishes> {
+  const names = groups.map(({ group }) => group)
+  switch (request.strategy) {
+    case 'from_backup':
+      return wishAsThen(request.origin, names, request.selection)
+    case 'from_mapping':
+      return wishByMapping(request.mapping, request.origin, names, request.selection)
+    case 'header_based':
+      return wishByHeaders(request, names, port, signal)
+    default:
+      return wishPlainly(request, groups, port, signal)
+  }
+}

@@ -1,0 +1,86 @@
+import { KafkaBackupError } from '../errors.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { readFacts } from './cluster-facts.ts'
+import { type GroupNow, readGroups, sortPlaces } from './group-now.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import {
+  type ClusterFacts,
+  findMissing,
+  type OffsetsPlan,
+  type PlannedGroup,
+  type PlannedPosition,
+} from './plan-reset.ts'
+import { selectGroups } from './select-groups.ts'
+import { assertSameCluster, type OffsetSnapshot, type SnapshotGroup } from './snapshot.ts'
+
+/** Looks at the cluster and tells what a rollback would set; of some groups of the snapshot, where they are named. */
+export async function planRollback(
+  snapshot: OffsetSnapshot,
+  wanted: readonly string[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<OffsetsPlan> {
+  const clusterId = await port.clusterId(signal)
+  assertSameCluster(snapshot, clusterId)
+  const known = new Map(snapshot.groups.map(one => [one.group, one]))
+  const names = wanted.length === 0 ? [...known.keys()] : selectGroups(wanted, [...known.keys()])
+  const groups = await readGroups(port, names, signal)
+  const facts = await readFacts(
+    port,
+    snapshot.groups.flatMap(({ positions }) => positions),
+    signal,
+  )
+  return {
+    clusterId,
+    strategy: 'rollback',
+    groups: groups.map(now => {
+      const then = known.get(now.group)
+      if (then && then.error === undefined) return planGroupRollback(now, then, facts)
+      const why = then?.error ?? 'it is not in it'
+      const message = `the snapshot ${snapshot.snapshot_id} has no positions of group ${now.group}: ${why}`
+      return { now, positions: [], error: new KafkaBackupError('OFFSETS_REFUSED', message) }
+    }),
+  }
+}
+
+/**
+ * The way back to a snapshot, exactly: with its metadata and epochs, and to where it was even if the log does not reach there
+ * any more. Positions that the snapshot says were not there are taken away; those that it does not know stay.
+ */
+export function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: ClusterFacts): PlannedGroup {
+  if (now.error) return { now, positions: [], error: now.error }
+  const present = new Map(now.positions.map(one => [partitionKey(one), one]))
+  const back = then.positions.map((one): PlannedPosition => {
+    const { topic, partition, offset, leader_epoch: leaderEpoch, metadata } = one
+    const have = present.get(partitionKey(one))
+    const problem = findMissing(one, facts.partitionCounts)
+    const isSame = have?.offset === offset && have.metadata === metadata && have.leaderEpoch === leaderEpoch
+    const note = outside(offset, facts.bounds.get(partitionKey(one)))
+    return {
+      ...{
+        topic,
+        partition,
+        from: have?.offset ?? null,
+        to: problem === undefined ? offset : null,
+        leaderEpoch,
+        metadata,
+      },
+      isChange: problem === undefined && !isSame,
+      ...(note !== undefined && { note }),
+      ...(problem !== undefined && { problem }),
+    }
+  })
+  const gone = then.absent.flatMap(({ topic, partition }): PlannedPosition[] => {
+    const from = present.get(partitionKey({ topic, partition }))?.offset
+    if (from === undefined) return []
+    const note = 'the group had no position here'
+    return [{ topic, partition, from, to: null, leaderEpoch: -1, metadata: '', isChange: true, note }]
+  })
+  return { now, positions: sortPlaces([...back, ...gone]) }
+}
+
+function outside(offset: bigint, range: { logStart: bigint; highWatermark: bigint } | undefined): string | undefined {
+  if (!range) return undefined
+  if (offset < range.logStart) return `the log begins at ${range.logStart}`
+  return offset > range.highWatermark ? `the log ends at ${range.highWatermark}` : undefined
+}

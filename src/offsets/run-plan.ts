@@ -1,0 +1,140 @@
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { runPool } from '../lib/pool.ts'
+import type { OffsetsPort } from './offsets-port.ts'
+import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from './plan-reset.ts'
+import { snapshotPlanned } from './snapshot.ts'
+import type { SnapshotBook } from './snapshot-book.ts'
+
+const GROUPS_AT_ONCE = 16
+
+/** `partly`: what could be set is set, and the rows with a problem are as they were. */
+export type Outcome = 'done' | 'unchanged' | 'partly' | 'failed'
+
+export interface GroupOutcome {
+  planned: PlannedGroup
+  outcome: Outcome
+  error?: KafkaBackupError
+}
+
+export interface PlanReport {
+  clusterId: string | null
+  strategy: OffsetsPlan['strategy']
+  /** Of the positions as they were before; null where there was nothing to change. */
+  snapshotId: string | null
+  groups: GroupOutcome[]
+}
+
+export interface RunParts {
+  port: OffsetsPort
+  book: SnapshotBook
+  /** Told as soon as the snapshot is durable, before anything is changed. */
+  onSnapshot?: (snapshotId: string) => void
+}
+
+/**
+ * Carries a plan out: a snapshot of all its groups first, then the commits, many groups at a time, then all are read back.
+ * What happens to one group is told for that group; the others go on. Groups that have members already when it was planned
+ * are refused by name, and nothing is written.
+ */
+export async function runPlan(plan: OffsetsPlan, parts: RunParts, signal: AbortSignal): Promise<PlanReport> {
+  refuseActive(plan)
+  const { clusterId, strategy, groups } = plan
+  if (!groups.some(({ positions }) => positions.some(({ isChange }) => isChange))) {
+    return { clusterId, strategy, snapshotId: null, groups: groups.map(one => judge(one)) }
+  }
+  const reason = strategy === 'rollback' ? 'rollback' : 'reset'
+  const content = { reason, cluster_id: clusterId, groups: groups.map(snapshotPlanned) } as const
+  const { snapshot_id: snapshotId } = await parts.book.write(content, signal)
+  parts.onSnapshot?.(snapshotId)
+  const failures = await changeAll(groups, parts.port, signal)
+  return { clusterId, strategy, snapshotId, groups: groups.map(one => judge(one, failures.get(one.now.group))) }
+}
+
+export function refuseActive(plan: OffsetsPlan): void {
+  const active = activeGroups(plan)
+  if (active.length === 0) return
+  const names = active.map(({ group, state, members }) => `${group} (${state}, ${members} members)`)
+  const shown = names.length > 20 ? [...names.slice(0, 20), `and ${names.length - 20} more`] : names
+  throw new KafkaBackupError('GROUP_ACTIVE', `consumer groups with active members: ${shown.join(', ')}`, {
+    help: 'No position was changed. Stop the consumers of these groups, or leave the groups out, then run the command again.',
+  })
+}
+
+/** The failure of each group that has one. */
+async function changeAll(
+  groups: readonly PlannedGroup[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<Map<string, KafkaBackupError>> {
+  const failures = new Map<string, KafkaBackupError>()
+  const changing = groups.filter(({ positions }) => positions.some(({ isChange }) => isChange))
+  await runPool(changing, GROUPS_AT_ONCE, async ({ now: { group }, positions }) => {
+    try {
+      await changeGroup(group, positions, port, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      failures.set(group, explain(group, error))
+    }
+  })
+  const kept = changing.filter(({ now }) => !failures.has(now.group))
+  const names = kept.map(({ now }) => now.group)
+  const readBack = await port.readPositions(names, signal)
+  for (const { now, positions } of kept) {
+    const failure = compareReadBack(now.group, positions, readBack.get(now.group))
+    if (failure) failures.set(now.group, failure)
+  }
+  return failures
+}
+
+async function changeGroup(
+  group: string,
+  positions: readonly PlannedPosition[],
+  port: OffsetsPort,
+  signal: AbortSignal,
+): Promise<void> {
+  const changes = positions.filter(({ isChange }) => isChange)
+  const commits = changes.flatMap(({ topic, partition, to, leaderEpoch, metadata }): GroupOffset[] =>
+    to === null ? [] : [{ topic, partition, offset: to, leaderEpoch, metadata }],
+  )
+  const removals = changes.filter(({ to }) => to === null)
+  if (commits.length > 0) await port.commit(group, commits, signal)
+  if (removals.length > 0) await port.remove(group, removals, signal)
+}
+
+function explain(group: string, error: unknown): KafkaBackupError {
+  const known = toKafkaBackupError(error)
+  if (!hasCode(known, 'GROUP_ACTIVE')) return known
+  const message = `consumers joined group ${group} after the plan was made, so that its positions were not set`
+  return new KafkaBackupError('GROUP_ACTIVE', message, { cause: known })
+}
+
+function compareReadBack(
+  group: string,
+  positions: readonly PlannedPosition[],
+  answer: GroupOffset[] | KafkaBackupError | undefined,
+): KafkaBackupError | undefined {
+  if (!Array.isArray(answer)) {
+    const cause = answer?.message ?? 'no answer'
+    return new KafkaBackupError('KAFKA_NOT_READY', `group ${group} was set, but cannot be read back: ${cause}`, {
+      help: 'Run the same command again: it changes only what is not yet as planned.',
+    })
+  }
+  const there = new Map(answer.map(one => [partitionKey(one), one.offset]))
+  const wrong = positions.find(one => one.isChange && (there.get(partitionKey(one)) ?? null) !== one.to)
+  if (!wrong) return undefined
+  const found = there.get(partitionKey(wrong)) ?? 'none'
+  const message = `group ${group} was set to ${wrong.to ?? 'none'} on ${partitionKey(wrong)}, but ${found} was read back`
+  return new KafkaBackupError('OFFSETS_DIFFER', message)
+}
+
+function judge(planned: PlannedGroup, failure = planned.error): GroupOutcome {
+  if (failure) return { planned, outcome: 'failed', error: failure }
+  const { positions } = planned
+  if (positions.some(({ problem }) => problem !== undefined)) {
+    const isSet = positions.some(({ problem }) => problem === undefined)
+    return { planned, outcome: isSet ? 'partly' : 'failed' }
+  }
+  return { planned, outcome: positions.some(({ isChange }) => isChange) ? 'done' : 'unchanged' }
+}

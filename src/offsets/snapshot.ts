@@ -1,0 +1,81 @@
+import * as z from 'zod'
+import { parseSealed } from '../archive/manifest.ts'
+import { count, int64 } from '../archive/scalars.ts'
+import { sealJson } from '../archive/seal.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import type { GroupNow } from './group-now.ts'
+import type { PlannedGroup } from './plan-reset.ts'
+
+const place = { topic: z.string(), partition: count }
+
+const group = z.strictObject({
+  group: z.string(),
+  type: z.string(),
+  state: z.string(),
+  members: count,
+  positions: z.array(z.strictObject({ ...place, offset: int64, leader_epoch: z.int(), metadata: z.string() })),
+  /** Partitions that a reset gave a first position right after this was taken. */
+  absent: z.array(z.strictObject(place)),
+  /** Why nothing is known of the group; then there are no positions. */
+  error: z.string().exactOptional(),
+})
+
+const snapshotSchema = z.strictObject({
+  format: z.literal('kafka-backup-offset-snapshot'),
+  format_version: z.literal(1),
+  tool_version: z.string(),
+  snapshot_id: z.string(),
+  created_at: z.string(),
+  /** What it was taken for. */
+  reason: z.enum(['snapshot', 'reset', 'rollback']),
+  cluster_id: z.string().nullable(),
+  groups: z.array(group),
+  checksum: z.string(),
+})
+
+export type SnapshotGroup = z.output<typeof group>
+
+/** The positions of groups at one moment, as they are written down. */
+export type OffsetSnapshot = Omit<z.output<typeof snapshotSchema>, 'checksum'>
+
+export function encodeSnapshot(snapshot: OffsetSnapshot): Buffer {
+  return sealJson(snapshot)
+}
+
+/** Refuses what is damaged, and a document that carries no checksum at all. */
+export function decodeSnapshot(bytes: Buffer, key: string): OffsetSnapshot {
+  const { checksum: _, ...snapshot } = parseSealed(snapshotSchema, bytes, key)
+  return snapshot
+}
+
+export function snapshotGroup({ group: name, type, state, members, positions, error }: GroupNow): SnapshotGroup {
+  return {
+    group: name,
+    type,
+    state,
+    members,
+    positions: positions.map(({ topic, partition, offset, leaderEpoch, metadata }) => ({
+      ...{ topic, partition, offset, leader_epoch: leaderEpoch, metadata },
+    })),
+    absent: [],
+    ...(error && { error: error.message }),
+  }
+}
+
+/** With the partitions that the plan gives a first position, so that a rollback can take it away again. */
+export function snapshotPlanned({ now, positions }: PlannedGroup): SnapshotGroup {
+  const had = new Set(now.positions.map(partitionKey))
+  const absent = positions
+    .filter(one => one.isChange && !had.has(partitionKey(one)))
+    .map(({ topic, partition }) => ({ topic, partition }))
+  return { ...snapshotGroup(now), absent }
+}
+
+export function assertSameCluster({ snapshot_id, cluster_id }: OffsetSnapshot, clusterId: string | null): void {
+  if (cluster_id === clusterId) return
+  const message = `the snapshot ${snapshot_id} is of the cluster ${cluster_id ?? '?'}, and this is ${clusterId ?? '?'}`
+  throw new KafkaBackupError('OFFSETS_REFUSED', message, {
+    help: 'Offsets of one cluster mean nothing on another. After a restore use the strategy header_based or from_mapping.',
+  })
+}

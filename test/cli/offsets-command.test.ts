@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { OffsetsPlan, PlannedGroup } from '../../src/offsets/plan-reset.ts'
+import type { ResetRequest } from '../../src/offsets/request.ts'
+import type { Outcome, PlanReport } from '../../src/offsets/run-plan.ts'
+import type { OffsetsPlace, OffsetsSession } from '../../src/wiring/offset-session.ts'
+import { fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+const planned = (group: string, changes: Partial<PlannedGroup> = {}): PlannedGroup => ({
+  now: { group, type: 'classic', state: 'Empty', members: 0, positions: [] },
+  positions: [
+    { topic: 'orders', partition: 0, from: 5n, to: 50n, leaderEpoch: -1, metadata: '', isChange: true },
+    {
+      ...{ topic: 'orders', partition: 1, from: 9n, to: 3n, leaderEpoch: -1, metadata: '', isChange: true },
+      note: '3 is where it ends',
+    },
+  ],
+  ...changes,
+})
+const plan = (...groups: PlannedGroup[]): OffsetsPlan => ({ clusterId: 'c1', strategy: 'earliest', groups })
+const report = (...outcomes: Outcome[]): PlanReport => ({
+  clusterId: 'c1',
+  strategy: 'earliest',
+  snapshotId: 's1',
+  groups: outcomes.map((outcome, i) => ({
+    planned: planned(`g${i}`),
+    outcome,
+    ...(outcome === 'failed' && { error: new KafkaBackupError('GROUP_ACTIVE', `g${i} came back`) }),
+  })),
+})
+
+/** Runs `offsets` with a session that has these answers; what it opened and was asked for is told. */
+async function offsets(args: string[], answers: Partial<OffsetsSession> = {}, actions: Partial<Actions> = {}) {
+  const io = new FakeIo()
+  const seen: { place?: OffsetsPlace; requests: ResetRequest[]; closed: number } = { requests: [], closed: 0 }
+  const session: Partial<OffsetsSession> = {
+    plan: async request => {
+      seen.requests.push(request)
+      return plan(planned('billing'))
+    },
+    readOrigin: async from => ({ name: JSON.stringify(from), clusterId: 'c0', groups: [] }),
+    requests: () => ({ OffsetCommit: 2, Metadata: 1 }),
+    close: async () => {
+      seen.closed++
+    },
+    ...answers,
+  }
+  const openOffsets: Actions['openOffsets'] = async place => {
+    seen.place = place
+    return session as OffsetsSession
+  }
+  const code = await main(['offsets', ...args], io, fakeActions({ openOffsets, ...actions }))
+  return { code, io, seen }
+}
+
+const at = ['--bootstrap-server', 'kafka:9092']
+
+test('offsets plan prints from, to and difference, and says that nothing was changed', async () => {
+  const { code, io, seen } = await offsets(['plan', ...at, '--group', 'billing', '--strategy', 'earliest'])
+  assert.equal(code, 0)
+  assert.match(io.stdout.text, /^earliest: 2 positions of 1 group to change; nothing was changed$/m)
+  assert.match(io.stdout.text, /^billing +orders +0 +5 +50 +\+45$/m)
+  assert.match(io.stdout.text, /^billing +orders +1 +9 +3 +-6 +3 is where it ends$/m)
+  assert.equal(seen.closed, 1)
+  const json = await offsets(['plan', ...at, '--group', 'billing', '--strategy', 'earliest', '--format', 'json'])
+  assert.deepEqual(JSON.parse(json.io.stdout.text).groups[0].positions[0], {
+    ...{ topic: 'orders', partition: 0, from: 5, to: 50, difference: 45, changes: true },
+  })
+})
+
+test('offsets plan names groups with members', async () => {
+  const now = { group: 'busy', type: 'consumer', state: 'Stable', members: 2, positions: [] } as const
+  const answers = { plan: async () => plan(planned('busy', { now: { ...now, positions: [] } })) }
+  const { io } = await offsets(['plan', ...at, '--group', 'busy', '--strategy', 'earliest'], answers)
+  assert.match(io.stdout.text, /active members, which a reset refuses\n {2}busy: Stable, 2 members/)
+})
+
+for (const [outcomes, exitCode] of [
+  [['done', 'unchanged'], 0],
+  [['done', 'failed'], 4],
+  [['partly'], 4],
+  [['failed', 'failed'], 1],
+] as [Outcome[], number][]) {
+  test(`offsets reset ends with ${exitCode} when groups are ${outcomes.join(' and ')}`, async () => {
+    const answers: Partial<OffsetsSession> = {
+      reset: async (_, onSnapshot) => {
+        onSnapshot('s1')
+        return report(...outcomes)
+      },
+    }
+    const { code, io } = await offsets(
+      ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '-v'],
+      answers,
+    )
+    assert.equal(code, exitCode)
+    assert.match(io.stdout.text, /the snapshot s1;/)
+    assert.match(io.stdout.text, /3 requests to brokers: OffsetCommit 2, Metadata 1/)
+    assert.match(io.stderr.text, /kept as snapshot s1/)
+    if (outcomes.includes('failed')) assert.match(io.stdout.text, /g1: g1 came back \(GROUP_ACTIVE\)/)
+  })
+}
+
+test('offsets understands what each strategy needs', async t => {
+  const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const file = join(folder, 'map.json')
+  await writeFile(file, '{"positions": [{"topic": "orders", "partition": 0, "offset": 3}]}')
+  const asked = async (...args: string[]) => {
+    const { code, io, seen } = await offsets(['plan', ...at, '-g', 'a,b', '--strategy', ...args])
+    assert.equal(code, 0, io.stderr.text)
+    return seen.requests[0]
+  }
+  const selection = { groups: ['a,b'], topics: [], partitions: [] }
+  const origin = (from: object) => ({ name: JSON.stringify(from), clusterId: 'c0', groups: [] })
+  assert.deepEqual(await asked('latest', '--topic', 'x, y*', '--partition', '0,2'), {
+    strategy: 'latest',
+    selection: { groups: ['a,b'], topics: ['x', 'y*'], partitions: [0, 2] },
+  })
+  const timestampMs = BigInt(Date.parse('2026-01-31T08:00:00Z'))
+  assert.deepEqual(await asked('timestamp', '--timestamp', '2026-01-31T08:00:00Z'), {
+    ...{ strategy: 'timestamp', selection, timestampMs },
+  })
+  assert.deepEqual(await asked('offset', '--offset', '7'), { strategy: 'offset', selection, offset: 7n })
+  assert.deepEqual(await asked('from_backup', '--backup-id', 'b1'), {
+    ...{ strategy: 'from_backup', selection, origin: origin({ backupId: 'b1' }) },
+  })
+  assert.deepEqual(await asked('from_mapping', '--mapping', file), {
+    strategy: 'from_mapping',
+    selection,
+    mapping: { positions: [{ topic: 'orders', partition: 0, offset: 3n }] },
+    origin: undefined,
+  })
+  const headers = ['--from-snapshot', 's1', '--topic-mapping', 'a=b', '--since', '1700000000000']
+  assert.deepEqual(await asked('header_based', ...headers), {
+    strategy: 'header_based',
+    selection,
+    origin: origin({ snapshotId: 's1' }),
+    topicMapping: new Map([['a', 'b']]),
+    sinceMs: 1_700_000_000_000n,
+  })
+})
+
+const asked = ['-g', 'a', '--strategy']
+for (const [args, wrong] of [
+  [['plan', ...at, '-g', 'a'], /say how, with --strategy/],
+  [['plan', ...at, '--strategy', 'latest'], /say which groups/],
+  [['plan', ...at, ...asked, 'sideways'], /sideways/],
+  [['plan', ...at, ...asked, 'offset'], /the strategy needs --offset/],
+  [['plan', ...at, ...asked, 'offset', '--offset', 'x'], /--offset is a number/],
+  [['plan', ...at, ...asked, 'latest', '--offset', '1'], /--offset means nothing to the strategy latest/],
+  [['plan', ...at, ...asked, 'timestamp', '--timestamp', '2026-01-31'], /--timestamp 2026-01-31 is a day/],
+  [['plan', ...at, ...asked, 'header_based'], /needs --from-snapshot or --backup-id/],
+  [['plan', ...at, ...asked, 'latest', '--partition', 'x'], /--partition takes numbers/],
+  [['plan', ...at, '-c', 'job.yaml', ...asked, 'latest'], /either --bootstrap-server or --config/],
+  [['plan', ...at, ...asked, 'latest', '--strict'], /--strict is no option of `offsets plan`/],
+  [['list', ...at, '--snapshot-id', 's1'], /--snapshot-id is no option of `offsets list`/],
+  [['rollback', ...at, '--path', '/x'], /say which snapshot/],
+  [['rollback', ...at, '--file', 'y', '--snapshot-id', 's'], /either --snapshot-id or --file/],
+  [['show', ...at], /say which groups/],
+  [['explode', ...at], /explode/],
+] as [string[], RegExp][]) {
+  test(`offsets ${args.join(' ')} is refused`, async () => {
+    const { code, io } = await offsets(args)
+    assert.equal(code, 2)
+    assert.match(io.stderr.text, wrong)
+  })
+}
+
+test('offsets takes cluster and storage from a job, and a file as the one snapshot', async () => {
+  const list = async () => ({ groups: [], leftOut: [] })
+  const byJob = await offsets(['list', '-c', 'job.yaml'], { list })
+  assert.deepEqual(byJob.seen.place?.cluster?.bootstrapServers, ['kafka:9092'])
+  assert.deepEqual(byJob.seen.place?.storage, { backend: 'filesystem', path: '/backups' })
+  const verify = async () => ({ snapshotId: 's1', isStrict: true, ok: false, groups: [] })
+  const byFile = await offsets(['verify', ...at, '--file', '/tmp/before.json', '--strict'], { verify })
+  assert.equal(byFile.code, 3)
+  assert.deepEqual(byFile.seen.place?.file, { folder: '/tmp', name: 'before.json' })
+  assert.equal(byFile.seen.place?.storage, undefined)
+})
+
+test('offsets script prints nothing but the script', async () => {
+  const { code, io } = await offsets(['script', '-c', 'job.yaml', '-g', 'billing', '--strategy', 'earliest'])
+  assert.equal(code, 0)
+  assert.match(io.stdout.text, /^#!\/bin\/sh\n/)
+  assert.match(
+    io.stdout.text,
+    /\norders,0,50\norders,1,3\nEND\nkafka-consumer-groups\.sh --bootstrap-server kafka:9092 /,
+  )
+})
+
+test('offsets snapshots shows what cannot be read, and fails', async () => {
+  const error = new KafkaBackupError('ARCHIVE_DAMAGED', 'offset-snapshots/s0.json is damaged')
+  const listSnapshots = async () => [{ snapshotId: 's0', key: 'offset-snapshots/s0.json', error }]
+  const { code, io } = await offsets(['snapshots', '--path', '/x'], { listSnapshots })
+  assert.equal(code, 1)
+  assert.match(io.stdout.text, /s0 +- +UNREADABLE/)
+  assert.match(io.stdout.text, /offset-snapshots\/s0\.json is damaged/)
+})

@@ -1,0 +1,261 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KafkaBackupError } from '../../src/errors.ts'
+import { parseMapping } from '../../src/offsets/mapping.ts'
+import type { Origin } from '../../src/offsets/origin.ts'
+import { planOffsets } from '../../src/offsets/plan-offsets.ts'
+import type { OffsetsPlan } from '../../src/offsets/plan-reset.ts'
+import type { ResetRequest } from '../../src/offsets/request.ts'
+import type { PositionSelection } from '../../src/offsets/select-groups.ts'
+import { type FakeOffsets, fakeOffsets, plainLog, restoredLog } from './fake-offsets.ts'
+
+const never = new AbortController().signal
+const select = (groups: string[], changes: Partial<PositionSelection> = {}): PositionSelection => ({
+  ...{ groups, topics: [], partitions: [], ...changes },
+})
+const rows = (plan: OffsetsPlan) =>
+  plan.groups.flatMap(({ now, positions }) =>
+    positions.map(({ topic, partition, from, to, problem, note }) => [
+      ...[now.group, `${topic}/${partition}`, from === null ? null : Number(from), to === null ? null : Number(to)],
+      ...((problem ?? note) ? [problem ?? note] : []),
+    ]),
+  )
+const plan = async (fake: FakeOffsets, request: ResetRequest) => rows(await planOffsets(request, fake, never))
+
+function cluster(): FakeOffsets {
+  const fake = fakeOffsets({ orders: [plainLog(10), plainLog(20, 5)], audit: [plainLog(3)] })
+  fake.put('billing', { 'orders/0': 4, 'orders/1': 7, 'audit/0': 1 })
+  fake.put('billing-2', { 'orders/1': 25 })
+  fake.put('__kafka-backup.restore.x', { 'orders/0': 1 })
+  return fake
+}
+
+test('earliest and latest are the ends of the log, of every partition that a group has a position on', async () => {
+  const fake = cluster()
+  assert.deepEqual(await plan(fake, { strategy: 'earliest', selection: select(['billing']) }), [
+    ['billing', 'audit/0', 1, 0],
+    ['billing', 'orders/0', 4, 0],
+    ['billing', 'orders/1', 7, 5],
+  ])
+  assert.deepEqual(await plan(fake, { strategy: 'latest', selection: select(['b*']) }), [
+    ['billing', 'audit/0', 1, 3],
+    ['billing', 'orders/0', 4, 10],
+    ['billing', 'orders/1', 7, 25],
+    ['billing-2', 'orders/1', 25, 25],
+  ])
+  assert.deepEqual(fake.at('billing'), { 'orders/0': 4, 'orders/1': 7, 'audit/0': 1 })
+})
+
+test('a pattern finds no groups of this program, and must find some', async () => {
+  const all = await planOffsets({ strategy: 'earliest', selection: select(['*']) }, cluster(), never)
+  assert.deepEqual(
+    all.groups.map(({ now }) => now.group),
+    ['billing', 'billing-2'],
+  )
+  await assert.rejects(plan(cluster(), { strategy: 'earliest', selection: select(['x*']) }), {
+    code: 'GROUP_NOT_FOUND',
+  })
+})
+
+test('a topic that is named has all its partitions set, also for a group that is new', async () => {
+  const selection = select(['new'], { topics: ['orders'] })
+  assert.deepEqual(await plan(cluster(), { strategy: 'earliest', selection }), [
+    ['new', 'orders/0', null, 0],
+    ['new', 'orders/1', null, 5],
+  ])
+  const pattern = select(['billing'], { topics: ['ord*'], partitions: [1] })
+  assert.deepEqual(await plan(cluster(), { strategy: 'earliest', selection: pattern }), [['billing', 'orders/1', 7, 5]])
+})
+
+test('a group without positions, and a topic that is not there, are told', async () => {
+  const nothing = await planOffsets({ strategy: 'latest', selection: select(['typo', 'billing']) }, cluster(), never)
+  assert.equal(nothing.groups.find(({ now }) => now.group === 'typo')?.error?.code, 'GROUP_NOT_FOUND')
+  const selection = select(['billing'], { topics: ['absent'] })
+  await assert.rejects(plan(cluster(), { strategy: 'latest', selection }), { code: 'TOPIC_NOT_FOUND' })
+  const fake = cluster()
+  fake.topics.delete('audit')
+  assert.deepEqual((await plan(fake, { strategy: 'latest', selection: select(['billing']) }))[0], [
+    ...['billing', 'audit/0', 1, null],
+    'the topic does not exist on this cluster',
+  ])
+  const beyond = select(['billing'], { topics: ['orders'], partitions: [9] })
+  assert.deepEqual(await plan(fake, { strategy: 'latest', selection: beyond }), [
+    ['billing', 'orders/9', null, null, 'the topic has 2 partitions on this cluster'],
+  ])
+})
+
+test('a time is the first record of it or later, or the end', async () => {
+  const selection = select(['billing'])
+  assert.deepEqual(await plan(cluster(), { strategy: 'timestamp', timestampMs: 3500n, selection }), [
+    ['billing', 'audit/0', 1, 3, 'no record is that late'],
+    ['billing', 'orders/0', 4, 4],
+    ['billing', 'orders/1', 7, 9],
+  ])
+})
+
+test('an offset outside of the log becomes its beginning or its end, and that is said', async () => {
+  const selection = select(['billing'], { topics: ['orders'] })
+  assert.deepEqual(await plan(cluster(), { strategy: 'offset', offset: 2n, selection }), [
+    ['billing', 'orders/0', 4, 2],
+    ['billing', 'orders/1', 7, 5, '2 is before the log, which begins here'],
+  ])
+  assert.deepEqual(await plan(cluster(), { strategy: 'offset', offset: 12n, selection }), [
+    ['billing', 'orders/0', 4, 10, '12 is behind the end of the log'],
+    ['billing', 'orders/1', 7, 12],
+  ])
+})
+
+test('a group that cannot be read has its error, and the others their plan', async () => {
+  const fake = cluster()
+  fake.put('billing-2', {}, { unreadable: new KafkaBackupError('KAFKA_DENIED', 'not yours') })
+  const { groups } = await planOffsets({ strategy: 'earliest', selection: select(['b*']) }, fake, never)
+  assert.deepEqual(
+    groups.map(({ error, positions }) => [error?.message, positions.length]),
+    [
+      [undefined, 3],
+      ['not yours', 0],
+    ],
+  )
+})
+
+const origin = (positions: Record<string, number>, changes: Partial<Origin> = {}): Origin => ({
+  name: 'the snapshot s1',
+  clusterId: 'cluster-a',
+  groups: [
+    {
+      group: 'billing',
+      positions: Object.entries(positions).map(([key, offset]) => {
+        const [topic = '', partition] = key.split('/')
+        return { topic, partition: Number(partition), offset: BigInt(offset), metadata: 'then' }
+      }),
+    },
+  ],
+  ...changes,
+})
+
+test('positions of a backup are taken as they were, on their own cluster alone', async () => {
+  const request = { strategy: 'from_backup', selection: select(['bill*']), origin: origin({ 'orders/0': 9 }) } as const
+  assert.deepEqual(await plan(cluster(), request), [['billing', 'orders/0', 4, 9]])
+  const elsewhere = origin({ 'orders/0': 9 }, { clusterId: 'cluster-b' })
+  await assert.rejects(plan(cluster(), { ...request, origin: elsewhere }), { code: 'OFFSETS_REFUSED' })
+})
+
+test('a mapping of positions is set as it is written, for one group or for all', async () => {
+  const text = `{"positions": [{"group": "billing", "topic": "orders", "partition": 0, "offset": 3},
+    {"topic": "orders", "partition": 1, "offset": 8}]}`
+  const mapping = parseMapping(text, 'm.json')
+  assert.deepEqual(await plan(cluster(), { strategy: 'from_mapping', mapping, selection: select(['b*']) }), [
+    ['billing', 'orders/0', 4, 3],
+    ['billing', 'orders/1', 7, 8],
+    ['billing-2', 'orders/1', 25, 8],
+  ])
+})
+
+test('the output of offset-map translates positions, into topics of other names, too', async () => {
+  const run = { topic: 'src', partition: 0, target_topic: 'orders', target_partition: 0 }
+  const runs = [
+    { ...run, offset: 10, target_offset: 0, count: 4 },
+    { ...run, offset: 20, target_offset: 4, count: 6 },
+  ]
+  const mapping = parseMapping(JSON.stringify({ backup_id: 'b1', runs }), 'm.json')
+  const to = async (offset: number) => {
+    const from = origin({ 'src/0': offset }, { clusterId: 'other' })
+    const request = { strategy: 'from_mapping', mapping, origin: from, selection: select(['billing']) } as const
+    return (await plan(cluster(), request)).map(row => row[3])
+  }
+  assert.deepEqual(
+    [await to(0), await to(12), await to(14), await to(17), await to(25), await to(26)],
+    [...[[0], [2], [4], [4], [9], [10]]],
+  )
+  const request = { strategy: 'from_mapping', mapping, selection: select(['billing']) } as const
+  await assert.rejects(plan(cluster(), request), { code: 'USAGE' })
+  const other = origin({ 'src/1': 7, 'unknown/0': 3 })
+  assert.deepEqual(await plan(cluster(), { ...request, origin: other }), [
+    ['billing', 'orders/1', 7, 5, 'nothing of this partition was restored'],
+    ['billing', 'unknown/0', null, null, 'the topic does not exist on this cluster'],
+  ])
+})
+
+test('what is no mapping is refused with what is wrong', () => {
+  assert.throws(() => parseMapping('{', 'm.json'), { code: 'CONFIG_INVALID', message: 'm.json is not JSON' })
+  for (const text of ['{}', '{"runs": []}', '{"positions": [{"topic": "a", "partition": 0, "offset": "x"}]}']) {
+    assert.throws(() => parseMapping(text, 'm.json'), { code: 'CONFIG_INVALID', message: /^m\.json is no mapping/ })
+  }
+})
+
+function restored(): FakeOffsets {
+  return fakeOffsets({
+    copy: [
+      restoredLog([...Array(10).keys()].map(i => ['orders', 0, 2 * i])),
+      restoredLog([...Array(4).keys()].map(i => ['orders', 1, i])),
+      [],
+    ],
+  })
+}
+
+const byHeaders = (positions: Record<string, number>, sinceMs?: bigint): ResetRequest => ({
+  strategy: 'header_based',
+  origin: origin(positions, { clusterId: 'source' }),
+  selection: select(['billing']),
+  topicMapping: new Map([['orders', 'copy']]),
+  sinceMs,
+})
+
+test('headers tell the first record that was not read, inside a gap, at the end and where nothing was restored', async () => {
+  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/0': 7, 'orders/1': 4, 'orders/2': 0 })), [
+    ['billing', 'copy/0', null, 4],
+    ['billing', 'copy/1', null, 4],
+    ['billing', 'copy/2', null, 0],
+  ])
+  assert.deepEqual(
+    await plan(restored(), byHeaders({ 'orders/1': 0 })),
+    [['billing', 'copy/1', null, 0]],
+    'a partition that the group had no position on gets none',
+  )
+})
+
+test('headers are looked for from a time on, which may not be too late', async () => {
+  const whole = restored()
+  await plan(whole, byHeaders({ 'orders/0': 16 }))
+  const bounded = restored()
+  assert.deepEqual(await plan(bounded, byHeaders({ 'orders/0': 16 }, 14_000n)), [['billing', 'copy/0', null, 8]])
+  const fetches = (fake: FakeOffsets) => fake.calls.filter(call => call === 'fetch copy/0').length
+  assert.ok(fetches(bounded) < fetches(whole), `${fetches(bounded)} against ${fetches(whole)}`)
+  await assert.rejects(plan(restored(), byHeaders({ 'orders/0': 6 }, 14_000n)), {
+    code: 'OFFSETS_REFUSED',
+    message: /--since is too late for group billing on copy\/0/,
+  })
+  const late = await plan(restored(), byHeaders({ 'orders/0': 19 }, 99_000n))
+  assert.deepEqual(late, [['billing', 'copy/0', null, 10]], 'all is read')
+})
+
+test('after a repartition the position is the lowest unread one, and is called approximate', async () => {
+  const fake = fakeOffsets({
+    copy: [
+      restoredLog([
+        ...(['orders', 'orders', 'orders'] as const).map((topic, i): [string, number, number] => [topic, 0, i]),
+        ...([0, 1, 2] as const).map((i): [string, number, number] => ['orders', 1, i]),
+      ]),
+    ],
+  })
+  const note = 'approximate: some records behind it were read already'
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 2, 'orders/1': 2 })), [
+    ['billing', 'copy/0', null, 2, note],
+  ])
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 1 })), [
+    ['billing', 'copy/0', null, 4, note],
+  ])
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 3 })), [['billing', 'copy/0', null, 6]])
+})
+
+test('records without headers are refused by name, and a topic that is missing is a problem of its row', async () => {
+  const fake = fakeOffsets({ copy: [plainLog(5)] })
+  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 2 })), {
+    code: 'OFFSETS_REFUSED',
+    message: /no record of copy\/0 .*x-original-/,
+  })
+  assert.deepEqual(await plan(restored(), byHeaders({ 'orders/1': 2, 'gone/0': 1 })), [
+    ['billing', 'copy/1', null, 2],
+    ['billing', 'gone/0', null, null, 'the topic does not exist on this cluster'],
+  ])
+})

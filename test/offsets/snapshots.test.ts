@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { originOfBackup } from '../../src/offsets/backup-origin.ts'
+import { compareSnapshot } from '../../src/offsets/compare-snapshot.ts'
+import { readGroups } from '../../src/offsets/group-now.ts'
+import { readLags } from '../../src/offsets/lag.ts'
+import { originGroup } from '../../src/offsets/origin.ts'
+import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
+import { takeSnapshot } from '../../src/offsets/take-snapshot.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { fakeOffsets, memoryBook, plainLog } from './fake-offsets.ts'
+
+const never = new AbortController().signal
+
+function cluster() {
+  const fake = fakeOffsets({ orders: [plainLog(10), plainLog(10)] })
+  fake.put('a', { 'orders/0': 4, 'orders/1': 2 })
+  fake.put('b', { 'orders/0': 10 })
+  return fake
+}
+
+test('a snapshot is written once, carries a checksum, and is refused when it is damaged', async () => {
+  const { book, storage } = memoryBook()
+  const taken = await takeSnapshot([], { port: cluster(), book }, never)
+  const key = `offset-snapshots/${taken.snapshot_id}.json`
+  assert.deepEqual([...storage.objects.keys()], [key])
+  assert.deepEqual(await book.read(taken.snapshot_id, never), taken)
+  const bytes = storage.objects.get(key) ?? Buffer.alloc(0)
+  await assert.rejects(storage.create(key, bytes, never), { code: 'STORAGE_EXISTS' })
+  storage.objects.set(key, Buffer.from(bytes.toString().replace('"offset": 4', '"offset": 5')))
+  await assert.rejects(book.read(taken.snapshot_id, never), { code: 'ARCHIVE_DAMAGED' })
+  const unsealed = bytes.toString().replace(/,\n "checksum": "[0-9a-f]+"/, '')
+  storage.objects.set(key, Buffer.from(unsealed))
+  await assert.rejects(book.read(taken.snapshot_id, never), { code: 'ARCHIVE_DAMAGED' }, 'a seal cannot be left out')
+  const [listed] = await book.list(never)
+  assert.equal(listed?.error?.code, 'ARCHIVE_DAMAGED')
+})
+
+test('snapshots are listed, newest first, and removed by name', async () => {
+  const { book } = memoryBook()
+  const port = cluster()
+  const first = await takeSnapshot(['a'], { port, book }, never)
+  const second = await takeSnapshot(['b*'], { port, book }, never)
+  assert.deepEqual(
+    (await book.list(never)).map(({ snapshotId }) => snapshotId),
+    [second.snapshot_id, first.snapshot_id],
+  )
+  await book.remove(first.snapshot_id, never)
+  await assert.rejects(book.remove(first.snapshot_id, never), { code: 'STORAGE_NOT_FOUND' })
+  await assert.rejects(book.read(first.snapshot_id, never), {
+    code: 'STORAGE_NOT_FOUND',
+    message: /no offset snapshot/,
+  })
+  await assert.rejects(book.read('../x', never), { code: 'USAGE' })
+  await assert.rejects(takeSnapshot(['c'], { port, book }, never), { code: 'GROUP_NOT_FOUND' })
+})
+
+test('a snapshot may be a file of its own, whatever it is called', async () => {
+  const storage = openMemoryStorage()
+  const parts = { storage, clock: new JumpingClock(), newRun: () => 'r', toolVersion: '0', file: 'before.json' }
+  const book = new SnapshotBook(parts)
+  const taken = await takeSnapshot([], { port: cluster(), book }, never)
+  assert.deepEqual([...storage.objects.keys()], ['before.json'])
+  assert.deepEqual(await book.read('', never), taken)
+  await assert.rejects(takeSnapshot([], { port: cluster(), book }, never), { code: 'STORAGE_EXISTS' })
+})
+
+test('what has gone on since is a difference only when it is asked for strictly', async () => {
+  const { book } = memoryBook()
+  const fake = cluster()
+  const snapshot = await takeSnapshot([], { port: fake, book }, never)
+  const compare = async (isStrict: boolean) =>
+    compareSnapshot(snapshot, await readGroups(fake, ['a', 'b'], never), isStrict)
+  assert.equal((await compare(true)).ok, true)
+  fake.put('a', { 'orders/0': 6, 'orders/1': 2 })
+  assert.deepEqual([(await compare(false)).ok, (await compare(true)).ok], [true, false])
+  fake.put('b', { 'orders/0': 9 })
+  const behind = await compare(false)
+  assert.deepEqual([behind.ok, behind.groups.map(({ isDifferent }) => isDifferent)], [false, [false, true]])
+  assert.equal(behind.groups[1]?.positions[0]?.change, 'behind')
+  fake.groups.delete('b')
+  assert.equal((await compare(false)).groups[1]?.positions[0]?.change, 'missing')
+})
+
+test('lag is told for each partition, and positions of partitions that are gone have none', async () => {
+  const fake = cluster()
+  fake.put('c', { 'gone/0': 4 })
+  const { groups } = await readLags(fake, { groups: [], topics: [], partitions: [] }, never)
+  assert.deepEqual(
+    groups.map(({ group, positions }) => [group, positions.map(({ lag }) => lag)]),
+    [
+      ['a', [6n, 8n]],
+      ['b', [0n]],
+      ['c', [null]],
+    ],
+  )
+})
+
+test('a group that a backup could not read has no positions to take', () => {
+  const manifest = { backup_id: 'b1', generation: 3, cluster: { id: 'x' } }
+  const position = { topic: 'orders', partition: 0, offset: 5n, metadata: '' }
+  const origin = originOfBackup(manifest, [
+    { group: 'a', error: null, positions: [position] },
+    { group: 'b', error: 'denied', positions: [] },
+  ])
+  assert.deepEqual(originGroup(origin, 'a').positions, [position])
+  assert.throws(() => originGroup(origin, 'b'), {
+    code: 'OFFSETS_REFUSED',
+    message: /generation 3 of the backup b1.*denied/,
+  })
+  assert.throws(() => originGroup(origin, 'c'), { code: 'GROUP_NOT_FOUND' })
+})
