@@ -6,8 +6,8 @@ import { type PatchedBatch, patchIds } from './patch-ids.ts'
 import { PatchThread } from './patch-thread.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
-/** One core is left to what reads and sends; beyond four a broker is what one waits for. */
-const MAX_THREADS = Math.max(1, Math.min(4, availableParallelism() - 1))
+/** What reads and sends needs little of a core; beyond four a broker is what one waits for. */
+const MAX_THREADS = Math.min(4, availableParallelism())
 
 /** Of all that patches in this process; they end when nobody does. */
 let threads: PatchThread[] = []
