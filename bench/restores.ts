@@ -22,6 +22,8 @@ interface Restored {
 
 const ROUNDS = 3
 const MAX_MB = 250
+/** Packed batches are opened on threads, each with a heap of its own. */
+const MAX_REWRITING_MB = 350
 
 /** Restores of the benchmark's topics under other names, which are deleted again. */
 export class Restores {
@@ -130,7 +132,7 @@ export class Restores {
     const measure = 'wall time against a restore with the same IDs'
     return [
       { name, measure, value: wallMs / plainMs, unit: 'ratio', limit, detail: { ...detail, rounds: ROUNDS } },
-      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: MAX_MB, detail },
+      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: MAX_REWRITING_MB, detail },
     ]
   }
 

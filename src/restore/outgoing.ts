@@ -75,7 +75,7 @@ const SMALL_BYTES = 32 << 10
 const SMALL_PACKED_BYTES = 4 << 10
 
 /** So many batches of a partition are on their way to the ids of the target while another one is sent. */
-const PATCHES_AT_ONCE = 4
+const PATCHES_AT_ONCE = 2
 
 /**
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored

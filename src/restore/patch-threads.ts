@@ -6,7 +6,7 @@ import { type PatchedBatch, patchIds } from './patch-ids.ts'
 import { PatchThread } from './patch-thread.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 
-/** Beyond these a broker is what one waits for. */
+/** What reads and sends needs little of a core; beyond four a broker is what one waits for. */
 const MAX_THREADS = Math.min(4, availableParallelism())
 
 /** Of all that patches in this process; they end when nobody does. */

@@ -40,7 +40,10 @@ function answer(wanted: PatchTask): void {
   const { task } = wanted
   try {
     const { batch, counts, isChanged } = patch(wanted)
-    if (isChanged) send({ task, counts, bytes: batch.bytes }, batch.bytes.buffer as ArrayBuffer)
+    const { buffer } = batch.bytes
+    // What came is given back at once: the collector sees little of it, and comes late.
+    if (buffer !== wanted.bytes.buffer) (wanted.bytes.buffer as ArrayBuffer).transfer(0)
+    if (isChanged) send({ task, counts, bytes: batch.bytes }, buffer as ArrayBuffer)
     else send({ task, counts })
   } catch (cause) {
     const { code, message, help } = toKafkaBackupError(cause)
