@@ -21,6 +21,11 @@ import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restor
 import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { SchemaSide } from '../wiring/schema-sides.ts'
 
+/** What there is to show of a restore; of groups there may be nothing. */
+export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
+export type ShownDryRun = Optional<JobRestoreDryRun, 'consumerGroups'>
+type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
+
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
 export interface Actions {
   loadJob(path: string, options: JobOptions): Promise<Job>
@@ -33,8 +38,8 @@ export interface Actions {
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
-  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport>
-  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<JobRestoreDryRun>
+  runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore>
+  dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun>
   checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>

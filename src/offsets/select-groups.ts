@@ -2,7 +2,6 @@ import { KafkaBackupError } from '../errors.ts'
 import { compileGlob, isPattern } from '../lib/glob.ts'
 import { OWN_GROUPS } from './model.ts'
 
-
 export interface PositionSelection {
   /** Names, or patterns with `*` and `?`. */
   groups: readonly string[]

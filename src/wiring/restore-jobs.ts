@@ -18,8 +18,8 @@ import { restoreOptions } from './restored-jobs.ts'
 import { type SchemaSession, withSchemas } from './schema-session.ts'
 
 /** Of data, of consumer groups and, where the job has a registry, of its schemas. */
-export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport; consumerGroups?: CarryReport }
-export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun; consumerGroups?: CarryPlan }
+export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport; consumerGroups: CarryReport }
+export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun; consumerGroups: CarryPlan }
 
 /**
  * Puts a backup back on the target of the job: schemas first, then topics and records, then the positions of consumer
