@@ -8,7 +8,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { CarriedGroup, CarryPlan } from './carry-plan.ts'
 import { type CarriedGroupReport, type CarriedPosition, type CarryReport, sumCarried } from './carry-report.ts'
 import { missingOf } from './carry-survey.ts'
-import { type OpenMaps, placeGroups } from './place-groups.ts'
+import { type OpenMaps, type Placed, placeGroups } from './place-groups.ts'
 
 const GROUPS_AT_ONCE = 16
 
@@ -29,11 +29,12 @@ export async function carryGroups(
   let done = 0
   const failures = new Map<string, KafkaBackupError>()
   await runPool(unfinished, GROUPS_AT_ONCE, async one => {
-    const offsets = (places.get(one.group) ?? []).map(({ commit }) => commit)
+    const offsets = commitsOf(places, one)
     try {
       const unread = present.get(one.target)
       if (unread instanceof KafkaBackupError) throw unread
       await commitGroupOffsets(cluster, one.target, offsets, signal)
+      assertPlaced(one, offsets)
     } catch (error) {
       signal.throwIfAborted()
       failures.set(one.target, toKafkaBackupError(error))
@@ -43,13 +44,7 @@ export async function carryGroups(
   const readBack = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
   const groups = plan.groups.map(one => {
     const placed = places.get(one.group) ?? []
-    const error =
-      failures.get(one.target) ??
-      compare(
-        readBack.get(one.target),
-        placed.map(({ commit }) => commit),
-        one,
-      )
+    const error = failures.get(one.target) ?? compare(readBack.get(one.target), commitsOf(places, one), one)
     return reportGroup(
       one,
       placed.map(({ position }) => position),
@@ -67,6 +62,19 @@ function namesOf({ groups }: CarryPlan): string[] {
 function positionsIn(all: ByGroup<GroupOffset[]>, { target }: CarriedGroup): GroupOffset[] {
   const found = all.get(target)
   return Array.isArray(found) ? found : []
+}
+
+function commitsOf(places: ReadonlyMap<string, readonly Placed[]>, { group }: CarriedGroup): GroupOffset[] {
+  return (places.get(group) ?? []).map(({ commit }) => commit)
+}
+
+/** A partition that the map says nothing of has got no position, which must not pass for one that was there. */
+function assertPlaced({ target, streams }: CarriedGroup, offsets: readonly GroupOffset[]): void {
+  const [lost] = missingOf({ streams }, offsets)
+  if (!lost) return
+  const place = partitionKey({ topic: lost.targetTopic, partition: lost.targetPartition })
+  const what = `the offset map says nothing of ${place}, so that group ${target} has no position there`
+  throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'Run the same command again.' })
 }
 
 /** What the target holds has to be what was committed, to the letter. */

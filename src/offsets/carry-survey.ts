@@ -36,7 +36,10 @@ export async function surveyCarry(
 }
 
 /** The partitions of the target on which the group has no position yet. */
-export function missingOf({ streams }: CarriedGroup, present: readonly GroupOffset[]): CarriedStream[] {
+export function missingOf(
+  { streams }: Pick<CarriedGroup, 'streams'>,
+  present: readonly GroupOffset[],
+): CarriedStream[] {
   const has = new Set(present.map(partitionKey))
   return streams.filter(
     ({ targetTopic: topic, targetPartition: partition }) => !has.has(partitionKey({ topic, partition })),

@@ -120,6 +120,14 @@ describe('carrying groups over', () => {
       assert.deepEqual((await run(cluster, planOf(names))).totals, { groups: 30, committed: 1, kept: 29, failed: 0 })
     }))
 
+  test('a partition of which no map tells anything fails its groups, and is not taken for kept', () =>
+    withGroups({}, async cluster => {
+      const maps: OpenMaps = isWanted => openMaps(place => place.targetPartition === 0 && isWanted(place))
+      const { totals, groups } = await run(cluster, planOf(['g']), maps)
+      assert.deepEqual(totals, { groups: 1, committed: 0, kept: 0, failed: 1 })
+      assert.match(groups[0]?.error ?? '', /a-2\/1/)
+    }))
+
   test('notices when the target does not hold what was committed', () =>
     withGroups({}, async (cluster, groups) => {
       const inner = groups.onCommit
