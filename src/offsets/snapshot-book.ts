@@ -84,10 +84,11 @@ export class SnapshotBook {
     return listed.sort((a, b) => (a.snapshotId < b.snapshotId ? 1 : -1))
   }
 
-  /** Fails where there is none: a mistyped name must not look like a success. */
+  /** Fails where there is none: a mistyped name must not look like a success. A file goes only where it is a snapshot. */
   async remove(snapshotId: string, signal: AbortSignal): Promise<void> {
     const key = this.#keyOf(snapshotId)
     if (!(await this.#parts.storage.stat(key, signal))) throw this.#unknown(snapshotId)
+    if (this.#parts.file !== undefined) await this.read(snapshotId, signal)
     await this.#parts.storage.remove(key, signal)
   }
 

@@ -66,6 +66,18 @@ test('a snapshot may be a file of its own, whatever it is called', async () => {
   await assert.rejects(takeSnapshot([], { port: cluster(), book }, never), { code: 'STORAGE_EXISTS' })
 })
 
+test('a file that is no snapshot is not deleted', async () => {
+  const storage = openMemoryStorage()
+  storage.objects.set('job.yaml', Buffer.from('mode: backup'))
+  const parts = { storage, clock: new JumpingClock(), newRun: () => 'r', toolVersion: '0' }
+  await assert.rejects(new SnapshotBook({ ...parts, file: 'job.yaml' }).remove('', never), { code: 'ARCHIVE_DAMAGED' })
+  assert.deepEqual([...storage.objects.keys()], ['job.yaml'])
+  const book = new SnapshotBook({ ...parts, file: 'before.json' })
+  await takeSnapshot([], { port: cluster(), book }, never)
+  await book.remove('', never)
+  assert.deepEqual([...storage.objects.keys()], ['job.yaml'])
+})
+
 test('what has gone on since is a difference only when it is asked for strictly', async () => {
   const { book } = memoryBook()
   const fake = cluster()
