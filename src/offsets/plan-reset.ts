@@ -54,8 +54,10 @@ export function planGroup(now: GroupNow, wishes: readonly Wish[], facts: Cluster
   if (now.error) return { now, positions: [], error: now.error }
   const present = new Map(now.positions.map(one => [partitionKey(one), one]))
   const positions = sortPlaces(wishes).map(wish => {
-    const from = present.get(partitionKey(wish))?.offset ?? null
+    const have = present.get(partitionKey(wish))
+    const from = have?.offset ?? null
     const { to, note, problem } = fit(wish, facts)
+    const isSame = to === from && (wish.metadata ?? have?.metadata) === have?.metadata
     return {
       topic: wish.topic,
       partition: wish.partition,
@@ -63,7 +65,7 @@ export function planGroup(now: GroupNow, wishes: readonly Wish[], facts: Cluster
       to,
       leaderEpoch: wish.leaderEpoch ?? -1,
       metadata: wish.metadata ?? '',
-      isChange: problem === undefined && to !== from,
+      isChange: problem === undefined && !isSame,
       ...(note !== undefined && { note }),
       ...(problem !== undefined && { problem }),
     }

@@ -121,12 +121,17 @@ function compareReadBack(
       help: 'Run the same command again: it changes only what is not yet as planned.',
     })
   }
-  const there = new Map(answer.map(one => [partitionKey(one), one.offset]))
-  const wrong = positions.find(one => one.isChange && (there.get(partitionKey(one)) ?? null) !== one.to)
+  const there = new Map(answer.map(one => [partitionKey(one), one]))
+  const wrong = positions.find(one => one.isChange && !isThere(one, there.get(partitionKey(one))))
   if (!wrong) return undefined
-  const found = there.get(partitionKey(wrong)) ?? 'none'
-  const message = `group ${group} was set to ${wrong.to ?? 'none'} on ${partitionKey(wrong)}, but ${found} was read back`
+  const found = there.get(partitionKey(wrong))?.offset ?? 'none'
+  const what = found === wrong.to ? `${found} with other metadata` : found
+  const message = `group ${group} was set to ${wrong.to ?? 'none'} on ${partitionKey(wrong)}, but ${what} was read back`
   return new KafkaBackupError('OFFSETS_DIFFER', message)
+}
+
+function isThere({ to, metadata }: PlannedPosition, found: GroupOffset | undefined): boolean {
+  return to === null ? found === undefined : found?.offset === to && found.metadata === metadata
 }
 
 function judge(planned: PlannedGroup, failure = planned.error): GroupOutcome {

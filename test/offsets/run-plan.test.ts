@@ -179,3 +179,23 @@ test('what is read back and is not what was set is a failure', async () => {
   )
   assert.match(report.groups[1]?.error?.message ?? '', /g1 was set to 10 on orders\/0, but 1 was read back/)
 })
+
+test('metadata that are not those that were set are a failure, and other metadata alone are a change', async () => {
+  const fake = cluster()
+  const { book } = memoryBook()
+  const snapshot = await takeSnapshot(['g0'], { port: fake, book }, never)
+  const [one] = fake.groups.get('g0')?.positions.values() ?? []
+  if (one) one.metadata = 'other'
+  const { commit } = fake
+  fake.commit = async () => undefined
+  const lost = await runPlan(await planRollback(snapshot, [], fake, never), { port: fake, book }, never)
+  assert.deepEqual([lost.groups[0]?.outcome, lost.groups[0]?.error?.code], ['failed', 'OFFSETS_DIFFER'])
+  fake.commit = commit
+  const position = { topic: 'orders', partition: 0, offset: 1n, metadata: 'of the backup' }
+  const origin = { name: 'b', clusterId: 'cluster-a', groups: [{ group: 'g0', positions: [position] }] }
+  const { selection } = latest(['g0'])
+  const plan = await planOffsets({ strategy: 'from_backup', origin, selection }, fake, never)
+  const report = await runPlan(plan, { port: fake, book }, never)
+  assert.equal(report.groups[0]?.outcome, 'done')
+  assert.equal(fake.groups.get('g0')?.positions.get('orders/0')?.metadata, 'of the backup')
+})
