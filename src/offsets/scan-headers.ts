@@ -31,7 +31,7 @@ export async function scanHeaders(
   const ends = await readEnds(port, place, bounds, signal)
   if (end > logStart && ends.length === 0) throw withoutHeaders(place)
   const start = await findStart(place, bounds, port, sinceMs, signal)
-  if (start > logStart) await refuseTooLate(port, place, start, groups, signal)
+  if (start > logStart) await refuseTooLate(port, place, { logStart, start }, groups, signal)
   const search = new HeaderSearch(groups)
   if (start < end) {
     for await (const records of port.readRecords(place, { from: start, to: end }, signal)) {
@@ -102,11 +102,17 @@ async function lastOrigin(
 async function refuseTooLate(
   port: OffsetsPort,
   place: TopicPartition,
-  start: bigint,
+  { logStart, start }: { logStart: bigint; start: bigint },
   groups: ReadonlyMap<string, ReadUpTo>,
   signal: AbortSignal,
 ): Promise<void> {
-  const before = await lastOrigin(port, place, { from: start - 1n, to: start }, signal)
+  let before: RecordOrigin | undefined
+  // What lies right before may be gone by compaction, or be of others: it is looked for further and further back.
+  for (let to = start, width = 1n; !before && to > logStart; width *= 8n) {
+    const from = to - width > logStart ? to - width : logStart
+    before = await lastOrigin(port, place, { from, to }, signal)
+    to = from
+  }
   const group = before && [...groups].find(([, readUpTo]) => isUnread(before, readUpTo))?.[0]
   if (group === undefined) return
   const message = `--since is too late for group ${group} on ${partitionKey(place)}: records before that time are unread`
