@@ -39,12 +39,25 @@ export function parseMapping(text: string, path: string): OffsetMapping {
     throw new KafkaBackupError('CONFIG_INVALID', `${path} is not JSON`, { cause, help: HELP })
   }
   const result = mappingSchema.safeParse(data)
-  if (result.success) return result.data
+  if (result.success) return withoutDoubles(result.data, path)
   const [issue] = result.error.issues
   const where = issue?.path.join('.') ?? ''
   throw new KafkaBackupError('CONFIG_INVALID', `${path} is no mapping of offsets: ${where} ${issue?.message}`, {
     help: HELP,
   })
+}
+
+/** Which of two would be committed last is up to the broker. */
+function withoutDoubles(mapping: OffsetMapping, path: string): OffsetMapping {
+  const seen = new Set<string>()
+  for (const { group, topic, partition } of 'positions' in mapping ? mapping.positions : []) {
+    const key = JSON.stringify([group, topic, partition])
+    const whose = group === undefined ? 'all groups' : `group ${group}`
+    const message = `${path} has a position of ${whose} on ${topic}/${partition} twice`
+    if (seen.has(key)) throw new KafkaBackupError('CONFIG_INVALID', message, { help: 'Leave one of them out.' })
+    seen.add(key)
+  }
+  return mapping
 }
 
 const HELP =

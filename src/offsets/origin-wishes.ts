@@ -35,7 +35,10 @@ export function wishByMapping(
   const isWanted = compilePlaces(selection)
   return new Map(
     groups.map(group => {
-      const own = mapping.positions.filter(one => (one.group ?? group) === group && isWanted(one))
+      const meant = mapping.positions.filter(one => (one.group ?? group) === group && isWanted(one))
+      // What is written for the group itself goes before what is written for all.
+      const special = new Set(meant.filter(one => one.group !== undefined).map(partitionKey))
+      const own = meant.filter(one => one.group !== undefined || !special.has(partitionKey(one)))
       const wishes = own.map(({ topic, partition, offset }) => ({ topic, partition, to: offset }))
       return [group, wishes.length > 0 ? wishes : nothingSelected('the mapping', group)]
     }),

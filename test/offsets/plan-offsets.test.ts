@@ -151,6 +151,20 @@ test('a mapping of positions is set as it is written, for one group or for all',
   ])
 })
 
+test('a position for one group goes before that for all, and two for the same are refused', async () => {
+  const row = { topic: 'orders', partition: 0, offset: 0 }
+  const read = (...positions: object[]) => parseMapping(JSON.stringify({ positions }), 'm.json')
+  const mapping = read({ ...row, group: 'billing', offset: 3 }, row)
+  assert.deepEqual(await plan(cluster(), { strategy: 'from_mapping', mapping, selection: select(['b*']) }), [
+    ['billing', 'orders/0', 4, 3],
+    ['billing-2', 'orders/0', null, 0],
+  ])
+  const message = /^m\.json .*orders\/0 twice/
+  assert.throws(() => read(row, { ...row, offset: 7 }), { code: 'CONFIG_INVALID', message })
+  const own = { ...row, group: 'billing' }
+  assert.throws(() => read(own, { ...own, offset: 7 }), { code: 'CONFIG_INVALID', message })
+})
+
 test('the output of offset-map translates positions, into topics of other names, too', async () => {
   const run = { topic: 'src', partition: 0, target_topic: 'orders', target_partition: 0 }
   const runs = [
@@ -227,6 +241,16 @@ test('headers are looked for from a time on, which may not be too late', async (
   })
   const late = await plan(restored(), byHeaders({ 'orders/0': 19 }, 99_000n))
   assert.deepEqual(late, [['billing', 'copy/0', null, 10]], 'all is read')
+})
+
+test('a time that is too late is noticed also where the record before it is gone, or is of others', async () => {
+  const fake = restored()
+  const log = fake.topics.get('copy')?.[0] ?? []
+  const [hole] = log.splice(5, 2)
+  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 6 }, 14_000n)), { message: /--since is too late/ })
+  if (hole) log.splice(5, 0, { ...hole, headers: [] })
+  await assert.rejects(plan(fake, byHeaders({ 'orders/0': 6 }, 14_000n)), { message: /--since is too late/ })
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 10 }, 14_000n)), [['billing', 'copy/0', null, 7]])
 })
 
 test('after a repartition the position is the lowest unread one, and is called approximate', async () => {
