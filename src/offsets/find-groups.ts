@@ -31,7 +31,6 @@ export async function findGroups(
   const groups = listed.flatMap(({ group, type, state: listedState }): FoundGroup[] => {
     if (type === 'other') return []
     const [state, positions] = [states.get(group), offsets.get(group)]
-    const failure = [positions, state].find(one => one instanceof KafkaBackupError)
     const isKnown = state !== undefined && !(state instanceof KafkaBackupError)
     return [
       {
@@ -40,7 +39,8 @@ export async function findGroups(
         type: isKnown && state.type !== 'absent' ? state.type : type,
         state: isKnown ? state.state : listedState,
         members: isKnown ? state.members : null,
-        error: failure?.message ?? null,
+        // Who may not ask for members may still read positions, which are what counts.
+        error: positions instanceof KafkaBackupError ? positions.message : null,
         positions: Array.isArray(positions) ? positions : [],
       },
     ]

@@ -10,6 +10,8 @@ export interface FakeGroup {
   /** What a coordinator answers when the group is read, or committed for. */
   readError: number
   commitError: number
+  /** And when its state is asked for. */
+  describeError: number
 }
 
 export interface FakeGroups {
@@ -22,7 +24,8 @@ export interface FakeGroups {
 
 export function fakeGroup(offsets: Record<string, bigint> = {}, changes: Partial<FakeGroup> = {}): FakeGroup {
   const entries = Object.entries(offsets).map(([key, offset]) => [key, { offset, metadata: '', epoch: 0 }] as const)
-  return { type: 'Classic', members: 0, offsets: new Map(entries), readError: 0, commitError: 0, ...changes }
+  const errors = { readError: 0, commitError: 0, describeError: 0 }
+  return { type: 'Classic', members: 0, offsets: new Map(entries), ...errors, ...changes }
 }
 
 /** Lets broker 0 coordinate these groups, and such as are committed for. */
@@ -95,7 +98,7 @@ function describeClassic({ body }: BrokerRequest, { all }: FakeGroups): Writer {
     const group = all.get(name)
     const members = group?.type === 'Classic' ? group.members : 0
     writer
-      .int16(0)
+      .int16(group?.describeError ?? 0)
       .string(name)
       .string(group?.type === 'Classic' ? stateOf(members) : 'Dead')
       .string('')

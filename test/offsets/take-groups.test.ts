@@ -67,6 +67,14 @@ describe('the groups of a backup', () => {
     assert.match(warnings.join('\n'), /group denied could not be read: .*\n.*group loading could not be read/)
   })
 
+  test('keep the positions of one whose members could not be asked for, which are all that a restore needs', async () => {
+    const { groups } = await take({ half: fakeGroup({ 'a/0': 1n }, { describeError: 29 }) })
+    assert.deepEqual(
+      groups.map(({ error, state, members, positions }) => [error, state, members, positions.length]),
+      [[null, 'Empty', null, 1]],
+    )
+  })
+
   test('are those that are selected, without the notes of kafka-backup and groups that commit no offsets', async () => {
     const at = { 'a/0': 1n }
     const all = {
