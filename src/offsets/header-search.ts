@@ -23,13 +23,13 @@ export interface Found {
  * order; it is done when every group has found its first unread record.
  */
 export class HeaderSearch {
-  readonly #wanted: Map<string, ReadUpTo>
+  readonly #wanted: Map<string, { readUpTo: ReadUpTo; topics: ReadonlySet<string> }>
   readonly #found = new Map<string, Found>()
   #behindLast: bigint | undefined
   readonly #sources = new Set<string>()
 
   constructor(groups: ReadonlyMap<string, ReadUpTo>) {
-    this.#wanted = new Map(groups)
+    this.#wanted = new Map([...groups].map(([group, readUpTo]) => [group, { readUpTo, topics: topicsOf(readUpTo) }]))
   }
 
   get isDone(): boolean {
@@ -45,10 +45,13 @@ export class HeaderSearch {
     for (const record of records) {
       const origin = readOrigin(record)
       if (!origin) continue
-      this.#sources.add(partitionKey(origin))
+      const source = partitionKey(origin)
+      this.#sources.add(source)
       this.#behindLast = record.offset + 1n
-      for (const [group, readUpTo] of this.#wanted) {
-        if (!isUnread(origin, readUpTo)) continue
+      for (const [group, { readUpTo, topics }] of this.#wanted) {
+        // Nothing of a partition without a position is read; that of another topic is none of the group's.
+        const position = readUpTo.get(source) ?? (topics.has(origin.topic) ? 0n : undefined)
+        if (position === undefined || origin.offset < position) continue
         this.#found.set(group, { offset: record.offset, isUnread: true })
         this.#wanted.delete(group)
       }
@@ -61,7 +64,11 @@ export class HeaderSearch {
   }
 }
 
-/** A partition of the source that the group has no position on counts as read: it is none of the group's. */
+function topicsOf(readUpTo: ReadUpTo): Set<string> {
+  return new Set([...readUpTo.keys()].map(source => source.slice(0, source.lastIndexOf('/'))))
+}
+
+/** Whether it lies at or behind a position of the group. */
 export function isUnread({ topic, partition, offset }: RecordOrigin, readUpTo: ReadUpTo): boolean {
   const position = readUpTo.get(partitionKey({ topic, partition }))
   return position !== undefined && offset >= position

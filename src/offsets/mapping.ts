@@ -75,16 +75,18 @@ export interface Translated {
 /**
  * Where the positions of one topic at the source lead: for each partition of the target that has records of them, to the
  * first one that is unread; behind the last one where all are read. A partition of the target that has records of several
- * of the source is told as approximate, unless all of them or none are unread.
+ * of the source is told as approximate, unless all of them or none are unread; there, one without a position is unread.
  */
 export function translateByRuns(
   positions: readonly { topic: string; partition: number; offset: bigint }[],
   runs: readonly MappingRun[],
 ): Translated[] {
   const read = new Map(positions.map(one => [`${one.topic}/${one.partition}`, one.offset]))
-  const known = runs.filter(one => read.has(`${one.topic}/${one.partition}`))
-  const targets = Map.groupBy(known, one => `${one.target_topic}/${one.target_partition}`)
-  return [...targets.values()].map(each => {
+  const topics = new Set(positions.map(({ topic }) => topic))
+  const meant = runs.filter(({ topic }) => topics.has(topic))
+  const targets = [...Map.groupBy(meant, one => `${one.target_topic}/${one.target_partition}`).values()]
+  const known = targets.filter(each => each.some(one => read.has(`${one.topic}/${one.partition}`)))
+  return known.map(each => {
     const ordered = each.toSorted((a, b) => (a.target_offset < b.target_offset ? -1 : 1))
     const [{ target_topic: topic, target_partition: partition }] = ordered as [MappingRun]
     const unread = ordered.map(one => firstUnread(one, read.get(`${one.topic}/${one.partition}`) ?? 0n))
