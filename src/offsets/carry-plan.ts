@@ -55,7 +55,7 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
     const reason = options.include
       ? 'restore.consumer_groups.include is empty'
       : 'the target is the cluster that was backed up; restore.consumer_groups.include names groups all the same'
-    return { groups: [], findings: [], reason }
+    return { groups: [], findings: options.include ? [] : [...options.mapping.keys()].map(notAsked), reason }
   }
   if (section?.state !== 'taken') return planWithout(section, generation, options.include !== undefined)
   const [isIncluded, isExcluded] = [compileGlobs(include), compileGlobs(options.exclude)]
@@ -64,6 +64,7 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
   const carried = planned.filter(({ streams }) => streams.length > 0)
   const findings = [
     ...findUnknown(options, groups, selected),
+    ...findIdle(options, planned),
     ...findShared(carried),
     ...selected.flatMap(({ group, error }) => (error === null ? [] : [unread(group, error)])),
   ]
@@ -135,6 +136,20 @@ function findUnknown(
       return { severity: 'warning', subject: 'consumer groups', problem, remedy: '' }
     })
   return [...named, ...mapped, ...own, ...idle]
+}
+
+function notAsked(group: string): Finding {
+  return groupError(group, 'is not carried over', 'name it in restore.consumer_groups.include, too')
+}
+
+/** Groups that somebody has named, and that get nothing. */
+function findIdle({ include = [], mapping }: CarryOptions, planned: readonly CarriedGroup[]): Finding[] {
+  return planned
+    .filter(({ group, streams }) => streams.length === 0 && (include.includes(group) || mapping.has(group)))
+    .map(({ group }) => {
+      const problem = 'has no position on what is restored, and is not carried over'
+      return { severity: 'warning', subject: `group ${group}`, problem, remedy: '' }
+    })
 }
 
 function findShared(groups: readonly CarriedGroup[]): Finding[] {

@@ -107,6 +107,21 @@ describe('what cannot be met', () => {
     ])
   })
 
+  test('a group that is named, and has no position on what is restored', () => {
+    const problem = 'warning group c: has no position on what is restored, and is not carried over'
+    assert.deepEqual(told(wish({ include: ['a', 'c'] })), [problem])
+    assert.deepEqual(told(wish({ mapping: new Map([['c', 'd']]) })), [problem])
+    assert.deepEqual(told(wish({ include: ['*'] })), [], 'a pattern names none')
+  })
+
+  test('a mapping of names where none is carried over by itself', () => {
+    const mapping = new Map([['a', 'a-2']])
+    const same = source({ isSameCluster: true })
+    assert.deepEqual(told(wish({ mapping }), same), ['error group a: is not carried over'])
+    assert.deepEqual(told(wish({ include: [], mapping }), same), [], 'it is turned off')
+    assert.deepEqual(told(wish({ include: ['a'], mapping }), same), [])
+  })
+
   test('a group that could not be read when it was backed up is told, and the others go on', () => {
     const from = source({ groups: [group('a', [['t', 0]]), group('x', [], 'the broker was away')] })
     assert.deepEqual(told(wish(), from), [
