@@ -98,7 +98,8 @@ export async function wishByHeaders(
   return new Map(
     [...positions].map(([group, own]): [string, Wish[] | KafkaBackupError] => {
       if (!Array.isArray(own)) return [group, own]
-      return [group, [...(wishes.get(group) ?? []), ...missingTopics(own, targetOf, counts)]]
+      const all = [...(wishes.get(group) ?? []), ...missingTopics(own, targetOf, counts)]
+      return [group, all.length > 0 ? all : nothingFound(group)]
     }),
   )
 }
@@ -146,6 +147,11 @@ function perGroup<T>(
       }
     }),
   )
+}
+
+function nothingFound(group: string): KafkaBackupError {
+  const message = `no record tells by its headers that it is of a partition on which group ${group} has a position`
+  return new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 
 function nothingSelected(where: string, group: string): KafkaBackupError {

@@ -299,3 +299,8 @@ test('records without headers are refused by name, and a topic that is missing i
     ['billing', 'gone/0', null, null, 'the topic does not exist on this cluster'],
   ])
 })
+
+test('a group of whose partitions no record is found fails, instead of being where it should be', async () => {
+  const { groups } = await planOffsets(byHeaders({ 'orders/9': 3 }), restored(), never)
+  assert.equal(groups[0]?.error?.code, 'OFFSETS_REFUSED')
+})
