@@ -25,7 +25,8 @@ export async function carryGroups(
 ): Promise<CarryReport> {
   const present = await fetchOffsetsOfGroups(cluster, namesOf(plan), signal)
   const unfinished = plan.groups.map(one => ({ ...one, streams: missingOf(one, positionsIn(present, one)) }))
-  const places = await placeGroups(unfinished, openMaps)
+  const { placed: places, lost } = await placeGroups(unfinished, openMaps)
+  signal.throwIfAborted()
   let done = 0
   const failures = new Map<string, KafkaBackupError>()
   await runPool(unfinished, GROUPS_AT_ONCE, async one => {
@@ -34,7 +35,7 @@ export async function carryGroups(
       const unread = present.get(one.target)
       if (unread instanceof KafkaBackupError) throw unread
       await commitGroupOffsets(cluster, one.target, offsets, signal)
-      assertPlaced(one, offsets)
+      assertPlaced(one, offsets, lost.get(one.group))
     } catch (error) {
       signal.throwIfAborted()
       failures.set(one.target, toKafkaBackupError(error))
@@ -69,10 +70,15 @@ function commitsOf(places: ReadonlyMap<string, readonly Placed[]>, { group }: Ca
 }
 
 /** A partition that the map says nothing of has got no position, which must not pass for one that was there. */
-function assertPlaced({ target, streams }: CarriedGroup, offsets: readonly GroupOffset[]): void {
-  const [lost] = missingOf({ streams }, offsets)
-  if (!lost) return
-  const place = partitionKey({ topic: lost.targetTopic, partition: lost.targetPartition })
+function assertPlaced(
+  { target, streams }: CarriedGroup,
+  offsets: readonly GroupOffset[],
+  failure: KafkaBackupError | undefined,
+): void {
+  const [without] = missingOf({ streams }, offsets)
+  if (!without) return
+  if (failure) throw failure
+  const place = partitionKey({ topic: without.targetTopic, partition: without.targetPartition })
   const what = `the offset map says nothing of ${place}, so that group ${target} has no position there`
   throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'Run the same command again.' })
 }

@@ -1,4 +1,5 @@
 import type { StoredPosition } from '../archive/groups-section.ts'
+import { KafkaBackupError } from '../errors.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { CarriedGroup, CarriedStream } from './carry-plan.ts'
@@ -29,8 +30,16 @@ export interface Placed {
   position: CarriedPosition
 }
 
-/** The positions of the groups on the target, by group of the source. Each partition of the target is read once, for all groups. */
-export async function placeGroups(groups: readonly CarriedGroup[], openMaps: OpenMaps): Promise<Map<string, Placed[]>> {
+/** By group of the source. */
+export interface Places {
+  placed: Map<string, Placed[]>
+  /** Why positions of a group are not among them: the records of a partition could not be told. */
+  lost: Map<string, KafkaBackupError>
+}
+
+/** The positions of the groups on the target. Each partition of the target is read once, for all groups. */
+export async function placeGroups(groups: readonly CarriedGroup[], openMaps: OpenMaps): Promise<Places> {
+  const lost = new Map<string, KafkaBackupError>()
   const placed = new Map<string, Placed[]>(groups.map(({ group }) => [group, []]))
   const byPlace = new Map<string, { stream: CarriedStream; groups: CarriedGroup[] }>()
   for (const one of groups) {
@@ -40,22 +49,33 @@ export async function placeGroups(groups: readonly CarriedGroup[], openMaps: Ope
       byPlace.set(placeOf(stream), entry)
     }
   }
-  if (byPlace.size === 0) return placed
+  if (byPlace.size === 0) return { placed, lost }
   const maps: StreamRuns[] = []
   for await (const map of openMaps(place => byPlace.has(placeOf(place)))) maps.push(map)
   await runPool(maps, MAPS_AT_ONCE, async map => {
     const entry = byPlace.get(placeOf(map))
     if (!entry) return
-    const { stream, groups: some } = entry
-    const wanted = some.map(one => ({ group: one.group, byPartition: offsetsOf(one, stream) }))
-    const isSingle = stream.partitions.length === 1
-    const found = await translate(map.runs, { wanted, end: map.end, isSingle })
-    for (const one of some) {
-      const place = found.get(one.group)
-      if (place) placed.get(one.group)?.push(describe(one, stream, place))
+    try {
+      for (const [group, place] of await placeIn(map, entry)) placed.get(group)?.push(place)
+    } catch (error) {
+      if (!(error instanceof KafkaBackupError)) throw error
+      for (const { group } of entry.groups) lost.set(group, error)
     }
   })
-  return placed
+  return { placed, lost }
+}
+
+/** The positions of these groups in one partition of the target. */
+async function placeIn(
+  { runs, end }: StreamRuns,
+  { stream, groups }: { stream: CarriedStream; groups: readonly CarriedGroup[] },
+): Promise<[group: string, placed: Placed][]> {
+  const wanted = groups.map(one => ({ group: one.group, byPartition: offsetsOf(one, stream) }))
+  const found = await translate(runs, { wanted, end, isSingle: stream.partitions.length === 1 })
+  return groups.flatMap((one): [string, Placed][] => {
+    const place = found.get(one.group)
+    return place ? [[one.group, describe(one, stream, place)]] : []
+  })
 }
 
 function placeOf({ targetTopic, targetPartition }: { targetTopic: string; targetPartition: number }): string {

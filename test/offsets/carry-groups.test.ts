@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { KafkaBackupError } from '../../src/errors.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { carryGroups } from '../../src/offsets/carry-groups.ts'
 import type { CarriedStream, CarryPlan } from '../../src/offsets/carry-plan.ts'
@@ -43,6 +44,10 @@ const openMaps: OpenMaps = async function* (isWanted) {
     })()
     yield { topic: 'a', ...place, end: 10n, runs }
   }
+}
+
+async function* hidden(): AsyncGenerator<never> {
+  yield await Promise.reject(new KafkaBackupError('KAFKA_NOT_READY', 'a transaction hides a-2/1'))
 }
 
 async function withGroups(
@@ -126,6 +131,25 @@ describe('carrying groups over', () => {
       const { totals, groups } = await run(cluster, planOf(['g']), maps)
       assert.deepEqual(totals, { groups: 1, committed: 0, kept: 0, failed: 1 })
       assert.match(groups[0]?.error ?? '', /a-2\/1/)
+    }))
+
+  test('a partition whose records cannot be told fails the groups on it alone', () =>
+    withGroups({}, async (cluster, { all }) => {
+      const maps: OpenMaps = async function* (isWanted) {
+        for await (const map of openMaps(isWanted)) yield map.targetPartition === 1 ? { ...map, runs: hidden() } : map
+      }
+      const plan = planOf(['both', 'other'])
+      const groups = plan.groups.map(one => (one.group === 'both' ? one : { ...one, streams: [stream(0)] }))
+      const report = await run(cluster, { ...plan, groups }, maps)
+      assert.deepEqual(
+        report.groups.map(({ group, outcome, error }) => [group, outcome, error]),
+        [
+          ['both', 'failed', 'a transaction hides a-2/1'],
+          ['other', 'committed', undefined],
+        ],
+      )
+      assert.equal(all.get('other')?.offsets.get('a-2/0')?.offset, 3n)
+      assert.deepEqual((await run(cluster, plan)).totals, { groups: 2, committed: 2, kept: 0, failed: 0 })
     }))
 
   test('notices when the target does not hold what was committed', () =>
