@@ -1,3 +1,4 @@
+import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { deleteGroupOffsets } from '../kafka/delete-offsets.ts'
 import { describeGroupStates } from '../kafka/describe-group-states.ts'
@@ -6,6 +7,9 @@ import { listGroups } from '../kafka/list-groups.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 
+const UNKNOWN_TOPIC = 3
+const INVALID_TOPIC = 17
+
 /** The groups of a real cluster. How records are read is handed in: it is the business of restores. */
 export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRecords']): OffsetsPort {
   return {
@@ -13,12 +17,8 @@ export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRec
     listGroups: signal => listGroups(cluster, signal),
     describeGroups: (groups, signal) => describeGroupStates(cluster, groups, signal),
     readPositions: (groups, signal) => fetchOffsetsOfGroups(cluster, groups, signal),
-    countPartitions: async (topics, signal) => {
-      if (topics.length === 0) return new Map()
-      const answer = await cluster.metadata({ topics: [...topics] }, signal)
-      const there = answer.topics.filter(({ partitions }) => partitions.length > 0)
-      return new Map(there.map(({ name, partitions }) => [name, partitions.length]))
-    },
+    countPartitions: async (topics, signal) =>
+      topics.length === 0 ? new Map() : cluster.settling(() => countPartitions(cluster, topics, signal), signal),
     readBounds: async (partitions, signal) =>
       partitions.length === 0 ? new Map() : fetchBounds(cluster, partitions, signal),
     findByTime: async (partitions, timestampMs, signal) =>
@@ -27,4 +27,17 @@ export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRec
     commit: (group, positions, signal) => commitGroupOffsets(cluster, group, positions, signal),
     remove: (group, partitions, signal) => deleteGroupOffsets(cluster, group, partitions, signal),
   }
+}
+
+/** A topic that may not be seen, or has no leader yet, is none that does not exist. */
+async function countPartitions(
+  cluster: Cluster,
+  topics: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, number>> {
+  const answer = await cluster.metadata({ topics: [...topics] }, signal)
+  const there = answer.topics.filter(({ errorCode }) => errorCode !== UNKNOWN_TOPIC && errorCode !== INVALID_TOPIC)
+  const hidden = there.find(({ partitions }) => partitions.length === 0)
+  if (hidden) throw brokerError(hidden.errorCode, `looking at topic ${hidden.name}`)
+  return new Map(there.map(({ name, partitions }) => [name, partitions.length]))
 }

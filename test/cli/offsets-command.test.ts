@@ -173,6 +173,16 @@ for (const [args, wrong] of [
   })
 }
 
+test('offsets rollback --dry-run fails, as plan does, where no group can be led back', async () => {
+  const error = new KafkaBackupError('OFFSETS_REFUSED', 'it is not in it')
+  const lost = planned('lost', { positions: [], error })
+  const dryRun = async (...groups: PlannedGroup[]) => {
+    const args = ['rollback', ...at, '--path', '/x', '--snapshot-id', 's1', '--dry-run']
+    return (await offsets(args, { planRollback: async () => plan(...groups) })).code
+  }
+  assert.deepEqual([await dryRun(lost), await dryRun(lost, planned('fine')), await dryRun(planned('fine'))], [1, 0, 0])
+})
+
 test('offsets takes cluster and storage from a job, and a file as the one snapshot', async () => {
   const list = async () => ({ groups: [], leftOut: [] })
   const byJob = await offsets(['list', '-c', 'job.yaml'], { list })

@@ -81,7 +81,7 @@ const acts: Record<OffsetAction, Act> = {
       () => formatPlan(plan, session.look),
       () => planDocument(plan),
     )
-    return 0
+    return plan.groups.every(({ error }) => error) ? FAILED : 0
   },
   snapshot: async (session, offsets) => {
     const snapshot = await offsets.snapshot(session.options.group, session.signal)
