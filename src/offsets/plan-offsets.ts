@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../errors.ts'
 import { isPattern } from '../lib/glob.ts'
 import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
@@ -7,13 +8,14 @@ import { type Wishes, wishAsThen, wishByHeaders, wishByMapping } from './origin-
 import { wishPlainly } from './plain-wishes.ts'
 import { type OffsetsPlan, planGroup } from './plan-reset.ts'
 import type { ResetRequest } from './request.ts'
-import { selectGroups } from './select-groups.ts'
+import { isOwnGroup, selectGroups } from './select-groups.ts'
 
 /** Looks at the cluster, changes nothing, and tells what a reset would set. */
 export async function planOffsets(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<OffsetsPlan> {
   const clusterId = await port.clusterId(signal)
   if (request.strategy === 'from_backup') assertOriginIsHere(request.origin, clusterId)
   const names = selectGroups(request.selection.groups, await knownGroups(request, port, signal))
+  refuseOwn(names)
   const groups = await readGroups(port, names, signal)
   const wishes = await wishesOf(request, groups, port, signal)
   const places = [...wishes.values()].flatMap(own => (Array.isArray(own) ? own : []))
@@ -26,6 +28,14 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
       return Array.isArray(own) ? planGroup(now, own, facts) : { now, positions: [], error: now.error ?? own }
     }),
   }
+}
+
+/** A restore whose notes are gone begins anew, and writes its records twice. */
+function refuseOwn(names: readonly string[]): void {
+  const own = names.find(isOwnGroup)
+  if (own === undefined) return
+  const message = `${own} is no consumer group: kafka-backup notes the progress of a restore in it`
+  throw new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 
 /** What patterns pick among. */

@@ -58,6 +58,11 @@ test('a pattern finds no groups of this program, and must find some', async () =
   })
 })
 
+test('notes of a restore are not reset, also where they are named, as it would begin anew', async () => {
+  const selection = select(['__kafka-backup.restore.x'])
+  await assert.rejects(plan(cluster(), { strategy: 'earliest', selection }), { code: 'OFFSETS_REFUSED' })
+})
+
 test('a topic that is named has all its partitions set, also for a group that is new', async () => {
   const selection = select(['new'], { topics: ['orders'] })
   assert.deepEqual(await plan(cluster(), { strategy: 'earliest', selection }), [
