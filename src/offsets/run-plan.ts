@@ -103,10 +103,11 @@ async function changeGroup(
   if (removals.length > 0) await port.remove(group, removals, signal)
 }
 
+/** What does not fit into one request is set in several, of which the first ones may have gone through. */
 function explain(group: string, error: unknown): KafkaBackupError {
   const known = toKafkaBackupError(error)
   if (!hasCode(known, 'GROUP_ACTIVE')) return known
-  const message = `consumers joined group ${group} after the plan was made, so that its positions were not set`
+  const message = `consumers joined group ${group} after the plan was made, so that not all of its positions were set`
   return new KafkaBackupError('GROUP_ACTIVE', message, { cause: known })
 }
 

@@ -122,7 +122,7 @@ test('one group of 200 that fails, and one that became active after the plan, ar
       [
         'g150',
         'GROUP_ACTIVE',
-        'consumers joined group g150 after the plan was made, so that its positions were not set',
+        'consumers joined group g150 after the plan was made, so that not all of its positions were set',
       ],
       ['g77', 'KAFKA_DENIED', 'g77 is not yours'],
     ],
@@ -198,4 +198,20 @@ test('metadata that are not those that were set are a failure, and other metadat
   const report = await runPlan(plan, { port: fake, book }, never)
   assert.equal(report.groups[0]?.outcome, 'done')
   assert.equal(fake.groups.get('g0')?.positions.get('orders/0')?.metadata, 'of the backup')
+})
+
+test('a group whose consumers come back when a part is set is not told as one of which nothing was', async () => {
+  const fake = cluster()
+  const { book } = memoryBook()
+  const reset = await runPlan(await planOffsets(latest(['g0'], ['orders']), fake, never), { port: fake, book }, never)
+  const back = await planRollback(await book.read(reset.snapshotId ?? '', never), [], fake, never)
+  const { commit } = fake
+  fake.commit = async (group, positions, signal) => {
+    await commit(group, positions, signal)
+    fake.put(group, fake.at(group), { members: 1 })
+  }
+  const { groups } = await runPlan(back, { port: fake, book }, never)
+  assert.deepEqual(fake.at('g0'), { 'orders/0': 1, 'orders/1': 10 })
+  assert.equal(groups[0]?.outcome, 'failed')
+  assert.match(groups[0]?.error?.message ?? '', /so that not all of its positions were set$/)
 })
