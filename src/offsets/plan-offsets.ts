@@ -41,8 +41,13 @@ function refuseOwn(names: readonly string[]): void {
 /** What patterns pick among. */
 async function knownGroups(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<string[]> {
   if (!request.selection.groups.some(isPattern)) return []
+  const mapping = request.strategy === 'from_mapping' ? request.mapping : undefined
+  const named = mapping && 'positions' in mapping ? mapping.positions.map(({ group }) => group) : []
+  const written = named.filter(group => group !== undefined)
+  if (named.length > 0 && written.length === named.length) return written
   if ('origin' in request && request.origin) return request.origin.groups.map(({ group }) => group)
-  return (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
+  const listed = (await port.listGroups(signal)).filter(({ type }) => type !== 'other').map(({ group }) => group)
+  return [...written, ...listed]
 }
 
 async function wishesOf(

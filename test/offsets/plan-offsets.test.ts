@@ -157,6 +157,23 @@ test('a mapping of positions is set as it is written, for one group or for all',
   ])
 })
 
+test('a pattern picks among the groups that a mapping names, also where the cluster has none of them yet', async () => {
+  const own = { group: 'fresh', topic: 'orders', partition: 0, offset: 3 }
+  const mapping = parseMapping(JSON.stringify({ positions: [own] }), 'm.json')
+  const request = { strategy: 'from_mapping', mapping, selection: select(['*']) } as const
+  const { groups } = await planOffsets(request, cluster(), never)
+  assert.deepEqual(
+    groups.map(({ now, error }) => [now.group, error]),
+    [['fresh', undefined]],
+  )
+  const forAll = parseMapping(JSON.stringify({ positions: [own, { ...own, group: undefined }] }), 'm.json')
+  const all = await planOffsets({ ...request, mapping: forAll }, cluster(), never)
+  assert.deepEqual(
+    all.groups.map(({ now }) => now.group),
+    ['billing', 'billing-2', 'fresh'],
+  )
+})
+
 test('a position for one group goes before that for all, and two for the same are refused', async () => {
   const row = { topic: 'orders', partition: 0, offset: 0 }
   const read = (...positions: object[]) => parseMapping(JSON.stringify({ positions }), 'm.json')
