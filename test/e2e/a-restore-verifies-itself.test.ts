@@ -62,14 +62,19 @@ describe('a restore that compares in the end', () => {
 
   /** Does something between the last record and the comparison, which begins with a look at the manifest. */
   function beforeComparison(work: () => Promise<unknown>): Hooks {
-    let looks = 0
+    let isFilling = false
     return {
-      ...quiet,
+      onProgress: event => {
+        if (event.type === 'copied') isFilling = true
+      },
       decorateStorage: storage =>
         Object.create(storage, {
           read: {
             value: async (key: string, signal: AbortSignal) => {
-              if (key.includes('/manifests/') && ++looks === 2) await work()
+              if (key.includes('/manifests/') && isFilling) {
+                isFilling = false
+                await work()
+              }
               return storage.read(key, signal)
             },
           },
