@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KafkaBackupError } from '../errors.ts'
-import type { FilesystemOptions } from './filesystem.ts'
-import { formatS3Location, parseS3Location } from './s3-location.ts'
-import type { S3Options } from './s3-options.ts'
+import type { FilesystemOptions } from './file/filesystem.ts'
+import { formatS3Location, parseS3Location } from './s3/location.ts'
+import type { S3Options } from './s3/options.ts'
 
 /** Which backend, and what it needs to be opened. */
 export type StorageOptions = ({ backend: 'filesystem' } & FilesystemOptions) | ({ backend: 's3' } & S3Options)

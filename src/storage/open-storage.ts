@@ -1,10 +1,10 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { RetryPolicy } from '../lib/retry.ts'
-import { openFilesystemStorage } from './filesystem.ts'
+import { openFilesystemStorage } from './file/filesystem.ts'
 import type { StorageOptions } from './location.ts'
 import { type StorageObserver, withObservation } from './observed.ts'
 import { type RetryObserver, withRetries } from './retrying.ts'
-import { openS3Storage, type S3StorageParts } from './s3.ts'
+import { openS3Storage, type S3StorageParts } from './s3/s3-storage.ts'
 import type { Storage } from './storage.ts'
 
 export interface OpenStorageParts {

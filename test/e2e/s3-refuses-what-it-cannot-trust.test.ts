@@ -6,7 +6,7 @@ import { assertFit, checkAccess, locationExists } from '../../src/storage/access
 import type { StorageOptions } from '../../src/storage/location.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { probeKey } from '../../src/storage/probe.ts'
-import type { S3Options } from '../../src/storage/s3-options.ts'
+import type { S3Options } from '../../src/storage/s3/options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
 import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'

@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { type FileCalls, nodeFileCalls } from '../../src/storage/file-calls.ts'
+import { type FileCalls, nodeFileCalls } from '../../src/storage/file/file-calls.ts'
 
 /** What a call changed. It is safe once a later sync of its target has ended that began after it. */
 type Effect =

@@ -1,6 +1,6 @@
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { toKafkaBackupError } from '../../src/errors.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { mustRun, runCommand } from '../servers/run-command.ts'
 import { recordFiles, systemError } from '../storage/recorded-files.ts'

@@ -1,4 +1,4 @@
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { withObservation } from '../../src/storage/observed.ts'
 import { withRetries } from '../../src/storage/retrying.ts'
 import { createRandom, type Fault, withFaults } from '../fakes/faulty-storage.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { hasErrno, mapErrno } from '../../src/storage/errno.ts'
+import { hasErrno, mapErrno } from '../../src/storage/file/errno.ts'
 import { systemError } from './recorded-files.ts'
 
 const context = { action: 'read', key: 'a/b', location: '/backups' }

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { type Fault, withFaults } from '../fakes/faulty-storage.ts'
 
 const signal = new AbortController().signal
@@ -94,7 +94,7 @@ for (const [kind, left] of [
     const path = join(base, kind)
     const url = (file: string) => JSON.stringify(new URL(file, import.meta.url).href)
     const script = `
-      import { openFilesystemStorage } from ${url('../../src/storage/filesystem.ts')}
+      import { openFilesystemStorage } from ${url('../../src/storage/file/filesystem.ts')}
       import { withFaults } from ${url('../fakes/faulty-storage.ts')}
       const inner = openFilesystemStorage({ path: ${JSON.stringify(path)} })
       const storage = withFaults(inner, [{ nth: 3, effect: { kind: '${kind}' } }])

@@ -1,4 +1,4 @@
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { storageSuite } from '../suites/storage-suite.ts'
 import { openTemporary } from './temporary-storage.ts'
 

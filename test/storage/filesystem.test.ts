@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { recordFiles, systemError } from './recorded-files.ts'
 
 const signal = new AbortController().signal
@@ -245,7 +245,7 @@ test('a file system that cannot fsync folders is used without', async () => {
 test('a file beyond the size limit of the process is STORAGE_FULL, and its part is removed', async () => {
   const path = freshPath()
   const script = `
-    import { openFilesystemStorage } from ${JSON.stringify(new URL('../../src/storage/filesystem.ts', import.meta.url).href)}
+    import { openFilesystemStorage } from ${JSON.stringify(new URL('../../src/storage/file/filesystem.ts', import.meta.url).href)}
     const storage = openFilesystemStorage({ path: ${JSON.stringify(path)} })
     const error = await storage.create('t/a', Buffer.alloc(300_000), new AbortController().signal).catch(e => e)
     process.stdout.write(String(error.code))`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatLocation, parseLocation } from '../../src/storage/location.ts'
-import type { S3Options } from '../../src/storage/s3-options.ts'
+import type { S3Options } from '../../src/storage/s3/options.ts'
 
 const accepted: Record<string, string> = {
   '/backups': '/backups',

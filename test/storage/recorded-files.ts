@@ -1,6 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { type FileCalls, nodeFileCalls } from '../../src/storage/file-calls.ts'
+import { type FileCalls, nodeFileCalls } from '../../src/storage/file/file-calls.ts'
 
 export interface RecordedFiles {
   files: FileCalls

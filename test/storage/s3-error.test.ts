@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
-import { mapS3Error } from '../../src/storage/s3-error.ts'
+import { mapS3Error } from '../../src/storage/s3/error.ts'
 
 const context = { action: 'read', key: 'a/b', bucket: 'bkt', location: 's3://bkt/x' }
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { openS3Storage } from '../../src/storage/s3.ts'
-import type { S3Options } from '../../src/storage/s3-options.ts'
+import type { S3Options } from '../../src/storage/s3/options.ts'
+import { openS3Storage } from '../../src/storage/s3/s3-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 interface Seen {

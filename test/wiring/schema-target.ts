@@ -3,7 +3,7 @@ import type { RegistrySnapshot } from '../../src/registry/model.ts'
 import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
 import { RegistryStore } from '../../src/registry/server/registry-store.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import {
   dryRunRestoreJob,

@@ -1,13 +1,13 @@
 import { join, resolve } from 'node:path'
-import { KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { assertKey, parsePrefix } from '../key.ts'
+import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import { hasErrno, mapErrno } from './errno.ts'
 import { type FileCalls, nodeFileCalls } from './file-calls.ts'
 import { readBytes, readFile } from './file-read.ts'
 import { walkFolders, walkObjects } from './file-walk.ts'
 import { FileWriter } from './file-writer.ts'
 import { baseOf, Folders, parentOf } from './folders.ts'
-import { assertKey, parsePrefix } from './key.ts'
-import type { ObjectWriter, Storage, StoredObject } from './storage.ts'
 import { type FlushGate, openTempFile } from './temp-file.ts'
 
 export interface FilesystemOptions {

@@ -12,13 +12,13 @@ import {
   type ServerSideEncryption,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { ListPageOptions, PutCondition, S3Api, S3Head, S3Page, S3Part, S3PartPlace, S3Range } from './s3-api.ts'
-import { checksumFields, uploadChecksumFields } from './s3-checksum.ts'
-import { openS3Client } from './s3-client.ts'
-import { mapS3Error } from './s3-error.ts'
-import { type S3Checksum, type S3Options, s3Defaults } from './s3-options.ts'
-import { untilAborted } from './until-aborted.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../until-aborted.ts'
+import type { ListPageOptions, PutCondition, S3Api, S3Head, S3Page, S3Part, S3PartPlace, S3Range } from './api.ts'
+import { checksumFields, uploadChecksumFields } from './checksum.ts'
+import { openS3Client } from './client.ts'
+import { mapS3Error } from './error.ts'
+import { type S3Checksum, type S3Options, s3Defaults } from './options.ts'
 
 /** User metadata of an object that a writer made. */
 const tokenName = 'kafka-backup-writer'

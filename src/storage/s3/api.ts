@@ -1,6 +1,6 @@
 /**
  * The requests that are made to S3, each a single try. Keys are those of the storage: the prefix is added behind this
- * interface. Errors are KafkaBackupErrors (`s3-error.ts`), or the reason of the signal.
+ * interface. Errors are KafkaBackupErrors (`error.ts`), or the reason of the signal.
  */
 export interface S3Api {
   put(key: string, body: Buffer, condition: PutCondition, signal: AbortSignal): Promise<void>

@@ -1,4 +1,4 @@
-import { type ErrorCode, KafkaBackupError } from '../errors.ts'
+import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 
 /**
  * What the operating system's refusals mean here. A number that is not in the table becomes STORAGE_UNAVAILABLE: network

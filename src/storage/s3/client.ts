@@ -1,9 +1,9 @@
 import { createHash, webcrypto } from 'node:crypto'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
-import { KafkaBackupError } from '../errors.ts'
-import { openS3Agents } from './s3-agents.ts'
-import { type S3Options, s3Defaults } from './s3-options.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { openS3Agents } from './agents.ts'
+import { type S3Options, s3Defaults } from './options.ts'
 
 /** The SDK's client, set up to make one try of each request and to leave checksums to us. */
 export async function openS3Client(options: S3Options): Promise<S3Client> {

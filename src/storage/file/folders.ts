@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
 import { createFolderSync, type FolderSync } from './folder-sync.ts'

@@ -1,9 +1,9 @@
 import type { Dirent } from 'node:fs'
 import { join } from 'node:path'
+import { isKey } from '../key.ts'
+import type { StoredObject } from '../storage.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
-import { isKey } from './key.ts'
-import type { StoredObject } from './storage.ts'
 
 /** Files whose sizes are asked for at once: enough to hide the latency of a file server, little to hold. */
 const batchSize = 64

@@ -1,6 +1,6 @@
-import { KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import type { ObjectWriter } from '../storage.ts'
 import { hasErrno } from './errno.ts'
-import type { ObjectWriter } from './storage.ts'
 import type { TempFile } from './temp-file.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { crc32, crc32c } from '@node-rs/crc32'
-import type { S3Checksum } from './s3-options.ts'
+import type { S3Checksum } from './options.ts'
 
 /** The fields of a request that let the store check the body. It refuses a body that they do not fit. */
 export function checksumFields(kind: S3Checksum, body: Uint8Array): Record<string, string> {

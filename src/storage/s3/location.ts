@@ -1,6 +1,6 @@
-import { KafkaBackupError } from '../errors.ts'
-import { parsePrefix } from './key.ts'
-import type { S3Options } from './s3-options.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { parsePrefix } from '../key.ts'
+import type { S3Options } from './options.ts'
 
 const example =
   'Write `s3://bucket/prefix`, with `?endpoint=https://…`, `region=`, `path_style=` or `ca_cert=` where needed.'

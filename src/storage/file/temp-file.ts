@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
-import { KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { unfinishedPrefix } from '../key.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
 import { baseOf, type Folders, parentOf } from './folders.ts'
-import { unfinishedPrefix } from './key.ts'
 
 /**
  * A file under a name that is never listed, in the folder where its content is to appear. It is written, sealed, then

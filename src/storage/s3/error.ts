@@ -1,4 +1,4 @@
-import { type ErrorCode, KafkaBackupError } from '../errors.ts'
+import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 
 interface Meaning {
   code: ErrorCode

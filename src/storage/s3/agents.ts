@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
-import { KafkaBackupError } from '../errors.ts'
-import type { S3Options } from './s3-options.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import type { S3Options } from './options.ts'
 
 export interface S3Agents {
   httpAgent: HttpAgent

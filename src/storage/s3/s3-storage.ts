@@ -1,15 +1,15 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
-import { type Clock, systemClock } from '../lib/clock.ts'
-import { type RetryPolicy, retry } from '../lib/retry.ts'
-import { assertKey, isKey, parsePrefix } from './key.ts'
-import { PartMemory } from './part-buffer.ts'
-import type { RetryObserver } from './retrying.ts'
-import type { S3Api, S3Page } from './s3-api.ts'
-import { formatS3Location } from './s3-location.ts'
-import { resolveS3Options, type S3Options, s3Defaults } from './s3-options.ts'
-import { S3Writer, type S3WriterParts } from './s3-writer.ts'
-import { Slots } from './slots.ts'
-import type { ObjectWriter, Storage, StoredObject } from './storage.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type RetryPolicy, retry } from '../../lib/retry.ts'
+import { assertKey, isKey, parsePrefix } from '../key.ts'
+import { PartMemory } from '../part-buffer.ts'
+import type { RetryObserver } from '../retrying.ts'
+import { Slots } from '../slots.ts'
+import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
+import type { S3Api, S3Page } from './api.ts'
+import { formatS3Location } from './location.ts'
+import { resolveS3Options, type S3Options, s3Defaults } from './options.ts'
+import { S3Writer, type S3WriterParts } from './writer.ts'
 
 export interface S3StorageParts {
   clock?: Clock
@@ -184,7 +184,7 @@ class S3Storage implements Storage {
 }
 
 async function loadApi(options: S3Options, location: string): Promise<S3Api> {
-  return (await import('./s3-sdk.ts')).openS3Api(options, location)
+  return (await import('./sdk.ts')).openS3Api(options, location)
 }
 
 function bufferOf(body: Uint8Array): Buffer {

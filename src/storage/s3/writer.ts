@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { hasCode, KafkaBackupError } from '../errors.ts'
-import { PartBuffer, type PartMemory } from './part-buffer.ts'
-import type { S3Api, S3Part } from './s3-api.ts'
-import type { Slots } from './slots.ts'
-import type { ObjectWriter } from './storage.ts'
-import { untilAborted } from './until-aborted.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { PartBuffer, type PartMemory } from '../part-buffer.ts'
+import type { Slots } from '../slots.ts'
+import type { ObjectWriter } from '../storage.ts'
+import { untilAborted } from '../until-aborted.ts'
+import type { S3Api, S3Part } from './api.ts'
 
 export interface S3WriterParts {
   api: S3Api
