@@ -29,6 +29,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'Use a store that creates objects only where none is (`If-None-Match: *`); docs/s3.md names some.',
   },
+  STORAGE_RETAINED: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The store protects the object by a rule of its own; it can be removed when that has run out.',
+  },
   STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/s3.md.' },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 

@@ -9,7 +9,9 @@
  * - `create` and `commit` never replace: where the key exists they fail with STORAGE_EXISTS and leave it as it was. Of
  *   two that race for one key, exactly one succeeds. `replace` is for the one mutable copy and is atomic for readers.
  * - A call that failed with a retryable error may have taken effect all the same; then the object is there, whole.
- * - Reading what is not there fails with STORAGE_NOT_FOUND; `stat` answers undefined instead; `remove` succeeds.
+ * - Reading what is not there fails with STORAGE_NOT_FOUND; `stat` answers undefined instead; `remove` succeeds. What
+ *   the store itself protects for some time yet (object lock, retention policy, legal hold) `remove` leaves with
+ *   STORAGE_RETAINED.
  * - A prefix is '' for everything or names a folder, `a/b` or `a/b/`: it matches `a/b/c`, never `a/bc` or `a/b` itself.
  * - `list` yields every object under the prefix once, in no promised order, and nothing that is unfinished.
  *   `listFolders` yields the distinct next path segments under the prefix that have something below them, without
@@ -62,4 +64,6 @@ export interface ObjectWriter {
 export interface StoredObject {
   key: string
   size: number
+  /** When it appeared or was last replaced, in milliseconds since 1970, by the clock of the store. */
+  modifiedMs: number
 }

@@ -5,13 +5,22 @@ import type { ObjectWriter, Storage } from '../../src/storage/storage.ts'
 export interface MemoryStorage extends Storage {
   /** What is stored, for a test to look at and to damage. */
   readonly objects: Map<string, Buffer>
+  /** When each was written; one that a test put there itself is from 1970. */
+  readonly modified: Map<string, number>
   /** Writers that were neither committed nor aborted. */
   readonly openWriters: ReadonlySet<string>
 }
 
 /** A storage that lives as long as the test. It passes the suite of its port. */
-export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } = {}): MemoryStorage {
+export function openMemoryStorage({
+  writerBytes = 0,
+  now = Date.now,
+}: {
+  writerBytes?: number
+  now?: () => number
+} = {}): MemoryStorage {
   const objects = new Map<string, Buffer>()
+  const modified = new Map<string, number>()
   const openWriters = new Set<string>()
   const enter = (key: string, signal: AbortSignal) => {
     assertKey(key)
@@ -22,15 +31,21 @@ export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } 
     if (body === undefined) throw new KafkaBackupError('STORAGE_NOT_FOUND', `${key} is not in memory`)
     return body
   }
+  const store = (key: string, body: Buffer): void => {
+    objects.set(key, body)
+    modified.set(key, now())
+  }
+  const describe = (key: string) => ({ key, size: find(key).length, modifiedMs: modified.get(key) ?? 0 })
   const put = (key: string, body: Buffer): void => {
     if (objects.has(key)) throw new KafkaBackupError('STORAGE_EXISTS', `${key} is already in memory`)
-    objects.set(key, body)
+    store(key, body)
   }
 
   return {
     location: 'memory',
     writerBytes,
     objects,
+    modified,
     openWriters,
     create: async (key, body, signal) => {
       enter(key, signal)
@@ -38,7 +53,7 @@ export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } 
     },
     replace: async (key, body, signal) => {
       enter(key, signal)
-      objects.set(key, Buffer.from(body))
+      store(key, Buffer.from(body))
     },
     openWriter: async (key, signal) => {
       enter(key, signal)
@@ -57,13 +72,12 @@ export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } 
     },
     stat: async (key, signal) => {
       enter(key, signal)
-      const body = objects.get(key)
-      return body && { key, size: body.length }
+      return objects.has(key) ? describe(key) : undefined
     },
     list: async function* (prefix, signal) {
       signal.throwIfAborted()
       for (const key of keysUnder(objects, prefix)) {
-        yield { key, size: find(key).length }
+        yield describe(key)
         signal.throwIfAborted()
       }
     },
@@ -80,6 +94,7 @@ export function openMemoryStorage({ writerBytes = 0 }: { writerBytes?: number } 
     remove: async (key, signal) => {
       enter(key, signal)
       objects.delete(key)
+      modified.delete(key)
     },
     close: async () => undefined,
   }

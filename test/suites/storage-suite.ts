@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import type { ErrorCode } from '../../src/errors.ts'
 import { hasCode } from '../../src/errors.ts'
 import { runPool } from '../../src/lib/pool.ts'
-import type { Storage } from '../../src/storage/storage.ts'
+import type { Storage, StoredObject } from '../../src/storage/storage.ts'
 
 export interface OpenedStorage {
   storage: Storage
@@ -55,7 +55,7 @@ function describeWholeObjects(storage: StorageOf): void {
     const body = bytes(70_001)
     await storage().create('whole/a/b.bin', body, signal)
     assert.deepEqual(await storage().read('whole/a/b.bin', signal), body)
-    assert.deepEqual(await storage().stat('whole/a/b.bin', signal), { key: 'whole/a/b.bin', size: 70_001 })
+    assert.deepEqual(await sizeOf(storage(), 'whole/a/b.bin'), { key: 'whole/a/b.bin', size: 70_001 })
   })
 
   test('an object of no bytes is an object', async () => {
@@ -64,7 +64,7 @@ function describeWholeObjects(storage: StorageOf): void {
     await writer.commit(signal)
     for (const key of ['zero/created', 'zero/written']) {
       assert.equal((await storage().read(key, signal)).length, 0)
-      assert.deepEqual(await storage().stat(key, signal), { key, size: 0 })
+      assert.deepEqual(await sizeOf(storage(), key), { key, size: 0 })
       assert.equal((await storage().readRange(key, 0, 0, signal)).length, 0)
     }
     assert.deepEqual(await keysOf(storage(), 'zero'), ['zero/created', 'zero/written'])
@@ -82,7 +82,23 @@ function describeWholeObjects(storage: StorageOf): void {
     assert.equal((await storage().read('replaced/a', signal)).toString(), 'first, and longer')
     await storage().replace('replaced/a', Buffer.from('second'), signal)
     assert.equal((await storage().read('replaced/a', signal)).toString(), 'second')
-    assert.deepEqual(await storage().stat('replaced/a', signal), { key: 'replaced/a', size: 6 })
+    assert.deepEqual(await sizeOf(storage(), 'replaced/a'), { key: 'replaced/a', size: 6 })
+  })
+
+  test('an object tells when it was written, alone and in a listing', async () => {
+    const before = Date.now()
+    await storage().create('times/created', Buffer.from('1'), signal)
+    await storage().replace('times/replaced', Buffer.from('2'), signal)
+    const writer = await storage().openWriter('times/written', signal)
+    await writer.write([Buffer.from('3')], signal)
+    await writer.commit(signal)
+    const listed = new Map((await collect(storage().list('times', signal))).map(one => [one.key, one.modifiedMs]))
+    for (const key of ['times/created', 'times/replaced', 'times/written']) {
+      const { modifiedMs } = (await storage().stat(key, signal)) ?? assert.fail(`${key} is not there`)
+      // Some stores tell whole seconds, and round one of the two.
+      assert.ok(Math.abs(modifiedMs - (listed.get(key) ?? 0)) <= 1000, `${key}: ${modifiedMs} and ${listed.get(key)}`)
+      assert.ok(modifiedMs > before - 2000 && modifiedMs < Date.now() + 2000, `${key} was written at ${modifiedMs}`)
+    }
   })
 
   test('a reader beside replace sees one version or the other, never a mixture', async () => {
@@ -288,9 +304,9 @@ function describeListings(storage: StorageOf): void {
     }))
     await runPool(expected, 16, ({ key, size }) => storage().create(key, Buffer.alloc(size), signal))
     const byKey = (a: { key: string }, b: { key: string }) => (a.key < b.key ? -1 : 1)
-    const listed = await collect(storage().list('list', signal))
+    const listed = (await collect(storage().list('list', signal))).map(withoutTime)
     assert.deepEqual(listed.sort(byKey), expected.sort(byKey))
-    const part = await collect(storage().list('list/t1/p4/', signal))
+    const part = (await collect(storage().list('list/t1/p4/', signal))).map(withoutTime)
     assert.deepEqual(
       part.sort(byKey),
       expected.filter(object => object.key.startsWith('list/t1/p4/')),
@@ -443,6 +459,15 @@ async function rejectsWith(call: Promise<unknown>, code: ErrorCode): Promise<voi
     assert.ok(hasCode(error, code), `expected ${code}, got ${error}`)
     return true
   })
+}
+
+async function sizeOf(storage: Storage, key: string): Promise<{ key: string; size: number } | undefined> {
+  const found = await storage.stat(key, signal)
+  return found && withoutTime(found)
+}
+
+function withoutTime({ key, size }: StoredObject): { key: string; size: number } {
+  return { key, size }
 }
 
 async function keysOf(storage: Storage, prefix: string): Promise<string[]> {

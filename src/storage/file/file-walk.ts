@@ -65,8 +65,8 @@ async function statBatch(
   await Promise.all(
     names.map(async name => {
       try {
-        const { size } = await files.lstat(join(path, name))
-        objects.push({ key: keyIn(folder, name), size })
+        const { size, mtimeMs } = await files.lstat(join(path, name))
+        objects.push({ key: keyIn(folder, name), size, modifiedMs: Math.floor(mtimeMs) })
       } catch (error) {
         if (!hasErrno(error, 'ENOENT')) throw error
       }

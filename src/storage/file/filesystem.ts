@@ -92,7 +92,7 @@ class FilesystemStorage implements Storage {
     return this.#attempt('stat', key, signal, async () => {
       try {
         const stats = await this.#files.lstat(await this.#find(key))
-        return stats.isFile() ? { key, size: stats.size } : undefined
+        return stats.isFile() ? { key, size: stats.size, modifiedMs: Math.floor(stats.mtimeMs) } : undefined
       } catch (error) {
         if (isAbsence(error)) return undefined
         throw error

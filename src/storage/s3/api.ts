@@ -1,3 +1,5 @@
+import type { StoredObject } from '../storage.ts'
+
 /**
  * The requests that are made to S3, each a single try. Keys are those of the storage: the prefix is added behind this
  * interface. Errors are KafkaBackupErrors (`error.ts`), or the reason of the signal.
@@ -27,6 +29,7 @@ export interface PutCondition {
 
 export interface S3Head {
   size: number
+  modifiedMs: number
   token: string | undefined
 }
 
@@ -44,7 +47,7 @@ export interface ListPageOptions {
 }
 
 export interface S3Page {
-  objects: { key: string; size: number }[]
+  objects: StoredObject[]
   folders: string[]
   next: string | undefined
 }

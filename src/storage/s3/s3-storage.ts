@@ -88,7 +88,7 @@ class S3Storage implements Storage {
 
   async stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined> {
     const found = await (await this.#open(key, signal)).head(key, signal)
-    return found && { key, size: found.size }
+    return found && { key, size: found.size, modifiedMs: found.modifiedMs }
   }
 
   async *list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject> {

@@ -63,7 +63,11 @@ class SdkApi implements S3Api {
     try {
       const command = new HeadObjectCommand(this.#object(key))
       const found = await this.#attempt('look at', key, signal, abort => this.#client.send(command, abort))
-      return { size: found.ContentLength ?? 0, token: found.Metadata?.[tokenName] }
+      return {
+        size: found.ContentLength ?? 0,
+        modifiedMs: timeOf(found.LastModified),
+        token: found.Metadata?.[tokenName],
+      }
     } catch (error) {
       if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
       throw error
@@ -93,9 +97,10 @@ class SdkApi implements S3Api {
     })
     const page = await this.#attempt('list', folder, signal, abort => this.#client.send(command, abort))
     return {
-      objects: (page.Contents ?? []).map(({ Key = '', Size = 0 }) => ({
+      objects: (page.Contents ?? []).map(({ Key = '', Size = 0, LastModified }) => ({
         key: Key.slice(this.#folder.length),
         size: Size,
+        modifiedMs: timeOf(LastModified),
       })),
       folders: (page.CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix.slice(prefix.length, -1)),
       next: page.IsTruncated ? page.NextContinuationToken : undefined,
@@ -182,6 +187,11 @@ function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options
     ...(sseKmsKeyId !== undefined && { SSEKMSKeyId: sseKmsKeyId }),
     ...(sseBucketKey !== undefined && { BucketKeyEnabled: sseBucketKey }),
   }
+}
+
+/** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
+function timeOf(modified: Date | undefined): number {
+  return modified?.getTime() ?? Number.MAX_SAFE_INTEGER
 }
 
 async function collect(body: Readable, size: number): Promise<Buffer> {
