@@ -40,6 +40,8 @@ export async function withTwoRegistries(
       ...{ source, target, requests, folder, sourceUrl: first.url, targetUrl: second.url },
       backupJob: registry => ({
         ...{ mode: 'backup', ...common, source: { ...nobody, topics: { include: ['*'] } } },
+        // Fake clusters have no group coordinator, and one that does not answer is waited for.
+        backup: { consumer_groups: { include: [] } },
         enterprise: { schema_registry: { enabled: true, url: first.url, ...registry } },
       }),
       restoreJob: restore => ({
