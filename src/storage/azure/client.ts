@@ -27,7 +27,7 @@ export async function openContainer(options: AzureOptions): Promise<OpenedContai
     retryOptions: { maxTries: 1 },
     userAgentOptions: { userAgentPrefix: 'kafka-backup' },
   })
-  if ((options.checksum ?? azureDefaults.checksum) === 'md5') pipeline.factories.push(contentMd5)
+  pipeline.factories.push(contentMd5)
   const query = login.kind === 'sas' ? `?${login.sasToken}` : ''
   const client = new ContainerClient(`${endpoint}/${options.container}${query}`, pipeline)
   return { client, close: () => closeAgents(agents) }

@@ -10,7 +10,7 @@ export type AzureLogin =
   | { kind: 'secret'; tenantId: string; clientId: string; clientSecret: string }
   | { kind: 'federated'; tenantId: string; clientId: string; tokenFile: string }
   /** Whatever the platform offers: environment, workload identity, managed identity, a login of the Azure CLI. */
-  | { kind: 'platform'; clientId?: string; tenantId?: string }
+  | { kind: 'platform'; clientId?: string }
 
 export type TokenCredential = Extract<Parameters<typeof newPipeline>[0], { getToken: unknown }>
 
@@ -29,11 +29,7 @@ export function planLogin(options: AzureOptions): AzureLogin {
     if (federatedTokenFile !== undefined)
       return { kind: 'federated', tenantId, clientId, tokenFile: federatedTokenFile }
   }
-  return {
-    kind: 'platform',
-    ...(clientId !== undefined && { clientId }),
-    ...(tenantId !== undefined && { tenantId }),
-  }
+  return { kind: 'platform', ...(clientId !== undefined && { clientId }) }
 }
 
 /** An identity of Entra. Its SDK is loaded here, as keys and SAS tokens do without it. */
@@ -62,8 +58,7 @@ export async function openIdentity(
     }
     case 'platform': {
       const ids = login.clientId === undefined ? {} : { managedIdentityClientId: login.clientId }
-      const tenant = login.tenantId === undefined ? {} : { tenantId: login.tenantId }
-      return limited(new identity.DefaultAzureCredential({ ...common, ...ids, ...tenant }), options)
+      return limited(new identity.DefaultAzureCredential({ ...common, ...ids }), options)
     }
     default:
       return login satisfies never

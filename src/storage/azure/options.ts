@@ -23,7 +23,6 @@ export interface AzureOptions {
   /** A file of CA certificates that are trusted instead of the public ones, for the store alone. */
   caCert?: string
   proxy?: string
-  checksum?: AzureChecksum
   partSizeBytes?: number
   /** Blocks on their way at the same time; each holds its memory until it has arrived. */
   uploads?: number
@@ -32,13 +31,10 @@ export interface AzureOptions {
   idleTimeoutMs?: number
 }
 
-export type AzureChecksum = 'md5' | 'none'
-
 const MiB = 2 ** 20
 
 export const azureDefaults = {
   endpointSuffix: 'core.windows.net',
-  checksum: 'md5',
   /** What one open segment holds in memory. 50,000 blocks make 244 GiB. */
   partSizeBytes: 5 * MiB,
   uploads: 4,
