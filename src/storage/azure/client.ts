@@ -7,7 +7,7 @@ import {
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
 import { openS3Agents, type S3Agents } from '../s3/agents.ts'
-import { openIdentity, planLogin, type TokenCredential, unknownAccount } from './credential.ts'
+import { type AzureLogin, planLogin, type TokenCredential, unknownAccount } from './credential.ts'
 import { newHttpClient } from './http-client.ts'
 import { type AzureOptions, azureDefaults, endpointOf } from './options.ts'
 
@@ -22,7 +22,7 @@ export async function openContainer(options: AzureOptions): Promise<OpenedContai
   if (endpoint === undefined) throw unknownAccount()
   const login = planLogin(options)
   const agents = await openS3Agents(options)
-  const pipeline = newPipeline(await credentialOf(options), {
+  const pipeline = newPipeline(await credentialOf(login, options), {
     httpClient: newHttpClient(agents, { ...azureDefaults, ...options }),
     retryOptions: { maxTries: 1 },
     userAgentOptions: { userAgentPrefix: 'kafka-backup' },
@@ -34,11 +34,12 @@ export async function openContainer(options: AzureOptions): Promise<OpenedContai
 }
 
 async function credentialOf(
+  login: AzureLogin,
   options: AzureOptions,
 ): Promise<StorageSharedKeyCredential | AnonymousCredential | TokenCredential> {
-  const login = planLogin(options)
   if (login.kind === 'key') return new StorageSharedKeyCredential(login.account, login.accountKey)
-  return login.kind === 'sas' ? new AnonymousCredential() : openIdentity(login, options)
+  if (login.kind === 'sas') return new AnonymousCredential()
+  return (await import('./identity.ts')).openIdentity(login, options)
 }
 
 /** Lets the service check each body: it refuses one that does not fit. It is set before the request is signed. */

@@ -74,11 +74,9 @@ function readFacts(error: Error): Facts {
 function findMeaning(facts: Facts, error: Error, context: AzureErrorContext): Meaning | undefined {
   const { name, status, errno } = facts
   if (facts.isProxyLogin) return proxyLogin
-  if (status === undefined) {
-    const login = findLoginMeaning(error)
-    if (login !== undefined) return login
-    return errno === undefined ? undefined : findNetworkMeaning(errno)
-  }
+  const login = findLoginMeaning(error)
+  if (login !== undefined) return login
+  if (status === undefined) return errno === undefined ? undefined : findNetworkMeaning(errno)
   if (status === 401 || status === 403) {
     const dated = findDatedMeaning(facts, context.sasToken)
     if (dated !== undefined) return dated

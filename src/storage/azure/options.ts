@@ -45,8 +45,9 @@ export const azureDefaults = {
 export type AzureEnvironment = Readonly<Record<string, string | undefined>>
 
 /**
- * The options with what the environment says of the account and its key, under the names of the Azure CLI. What was given
- * comes first: keys of the environment are for the account that it names, and only where the job brings no identity.
+ * The options with what the environment says: of the account and its key under the names of the Azure CLI, of an identity
+ * under those that platforms set. What was given comes first: keys of the environment are for the account that it names,
+ * and only where the job brings no identity.
  */
 export function resolveAzureOptions(options: AzureOptions, env: AzureEnvironment = process.env): AzureOptions {
   const said = readEnvironment(env)
@@ -57,8 +58,10 @@ export function resolveAzureOptions(options: AzureOptions, env: AzureEnvironment
     ...(account !== undefined && { account }),
     ...(isSame && options.endpoint === undefined && options.endpointSuffix === undefined && placeOf(said)),
   }
-  const isOpen = !hasIdentity(options) && (isSame || said.account === undefined)
-  return { ...options, ...place, ...(isOpen && keysOf(said)) }
+  const isOpen = !hasLogin(options) && options.clientId === undefined && (isSame || said.account === undefined)
+  const keys = isOpen ? keysOf(said) : {}
+  const identity = hasLogin({ ...options, ...keys }) ? {} : identityOf(env)
+  return { ...identity, ...options, ...place, ...keys }
 }
 
 /** The account that the options name, or that the endpoint shows: as the first part of its path, or of its host. */
@@ -102,6 +105,16 @@ function keysOf({ accountKey, sasToken }: Partial<AzureOptions>): Partial<AzureO
   return sasToken === undefined ? {} : { sasToken }
 }
 
-function hasIdentity({ accountKey, sasToken, clientSecret, federatedTokenFile, clientId }: AzureOptions): boolean {
-  return [accountKey, sasToken, clientSecret, federatedTokenFile, clientId].some(each => each !== undefined)
+/** A service principal, or a workload identity as Kubernetes hands it to a pod; what else there is, Entra's SDK finds. */
+function identityOf(env: AzureEnvironment): Partial<AzureOptions> {
+  const tenantId = env.AZURE_TENANT_ID || undefined
+  const [clientId, clientSecret] = [env.AZURE_CLIENT_ID || undefined, env.AZURE_CLIENT_SECRET || undefined]
+  const federatedTokenFile = env.AZURE_FEDERATED_TOKEN_FILE || undefined
+  const proof = clientSecret === undefined ? federatedTokenFile && { federatedTokenFile } : { clientSecret }
+  if (tenantId === undefined || !proof || env.AZURE_TOKEN_CREDENTIALS) return {}
+  return { tenantId, ...(clientId !== undefined && { clientId }), ...proof }
+}
+
+function hasLogin({ accountKey, sasToken, clientSecret, federatedTokenFile }: Partial<AzureOptions>): boolean {
+  return [accountKey, sasToken, clientSecret, federatedTokenFile].some(each => each !== undefined)
 }
