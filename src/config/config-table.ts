@@ -35,10 +35,10 @@ interface Field {
 }
 
 function listFields(mode: Mode): Field[] {
-  return mergeKinds(listRows(describedJobSchema(mode), '')).map(row => ({
-    path: row.path,
-    names: [row.path],
-    cells: formatCells(row),
+  return mergeKinds(listRows(describedJobSchema(mode), '')).map(({ path, rows }) => ({
+    path,
+    names: [path],
+    cells: formatCells(rows),
   }))
 }
 
@@ -64,30 +64,49 @@ function listRows(schema: JsonSchema, at: string): Row[] {
 function listKind(schema: JsonSchema, at: string): Row[] {
   const constants = Object.values(schema.properties as Record<string, JsonSchema>).map(field => field.const)
   const kind = String(constants.find(constant => constant !== undefined))
-  return listRows(schema, at).map(row => ({ ...row, kinds: [kind] }))
+  return listRows(schema, at).map(row => (row.schema.const === undefined ? { ...row, kinds: [kind] } : row))
 }
 
-/** One row for a field that several kinds have. */
-function mergeKinds(rows: readonly Row[]): Row[] {
-  const merged = new Map<string, Row>()
-  for (const row of rows) {
-    const kinds = [...(merged.get(row.path)?.kinds ?? []), ...(row.kinds ?? [])]
-    merged.set(row.path, kinds.length > 0 ? { ...row, kinds } : row)
-  }
-  return [...merged.values()]
+/** One row for a field that several kinds have. Where they do not say the same of it, the row has the words of each. */
+function mergeKinds(rows: readonly Row[]): { path: string; rows: Row[] }[] {
+  const merged = new Map<string, Row[]>()
+  for (const row of rows) merged.set(row.path, [...(merged.get(row.path) ?? []), row])
+  return [...merged].map(([path, same]) => ({ path, rows: same }))
 }
 
-function formatCells({ schema, isRequired, kinds }: Row): string {
-  const isKind = schema.const !== undefined
-  const condition = kinds === undefined || isKind ? '' : ` for ${kinds.map(kind => `\`${kind}\``).join(', ')}`
-  const fallback = isRequired
-    ? `required${condition}`
-    : schema.default === undefined
-      ? 'none'
-      : formatDefault(schema.default)
+function formatCells(rows: readonly Row[]): string {
+  const ofKinds = rows.map(row => ({ kinds: row.kinds ?? [], cells: cellsOf(row) }))
+  return [0, 1, 2, 3]
+    .map(column => formatCell(ofKinds.map(({ kinds, cells }) => ({ kinds, text: cells[column] ?? '' }))))
+    .join(' | ')
+}
+
+function formatCell(variants: readonly { kinds: string[]; text: string }[]): string {
+  const kindsOf = new Map<string, string[]>()
+  for (const { kinds, text } of variants) kindsOf.set(text, [...(kindsOf.get(text) ?? []), ...kinds])
+  const named = [...kindsOf].map(([text, kinds]) => ({ text, kinds: kinds.map(kind => `\`${kind}\``).join(', ') }))
+  const [only] = named
+  const text =
+    named.length > 1
+      ? named.map(({ text, kinds }) => `${kinds}: ${text}`).join('<br>')
+      : only?.text === required && only.kinds !== ''
+        ? `${required} for ${only.kinds}`
+        : (only?.text ?? '')
+  return text.replaceAll('|', '\\|')
+}
+
+const required = 'required'
+
+function cellsOf({ schema, isRequired }: Row): string[] {
+  const fallback = schema.default === undefined ? 'none' : formatDefault(schema.default)
   const secret = schema.writeOnly === true ? ' A secret: never shown in a message.' : ''
-  const cells = [schema['x-type'], fallback, schema['x-allowed'], `${schema.description}${secret}`]
-  return cells.map(cell => String(cell).replaceAll('|', '\\|')).join(' | ')
+  const cells = [
+    schema['x-type'],
+    isRequired ? required : fallback,
+    schema['x-allowed'],
+    `${schema.description}${secret}`,
+  ]
+  return cells.map(String)
 }
 
 function formatDefault(value: unknown): string {

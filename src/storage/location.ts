@@ -1,15 +1,20 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { KafkaBackupError } from '../errors.ts'
+import { formatAzureLocation, parseAzureLocation } from './azure/location.ts'
+import type { AzureOptions } from './azure/options.ts'
 import type { FilesystemOptions } from './file/filesystem.ts'
 import { formatS3Location, parseS3Location } from './s3/location.ts'
 import type { S3Options } from './s3/options.ts'
 
 /** Which backend, and what it needs to be opened. */
-export type StorageOptions = ({ backend: 'filesystem' } & FilesystemOptions) | ({ backend: 's3' } & S3Options)
+export type StorageOptions =
+  | ({ backend: 'filesystem' } & FilesystemOptions)
+  | ({ backend: 's3' } & S3Options)
+  | ({ backend: 'azure' } & AzureOptions)
 
 /**
- * A bucket as an `s3://` address, or a folder, as a path or as a `file:///` address. A colon in the first part of a path
+ * A bucket as an `s3://` or `az://` address, or a folder, as a path or as a `file:///` address. A colon in the first part of a path
  * is taken for a scheme: a mistyped or unsupported address must not become a folder called `gs:` that looks like a backup.
  */
 export function parseLocation(text: string, workingFolder: string = process.cwd()): StorageOptions {
@@ -26,12 +31,14 @@ export function parseLocation(text: string, workingFolder: string = process.cwd(
   if (scheme === undefined) return { backend: 'filesystem', path: resolve(workingFolder, text) }
   if (scheme.toLowerCase() === 'file') return { backend: 'filesystem', path: parseFileAddress(text) }
   if (/^s3:\/\//i.test(text)) return { backend: 's3', ...parseS3Location(text) }
+  if (/^az:\/\//i.test(text)) return { backend: 'azure', ...parseAzureLocation(text) }
   throw refuseScheme(scheme)
 }
 
 /** The text that `parseLocation` reads back as the same place. */
 export function formatLocation(options: StorageOptions): string {
   if (options.backend === 's3') return formatS3Location(options)
+  if (options.backend === 'azure') return formatAzureLocation(options)
   return join(resolve(options.path), options.prefix ?? '')
 }
 
@@ -54,8 +61,8 @@ function refuseScheme(scheme: string): KafkaBackupError {
     return invalid(`\`${scheme}:\` looks like a Windows drive`, 'Give a POSIX path, such as `/backups`.')
   }
   return invalid(
-    `locations of the scheme \`${scheme}:\` are not supported; a path, \`file:///\` or \`s3://\` is`,
-    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`) or a bucket (\`s3://bucket/prefix\`); a folder of that name is \`./${scheme}:\`.`,
+    `locations of the scheme \`${scheme}:\` are not supported; a path, \`file:///\`, \`s3://\` or \`az://\` is`,
+    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`) or a bucket (\`s3://bucket/prefix\`, \`az://container/prefix\`); a folder of that name is \`./${scheme}:\`.`,
   )
 }
 

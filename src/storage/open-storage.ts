@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { RetryPolicy } from '../lib/retry.ts'
+import { openAzureStorage } from './azure/azure-storage.ts'
 import { openFilesystemStorage } from './file/filesystem.ts'
 import type { StorageOptions } from './location.ts'
 import { type StorageObserver, withObservation } from './observed.ts'
@@ -33,6 +34,8 @@ function openBackend(options: StorageOptions, parts: S3StorageParts): Storage {
       return openFilesystemStorage(options)
     case 's3':
       return openS3Storage(options, parts)
+    case 'azure':
+      return openAzureStorage(options, parts)
     default:
       return options satisfies never
   }

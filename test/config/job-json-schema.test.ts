@@ -7,7 +7,7 @@ import { parse as parseYaml } from 'yaml'
 import { configTables } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
 import { parseJob } from '../../src/config/load-job.ts'
-import { errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
+import { azureFields, azureJob, errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
@@ -24,6 +24,9 @@ const valid: Record<string, string> = {
   'a storage kind from a variable': minimalJob.replace('filesystem', '${FS:-filesystem}'),
   'a bucket': s3Job,
   'a bucket with all its fields': `${s3Job}${s3Fields}`,
+  'a container': azureJob,
+  'a container with all its fields': `${azureJob}${azureFields}  account_key: \${KEY}`,
+  'a container by a SAS token': `${azureJob}  sas_token: 'sv=1&sig=x'`,
   'a mode from a variable': minimalJob.replace('mode: backup', 'mode: ${MODE:-backup}'),
   'a size in bytes': backup('segment_bytes: 1048576'),
   'a size with a unit': backup('segment_bytes: 1.5 gib'),
@@ -77,6 +80,9 @@ const invalid: Record<string, string> = {
   'a bucket without a name': minimalJob.replace('filesystem', 's3'),
   'a bucket with a slash': s3Job.replace('my-bucket', 'a/b'),
   'a path of a bucket': `${s3Job}  path: /x`,
+  'a container without a name': minimalJob.replace('filesystem', 'azure'),
+  'a container with capitals': azureJob.replace('my-container', 'Mine'),
+  'a bucket of Azure': `${azureJob}  bucket: x`,
   'parts that are too small': `${s3Job}  part_size: 1000`,
   'an encryption that S3 does not have': `${s3Job}  sse: rot13`,
   'storage as a text': minimalJob.replace(/storage:[\s\S]*/, 'storage: /backups'),
@@ -150,7 +156,8 @@ describe('docs/', () => {
       `target.security.${name}`,
     ])
     const s3 = ['secret_access_key', 'session_token', 'proxy'].map(name => [`storage.${name}`])
-    const secrets = [...ofClusters, ...s3, [`${auth}.password`], [`${auth}.client_secret`]]
+    const azure = ['account_key', 'sas_token', 'client_secret'].map(name => [`storage.${name}`])
+    const secrets = [...ofClusters, ...s3, ...azure, [`${auth}.password`], [`${auth}.client_secret`]]
     assert.deepEqual(pathsOf(both, 'A secret:'), secrets)
     assert.deepEqual(pathsOf(backup + restore, 'A secret:'), [])
   })

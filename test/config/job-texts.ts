@@ -44,6 +44,21 @@ export const s3Fields = `  prefix: prod/eu
   idle_timeout: 2m
 `
 
+export const azureJob = minimalJob.replace(/backend: filesystem\n.*\n/, 'backend: azure\n  container: my-container\n')
+
+/** To be put below `azureJob`. Of the ways to log in only one may be there; these are for all. */
+export const azureFields = `  prefix: prod/eu
+  account: acme
+  endpoint: https://acme.blob.core.windows.net
+  authority_host: https://login.microsoftonline.us
+  ca_cert: /etc/ca.pem
+  proxy: http://user:pass@proxy:3128
+  part_size: 16MiB
+  uploads: 8
+  connect_timeout: 5s
+  idle_timeout: 2m
+`
+
 export interface Given {
   env?: Record<string, string | undefined>
   set?: readonly string[]

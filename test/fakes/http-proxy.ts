@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 
 export interface HttpProxy {
   url: string
@@ -11,6 +12,7 @@ export interface HttpProxy {
 /** A forward proxy that asks for a login, given as it stands in an address: tunnels for https, requests with a whole address for http. */
 export async function startHttpProxy(user: string, password: string): Promise<HttpProxy> {
   const requests: string[] = []
+  const tunnels = new Set<Duplex>()
   const login = `Basic ${Buffer.from(`${decodeURIComponent(user)}:${decodeURIComponent(password)}`).toString('base64')}`
   const isWelcome = (incoming: IncomingMessage) => incoming.headers['proxy-authorization'] === login
   const server = createServer((incoming, answer) => {
@@ -32,6 +34,7 @@ export async function startHttpProxy(user: string, password: string): Promise<Ht
     requests.push(`CONNECT ${incoming.url}`)
     if (!isWelcome(incoming)) return socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
     const { hostname, port } = new URL(`http://${incoming.url}`)
+    tunnels.add(socket)
     const onward = connect(Number(port), hostname, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n')
       onward.write(head)
@@ -48,6 +51,7 @@ export async function startHttpProxy(user: string, password: string): Promise<Ht
       new Promise(resolve => {
         server.close(() => resolve())
         server.closeAllConnections()
+        for (const tunnel of tunnels) tunnel.destroy()
       }),
   }
 }

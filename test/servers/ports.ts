@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 
 /**
  * Ports on 127.0.0.1 that nothing listens on. They lie below the range that systems use for outgoing connections, so a
@@ -18,5 +18,17 @@ function canListen(port: number): Promise<boolean> {
     const server = createServer()
     server.once('error', () => resolve(false))
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+/** Whether somebody listens on the port of 127.0.0.1. */
+export function accepts(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
   })
 }

@@ -1,10 +1,9 @@
 import { mkdir, readFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { S3Options } from '../../src/storage/s3/options.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
-import { findFreePorts } from './ports.ts'
+import { accepts, findFreePorts } from './ports.ts'
 import { type Certificates, makeCertificates } from './s3-certificates.ts'
 import { versitygwBinary } from './versitygw-binary.ts'
 
@@ -83,15 +82,4 @@ async function waitForPort(port: number, server: GuardedProcess, logFile: string
     }
     await sleep(20)
   }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise(resolve => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { AzureOptions } from '../../src/storage/azure/options.ts'
 import { formatLocation, parseLocation } from '../../src/storage/location.ts'
 import type { S3Options } from '../../src/storage/s3/options.ts'
 
@@ -48,6 +49,43 @@ for (const [text, options] of Object.entries(buckets)) {
   })
 }
 
+const containers: Record<string, AzureOptions> = {
+  'az://backups': { container: 'backups' },
+  'az://my-box/prod/eu?account=acme': { container: 'my-box', prefix: 'prod/eu', account: 'acme' },
+  'az://my-box/a%20b%25': { container: 'my-box', prefix: 'a b%' },
+  'az://box?account=acme&endpoint_suffix=core.usgovcloudapi.net': {
+    container: 'box',
+    account: 'acme',
+    endpointSuffix: 'core.usgovcloudapi.net',
+  },
+  'az://box/x?account=a&endpoint=http://127.0.0.1:10000/a&ca_cert=/etc/a b.pem': {
+    container: 'box',
+    prefix: 'x',
+    account: 'a',
+    endpoint: 'http://127.0.0.1:10000/a',
+    caCert: '/etc/a b.pem',
+  },
+}
+for (const [text, options] of Object.entries(containers)) {
+  test(`${text} is a container, and is shown as a text that is read back the same`, () => {
+    const parsed = parseLocation(text)
+    assert.deepEqual(parsed, { backend: 'azure', ...options })
+    assert.deepEqual(parseLocation(formatLocation(parsed)), parsed)
+  })
+}
+
+test('where a container is shown, no secret is', () => {
+  const secrets = { accountKey: 'topsecret', sasToken: 'sig=topsecret', clientSecret: 'topsecret' }
+  const shown = formatLocation({
+    backend: 'azure',
+    container: 'box',
+    account: 'acme',
+    ...secrets,
+    proxy: 'http://u:pw@p',
+  })
+  assert.equal(shown, 'az://box?account=acme')
+})
+
 test('scheme and slash at the end of a bucket may be written otherwise', () => {
   assert.deepEqual(parseLocation('S3://my-bucket/'), { backend: 's3', bucket: 'my-bucket' })
   assert.deepEqual(parseLocation('s3://my-bucket/a/'), { backend: 's3', bucket: 'my-bucket', prefix: 'a' })
@@ -87,6 +125,16 @@ const refused: Record<string, RegExp> = {
   's3://bucket/x?path_style=yes': /neither true nor false/,
   's3://bucket/%zz': /% that begins no character/,
   's3://bucket/x#y': /names no bucket/,
+  'az:/x': /scheme `az:`/,
+  'az://': /names no container/,
+  'az://Box': /"Box" is not the name of a container/,
+  'az://a--b': /is not the name of a container/,
+  'az://key@box': /takes no credentials/,
+  'az://box?sv=2025&sig=abc': /takes no SAS token/,
+  'az://box?region=x': /`region` of the `az:` address is not known/,
+  'az://box?account=': /`account` of the `az:` address has no value/,
+  'az://box?endpoint=acme': /no `https:\/\/` or `http:\/\/` address/,
+  'az://box/%zz': /% that begins no character/,
   'gs://bucket': /scheme `gs:` are not supported/,
   'https://host/x': /scheme `https:`/,
   's_3://bucket': /scheme `s_3:`/,

@@ -13,8 +13,17 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
+import type {
+  BucketApi,
+  ByteRange,
+  ListPageOptions,
+  ObjectHead,
+  ObjectPage,
+  PartPlace,
+  PutCondition,
+  UploadedPart,
+} from '../bucket/api.ts'
 import { untilAborted } from '../until-aborted.ts'
-import type { ListPageOptions, PutCondition, S3Api, S3Head, S3Page, S3Part, S3PartPlace, S3Range } from './api.ts'
 import { checksumFields, uploadChecksumFields } from './checksum.ts'
 import { openS3Client } from './client.ts'
 import { mapS3Error } from './error.ts'
@@ -24,11 +33,11 @@ import { type S3Checksum, type S3Options, s3Defaults } from './options.ts'
 const tokenName = 'kafka-backup-writer'
 
 /** The only file that sends requests to S3. It is loaded with the SDK, when a bucket is first used. */
-export async function openS3Api(options: S3Options, location: string): Promise<S3Api> {
+export async function openS3Api(options: S3Options, location: string): Promise<BucketApi> {
   return new SdkApi(await openS3Client(options), options, location)
 }
 
-class SdkApi implements S3Api {
+class SdkApi implements BucketApi {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #folder: string
@@ -59,7 +68,7 @@ class SdkApi implements S3Api {
     await this.#attempt(ifAbsent ? 'create' : 'replace', key, signal, abort => this.#client.send(command, abort))
   }
 
-  async head(key: string, signal: AbortSignal): Promise<S3Head | undefined> {
+  async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
     try {
       const command = new HeadObjectCommand(this.#object(key))
       const found = await this.#attempt('look at', key, signal, abort => this.#client.send(command, abort))
@@ -74,7 +83,7 @@ class SdkApi implements S3Api {
     }
   }
 
-  async get(key: string, range: S3Range | undefined, signal: AbortSignal): Promise<Buffer> {
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
     const Range = range && `bytes=${range.start}-${range.start + range.length - 1}`
     const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
     return this.#attempt('read', key, signal, async abort => {
@@ -86,7 +95,11 @@ class SdkApi implements S3Api {
     })
   }
 
-  async listPage(folder: string, { foldersOnly, from, limit }: ListPageOptions, signal: AbortSignal): Promise<S3Page> {
+  async listPage(
+    folder: string,
+    { foldersOnly, from, limit }: ListPageOptions,
+    signal: AbortSignal,
+  ): Promise<ObjectPage> {
     const prefix = this.#folder + (folder === '' ? '' : `${folder}/`)
     const command = new ListObjectsV2Command({
       Bucket: this.#bucket,
@@ -126,7 +139,7 @@ class SdkApi implements S3Api {
     return UploadId
   }
 
-  async putPart(key: string, part: S3PartPlace, body: Buffer, signal: AbortSignal): Promise<S3Part> {
+  async putPart(key: string, part: PartPlace, body: Buffer, signal: AbortSignal): Promise<UploadedPart> {
     const sums = checksumFields(this.#checksum, body)
     const place = { ...this.#object(key), UploadId: part.uploadId, PartNumber: part.number }
     const command = new UploadPartCommand({ ...place, ...sums, Body: body, ContentLength: body.length })
@@ -135,7 +148,12 @@ class SdkApi implements S3Api {
     return { number: part.number, etag: ETag, checksum }
   }
 
-  async completeUpload(key: string, uploadId: string, parts: readonly S3Part[], signal: AbortSignal): Promise<void> {
+  async completeUpload(
+    key: string,
+    uploadId: string,
+    parts: readonly UploadedPart[],
+    signal: AbortSignal,
+  ): Promise<void> {
     const command = new CompleteMultipartUploadCommand({
       ...this.#object(key),
       UploadId: uploadId,

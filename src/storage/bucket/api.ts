@@ -1,21 +1,23 @@
 import type { StoredObject } from '../storage.ts'
 
 /**
- * The requests that are made to S3, each a single try. Keys are those of the storage: the prefix is added behind this
- * interface. Errors are KafkaBackupErrors (`error.ts`), or the reason of the signal.
+ * The requests that are made to an object store, each a single try. Keys are those of the storage: the prefix is added behind this
+ * interface. Errors are KafkaBackupErrors (the backend's `error.ts`), or the reason of the signal.
  */
-export interface S3Api {
+export interface BucketApi {
   put(key: string, body: Buffer, condition: PutCondition, signal: AbortSignal): Promise<void>
   /** Undefined where there is no such object. */
-  head(key: string, signal: AbortSignal): Promise<S3Head | undefined>
+  head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>
   /** The whole object, or the bytes of the range that the object has. */
-  get(key: string, range: S3Range | undefined, signal: AbortSignal): Promise<Buffer>
-  listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<S3Page>
+  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer>
+  listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<ObjectPage>
   remove(key: string, signal: AbortSignal): Promise<void>
+  /** The id of an upload in parts; the object will carry the token. */
   beginUpload(key: string, token: string, signal: AbortSignal): Promise<string>
-  putPart(key: string, part: S3PartPlace, body: Buffer, signal: AbortSignal): Promise<S3Part>
+  putPart(key: string, part: PartPlace, body: Buffer, signal: AbortSignal): Promise<UploadedPart>
   /** Makes the object of its parts where the key is free. */
-  completeUpload(key: string, uploadId: string, parts: readonly S3Part[], signal: AbortSignal): Promise<void>
+  completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[], signal: AbortSignal): Promise<void>
+  /** Drops the parts where the store would keep them. */
   abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>
   close(): void
 }
@@ -27,13 +29,13 @@ export interface PutCondition {
   token?: string
 }
 
-export interface S3Head {
+export interface ObjectHead {
   size: number
   modifiedMs: number
   token: string | undefined
 }
 
-export interface S3Range {
+export interface ByteRange {
   start: number
   length: number
 }
@@ -46,21 +48,22 @@ export interface ListPageOptions {
   limit?: number
 }
 
-export interface S3Page {
+export interface ObjectPage {
   objects: StoredObject[]
   folders: string[]
   next: string | undefined
 }
 
-export interface S3PartPlace {
+export interface PartPlace {
   uploadId: string
   /** From 1. */
   number: number
 }
 
-export interface S3Part {
+export interface UploadedPart {
   number: number
+  /** What the store calls it. */
   etag: string
-  /** What the completion repeats of it, under the name that S3 gives it. */
+  /** What the completion repeats of it, under the name that the store gives it. */
   checksum: Record<string, string>
 }

@@ -4,10 +4,10 @@ import { PartBuffer, type PartMemory } from '../part-buffer.ts'
 import type { Slots } from '../slots.ts'
 import type { ObjectWriter } from '../storage.ts'
 import { untilAborted } from '../until-aborted.ts'
-import type { S3Api, S3Part } from './api.ts'
+import type { BucketApi, UploadedPart } from './api.ts'
 
-export interface S3WriterParts {
-  api: S3Api
+export interface BucketWriterParts {
+  api: BucketApi
   memory: PartMemory
   slots: Slots
   /** Repeats a request whose bytes nobody but the writer has any more. */
@@ -23,20 +23,20 @@ export interface S3WriterParts {
  *
  * The object carries a random token of this writer: a `commit` that finds the key taken looks whose object it is.
  */
-export class S3Writer implements ObjectWriter {
+export class BucketWriter implements ObjectWriter {
   readonly #key: string
-  readonly #with: S3WriterParts
+  readonly #with: BucketWriterParts
   readonly #token = randomBytes(12).toString('hex')
   /** Ends what is under way in the background. */
   readonly #stop = new AbortController()
-  readonly #uploading: Promise<S3Part | undefined>[] = []
+  readonly #uploading: Promise<UploadedPart | undefined>[] = []
   #filling: PartBuffer
   #uploadId: Promise<string> | undefined
   #state: 'open' | 'sealed' | 'done' | 'aborted' = 'open'
   /** Set once content is missing; nothing is published after that. */
   #failure: { error: unknown } | undefined
 
-  constructor(key: string, parts: S3WriterParts) {
+  constructor(key: string, parts: BucketWriterParts) {
     this.#key = key
     this.#with = parts
     this.#filling = new PartBuffer(parts.memory, true)
@@ -85,7 +85,7 @@ export class S3Writer implements ObjectWriter {
         await again(this.#key, () => api.abortUpload(this.#key, uploadId, signal), signal)
       })
     } catch {
-      // What is left is for the bucket's rule for incomplete uploads (docs/s3.md).
+      // What is left is for the bucket's rule for incomplete uploads.
     }
   }
 
@@ -143,7 +143,7 @@ export class S3Writer implements ObjectWriter {
     )
   }
 
-  async #upload(number: number, body: Buffer): Promise<S3Part> {
+  async #upload(number: number, body: Buffer): Promise<UploadedPart> {
     const { api, again } = this.#with
     const { signal } = this.#stop
     // Not cut short: an upload whose id was never heard could not be dropped.

@@ -1,0 +1,35 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { AzureOptions } from './options.ts'
+
+/** What AZURE_STORAGE_CONNECTION_STRING says: `AccountName=…;AccountKey=…;EndpointSuffix=…`. Its text is a secret. */
+export function parseConnectionString(text: string): Partial<AzureOptions> {
+  const settings = new Map(
+    text
+      .split(';')
+      .map(part => part.trim())
+      .filter(part => part !== '')
+      .map(part => [part.split('=', 1)[0]?.toLowerCase() ?? '', part.slice(part.indexOf('=') + 1)]),
+  )
+  if (settings.has('usedevelopmentstorage')) throw invalid('asks for the development storage, which has no TLS')
+  const take = (name: string) => settings.get(name) || undefined
+  const [account, accountKey, sasToken] = [
+    take('accountname'),
+    take('accountkey'),
+    take('sharedaccesssignature')?.replace(/^\?/, ''),
+  ]
+  const [endpoint, endpointSuffix] = [take('blobendpoint')?.replace(/\/+$/, ''), take('endpointsuffix')]
+  if (account === undefined && endpoint === undefined) throw invalid('names neither AccountName nor BlobEndpoint')
+  return {
+    ...(account !== undefined && { account }),
+    ...(accountKey !== undefined && { accountKey }),
+    ...(sasToken !== undefined && { sasToken }),
+    ...(endpoint !== undefined && { endpoint }),
+    ...(endpointSuffix !== undefined && { endpointSuffix }),
+  }
+}
+
+function invalid(message: string): KafkaBackupError {
+  return new KafkaBackupError('LOCATION_INVALID', `AZURE_STORAGE_CONNECTION_STRING ${message}`, {
+    help: 'Copy it from the access keys of the storage account, or give account and key apart (docs/azure.md).',
+  })
+}
