@@ -16,7 +16,7 @@ export const errorTable = {
   LOCATION_INVALID: {
     retryable: false,
     exitCode: 2,
-    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`).',
+    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`, `gs://bucket/prefix`).',
   },
 
   STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location; the object or folder is not there.' },
@@ -34,7 +34,11 @@ export const errorTable = {
     exitCode: 1,
     help: 'The store protects the object by a rule of its own; it can be removed when that has run out.',
   },
-  STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/s3.md.' },
+  STORAGE_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The store does not take the request; see the page of its backend, docs/s3.md or docs/gcs.md.',
+  },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
 
   BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },

@@ -32,7 +32,7 @@ const options: readonly OptionSpec[] = [
   set,
   {
     ...path,
-    description: 'where snapshots, and backups, are kept: a folder, a `file:///` or an `s3://` address',
+    description: 'where snapshots, and backups, are kept: a folder, a `file:///`, an `s3://` or a `gs://` address',
   },
   {
     name: 'file',

@@ -82,7 +82,7 @@ export const path: OptionSpec = {
   name: 'path',
   short: 'p',
   value: { kind: 'folder', label: 'location' },
-  description: 'where the backups are: a folder, a `file:///` or an `s3://` address',
+  description: 'where the backups are: a folder, a `file:///`, an `s3://` or a `gs://` address',
 }
 
 export const backupId: OptionSpec = {

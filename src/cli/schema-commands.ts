@@ -101,7 +101,7 @@ const servedJob: OptionSpec = { ...config, description: 'the job file (YAML) who
 
 const servedPath: OptionSpec = {
   ...path,
-  description: 'serves a backup from here: a folder, a `file:///` or an `s3://` address',
+  description: 'serves a backup from here: a folder, a `file:///`, an `s3://` or a `gs://` address',
 }
 
 const username: OptionSpec = {

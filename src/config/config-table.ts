@@ -7,6 +7,8 @@ interface Row {
   isRequired: boolean
   /** The kinds of the map around it that have the field; undefined where the map has no kinds. */
   kinds?: string[]
+  /** Another kind has a field of the same name that means something else. */
+  isOneOfMany?: boolean
 }
 
 /**
@@ -67,17 +69,19 @@ function listKind(schema: JsonSchema, at: string): Row[] {
   return listRows(schema, at).map(row => ({ ...row, kinds: [kind] }))
 }
 
-/** One row for a field that several kinds have. */
+/** One row for a field that several kinds have alike; where they differ each says of which kind it is. */
 function mergeKinds(rows: readonly Row[]): Row[] {
   const merged = new Map<string, Row>()
   for (const row of rows) {
-    const kinds = [...(merged.get(row.path)?.kinds ?? []), ...(row.kinds ?? [])]
-    merged.set(row.path, kinds.length > 0 ? { ...row, kinds } : row)
+    const alike = `${row.path} ${row.schema.const === undefined ? formatCells({ ...row, kinds: [] }) : ''}`
+    const kinds = [...(merged.get(alike)?.kinds ?? []), ...(row.kinds ?? [])]
+    merged.set(alike, kinds.length > 0 ? { ...row, kinds } : row)
   }
-  return [...merged.values()]
+  const all = [...merged.values()]
+  return all.map(row => ({ ...row, isOneOfMany: all.some(other => other !== row && other.path === row.path) }))
 }
 
-function formatCells({ schema, isRequired, kinds }: Row): string {
+function formatCells({ schema, isRequired, kinds, isOneOfMany }: Row): string {
   const isKind = schema.const !== undefined
   const condition = kinds === undefined || isKind ? '' : ` for ${kinds.map(kind => `\`${kind}\``).join(', ')}`
   const fallback = isRequired
@@ -85,8 +89,9 @@ function formatCells({ schema, isRequired, kinds }: Row): string {
     : schema.default === undefined
       ? 'none'
       : formatDefault(schema.default)
+  const only = isOneOfMany ? `${kinds?.map(kind => `\`${kind}\``).join(', ')}: ` : ''
   const secret = schema.writeOnly === true ? ' A secret: never shown in a message.' : ''
-  const cells = [schema['x-type'], fallback, schema['x-allowed'], `${schema.description}${secret}`]
+  const cells = [schema['x-type'], fallback, schema['x-allowed'], `${only}${schema.description}${secret}`]
   return cells.map(cell => String(cell).replaceAll('|', '\\|')).join(' | ')
 }
 

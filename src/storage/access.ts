@@ -23,7 +23,7 @@ export interface Place {
  * with the one small object of the probe.
  */
 export function checkAccess({ options, storage }: Place, signal: AbortSignal): Promise<AccessCheck[]> {
-  return options.backend === 's3' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
+  return options.backend !== 'filesystem' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
 }
 
 export async function locationExists({ options, storage }: Place, signal: AbortSignal): Promise<boolean> {
@@ -34,7 +34,7 @@ export async function locationExists({ options, storage }: Place, signal: AbortS
 
 /** Before anything is written. Folders need no probe: a hard link never replaces. */
 export async function assertFit({ options, storage }: Place, signal: AbortSignal): Promise<void> {
-  if (options.backend === 's3') await assertWriteOnce(storage, signal)
+  if (options.backend !== 'filesystem') await assertWriteOnce(storage, signal)
 }
 
 async function checkBucket(storage: Storage, signal: AbortSignal): Promise<AccessCheck[]> {
