@@ -44,9 +44,11 @@ export class GcsUpload {
     return this.#api.cancelUpload(this.#key, this.#session, signal)
   }
 
-  #state(signal: AbortSignal): Promise<UploadState> | UploadState {
+  async #state(signal: AbortSignal): Promise<UploadState> {
     if (!this.#isUncertain) return { isDone: false, persisted: this.#sentBytes }
-    return this.#api.uploadState(this.#key, this.#session, signal)
+    const state = await this.#api.uploadState(this.#key, this.#session, signal)
+    this.#isUncertain = false
+    return state
   }
 
   #isWhole(state: UploadState, { end, sum, isLast }: { end: number; sum: number; isLast: boolean }): boolean {
