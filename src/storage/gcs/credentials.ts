@@ -94,6 +94,8 @@ async function openClient({ options, key, agents }: IdentityParts): Promise<Auth
   })
   const auth = new GoogleAuth({
     scopes: [scope],
+    // Sent nowhere. Without one the library asks yet other services which it is.
+    projectId: 'unknown',
     ...(key !== undefined && { credentials: key }),
     clientOptions: { transporter, ...(options.universeDomain && { universeDomain: options.universeDomain }) },
   })
