@@ -7,7 +7,7 @@ import { parse as parseYaml } from 'yaml'
 import { configTables } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
 import { parseJob } from '../../src/config/load-job.ts'
-import { errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
+import { errorsOf, gcsFields, gcsJob, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
@@ -24,6 +24,8 @@ const valid: Record<string, string> = {
   'a storage kind from a variable': minimalJob.replace('filesystem', '${FS:-filesystem}'),
   'a bucket': s3Job,
   'a bucket with all its fields': `${s3Job}${s3Fields}`,
+  'a bucket of Google Cloud': gcsJob,
+  'a bucket of Google Cloud with all its fields': `${gcsJob}${gcsFields}`,
   'a mode from a variable': minimalJob.replace('mode: backup', 'mode: ${MODE:-backup}'),
   'a size in bytes': backup('segment_bytes: 1048576'),
   'a size with a unit': backup('segment_bytes: 1.5 gib'),
@@ -73,11 +75,12 @@ const invalid: Record<string, string> = {
   'no brokers': minimalJob.replace('[kafka-1:9092]', '[]'),
   'topics as one text': minimalJob.replace("['*']", "'*'"),
   'no topics': minimalJob.replace("['*']", '[]'),
-  'another backend': minimalJob.replace('filesystem', 'gcs'),
+  'another backend': minimalJob.replace('filesystem', 'tape'),
   'a bucket without a name': minimalJob.replace('filesystem', 's3'),
   'a bucket with a slash': s3Job.replace('my-bucket', 'a/b'),
   'a path of a bucket': `${s3Job}  path: /x`,
   'parts that are too small': `${s3Job}  part_size: 1000`,
+  'a field of S3 for Google Cloud': `${gcsJob}  sse: AES256`,
   'an encryption that S3 does not have': `${s3Job}  sse: rot13`,
   'storage as a text': minimalJob.replace(/storage:[\s\S]*/, 'storage: /backups'),
   'a prefix that leads out': `${minimalJob}  prefix: ../x`,
