@@ -30,8 +30,7 @@ describe('a request to a bucket', () => {
     for await (const chunk of incoming as AsyncIterable<Buffer>) chunks.push(chunk)
     const body = Buffer.concat(chunks)
     seen.push({ method, url: new URL(url), headers, body: body.toString('latin1') })
-    if (method === 'POST') received = 0
-    received += body.length
+    received = method === 'POST' ? 0 : received + body.length
     const isPart = String(headers['content-range']).endsWith('/*')
     answer.writeHead(isPart ? 308 : 200, {
       location: '/upload/storage/v1/b/bkt/o?upload_id=u1',
