@@ -16,7 +16,7 @@ export const errorTable = {
   LOCATION_INVALID: {
     retryable: false,
     exitCode: 2,
-    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`, `az://container/prefix`).',
+    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`).',
   },
 
   STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location; the object or folder is not there.' },

@@ -32,7 +32,7 @@ const options: readonly OptionSpec[] = [
   set,
   {
     ...path,
-    description: 'where snapshots, and backups, are kept: a folder, a `file:///`, `s3://` or `az://` address',
+    description: 'where snapshots, and backups, are kept: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
   },
   {
     name: 'file',

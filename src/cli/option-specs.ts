@@ -82,7 +82,7 @@ export const path: OptionSpec = {
   name: 'path',
   short: 'p',
   value: { kind: 'folder', label: 'location' },
-  description: 'where the backups are: a folder, a `file:///`, `s3://` or `az://` address',
+  description: 'where the backups are: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
 }
 
 export const backupId: OptionSpec = {

@@ -101,7 +101,7 @@ const servedJob: OptionSpec = { ...config, description: 'the job file (YAML) who
 
 const servedPath: OptionSpec = {
   ...path,
-  description: 'serves a backup from here: a folder, a `file:///`, `s3://` or `az://` address',
+  description: 'serves a backup from here: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
 }
 
 const username: OptionSpec = {

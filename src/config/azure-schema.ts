@@ -13,7 +13,7 @@ const MiB = 2 ** 20
 export const azureSchema = fields({
   backend: z
     .literal('azure')
-    .meta({ description: 'The kind of storage.', 'x-type': 'text', 'x-allowed': 'filesystem, s3, azure' }),
+    .meta({ description: 'The kind of storage.', 'x-type': 'text', 'x-allowed': 'filesystem, s3, azure, gcs' }),
   container: text(containerName, { description: 'The container that holds the backups. It must exist.' }),
   prefix: text(keyPrefix, { description: 'A sub-folder under which this job keeps its backups.' }).exactOptional(),
   account: text(accountName, {

@@ -1,4 +1,5 @@
 import { checkAzureRules } from './azure-rules.ts'
+import { checkGcsRules } from './gcs-rules.ts'
 import type { Mode } from './mode.ts'
 import { checkModeRules } from './mode-rules.ts'
 import type { Problem } from './problem.ts'
@@ -16,5 +17,6 @@ export function checkJobRules(tree: unknown, mode: Mode): Problem[] {
     ...checkRegistryRules(tree),
     ...checkS3Rules(tree),
     ...checkAzureRules(tree),
+    ...checkGcsRules(tree),
   ]
 }

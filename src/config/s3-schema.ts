@@ -12,7 +12,7 @@ const MiB = 2 ** 20
 export const s3Schema = fields({
   backend: z
     .literal('s3')
-    .meta({ description: 'The kind of storage.', 'x-type': 'text', 'x-allowed': 'filesystem, s3, azure' }),
+    .meta({ description: 'The kind of storage.', 'x-type': 'text', 'x-allowed': 'filesystem, s3, azure, gcs' }),
   bucket: text(bucketName, { description: 'The bucket that holds the backups. It must exist.' }),
   prefix: text(keyPrefix, { description: 'A sub-folder under which this job keeps its backups.' }).exactOptional(),
   region: text(regionName, {

@@ -6,7 +6,7 @@ import type { Storage } from '../storage/storage.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
-/** A folder, an `s3://bucket/prefix` or `az://container/prefix`, or where a job keeps its backups. */
+/** A folder, an `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`, or where a job keeps its backups. */
 export type Place = { location: string; job?: undefined } | { job: JobInput; location?: undefined }
 
 /** A backup at a place; that of the job where no other is named. */

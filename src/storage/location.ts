@@ -4,6 +4,8 @@ import { KafkaBackupError } from '../errors.ts'
 import { formatAzureLocation, parseAzureLocation } from './azure/location.ts'
 import type { AzureOptions } from './azure/options.ts'
 import type { FilesystemOptions } from './file/filesystem.ts'
+import { formatGcsLocation, parseGcsLocation } from './gcs/location.ts'
+import type { GcsOptions } from './gcs/options.ts'
 import { formatS3Location, parseS3Location } from './s3/location.ts'
 import type { S3Options } from './s3/options.ts'
 
@@ -12,10 +14,11 @@ export type StorageOptions =
   | ({ backend: 'filesystem' } & FilesystemOptions)
   | ({ backend: 's3' } & S3Options)
   | ({ backend: 'azure' } & AzureOptions)
+  | ({ backend: 'gcs' } & GcsOptions)
 
 /**
- * A bucket as an `s3://` or `az://` address, or a folder, as a path or as a `file:///` address. A colon in the first part of a path
- * is taken for a scheme: a mistyped or unsupported address must not become a folder called `gs:` that looks like a backup.
+ * A bucket as an `s3://`, `az://` or `gs://` address, or a folder, as a path or as a `file:///` address. A colon in the first part of a path
+ * is taken for a scheme: a mistyped or unsupported address must not become a folder called `ftp:` that looks like a backup.
  */
 export function parseLocation(text: string, workingFolder: string = process.cwd()): StorageOptions {
   if (text.trim() === '') throw invalid('the location is empty')
@@ -32,6 +35,7 @@ export function parseLocation(text: string, workingFolder: string = process.cwd(
   if (scheme.toLowerCase() === 'file') return { backend: 'filesystem', path: parseFileAddress(text) }
   if (/^s3:\/\//i.test(text)) return { backend: 's3', ...parseS3Location(text) }
   if (/^az:\/\//i.test(text)) return { backend: 'azure', ...parseAzureLocation(text) }
+  if (/^gs:\/\//i.test(text)) return { backend: 'gcs', ...parseGcsLocation(text) }
   throw refuseScheme(scheme)
 }
 
@@ -39,6 +43,7 @@ export function parseLocation(text: string, workingFolder: string = process.cwd(
 export function formatLocation(options: StorageOptions): string {
   if (options.backend === 's3') return formatS3Location(options)
   if (options.backend === 'azure') return formatAzureLocation(options)
+  if (options.backend === 'gcs') return formatGcsLocation(options)
   return join(resolve(options.path), options.prefix ?? '')
 }
 
@@ -61,8 +66,8 @@ function refuseScheme(scheme: string): KafkaBackupError {
     return invalid(`\`${scheme}:\` looks like a Windows drive`, 'Give a POSIX path, such as `/backups`.')
   }
   return invalid(
-    `locations of the scheme \`${scheme}:\` are not supported; a path, \`file:///\`, \`s3://\` or \`az://\` is`,
-    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`) or a bucket (\`s3://bucket/prefix\`, \`az://container/prefix\`); a folder of that name is \`./${scheme}:\`.`,
+    `locations of the scheme \`${scheme}:\` are not supported; a path, \`file:///\`, \`s3://\`, \`az://\` or \`gs://\` is`,
+    `Give a folder (\`/backups\`, \`./backups\`, \`file:///backups\`) or a bucket (\`s3://bucket/prefix\`, \`az://container/prefix\`, \`gs://bucket/prefix\`); a folder of that name is \`./${scheme}:\`.`,
   )
 }
 

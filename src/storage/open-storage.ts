@@ -2,6 +2,7 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import type { RetryPolicy } from '../lib/retry.ts'
 import { openAzureStorage } from './azure/azure-storage.ts'
 import { openFilesystemStorage } from './file/filesystem.ts'
+import { openGcsStorage } from './gcs/gcs-storage.ts'
 import type { StorageOptions } from './location.ts'
 import { type StorageObserver, withObservation } from './observed.ts'
 import { type RetryObserver, withRetries } from './retrying.ts'
@@ -36,6 +37,8 @@ function openBackend(options: StorageOptions, parts: S3StorageParts): Storage {
       return openS3Storage(options, parts)
     case 'azure':
       return openAzureStorage(options, parts)
+    case 'gcs':
+      return openGcsStorage(options, parts)
     default:
       return options satisfies never
   }

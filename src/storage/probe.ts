@@ -22,6 +22,6 @@ export async function assertWriteOnce(storage: Storage, signal: AbortSignal): Pr
   }
   throw new KafkaBackupError(
     'STORAGE_UNFIT',
-    `${storage.location} replaces objects that are to be created only where none is (it ignores \`If-None-Match: *\`)`,
+    `${storage.location} replaces objects that are to be created only where none is (it ignores \`If-None-Match: *\` or \`ifGenerationMatch=0\`)`,
   )
 }

@@ -44,7 +44,7 @@ describe('the process', () => {
   })
 
   test('exits with the code of the failure', async () => {
-    const { code, err } = await run(['list', '--path', 'gs://bucket'])
+    const { code, err } = await run(['list', '--path', 'ftp://bucket'])
     assert.equal(code, 2)
     assert.match(err, /^error: .*\nhelp: .*\(LOCATION_INVALID\)\n$/)
   })

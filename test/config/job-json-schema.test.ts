@@ -7,7 +7,17 @@ import { parse as parseYaml } from 'yaml'
 import { configTables } from '../../src/config/config-table.ts'
 import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
 import { parseJob } from '../../src/config/load-job.ts'
-import { azureFields, azureJob, errorsOf, minimalJob, minimalRestore, s3Fields, s3Job } from './job-texts.ts'
+import {
+  azureFields,
+  azureJob,
+  errorsOf,
+  gcsFields,
+  gcsJob,
+  minimalJob,
+  minimalRestore,
+  s3Fields,
+  s3Job,
+} from './job-texts.ts'
 
 const editorAccepts = new Ajv2020({ strict: true, strictTypes: false, allowUnionTypes: true }).compile(jobJsonSchema())
 const env = { KEY: 'k', SECRET: 's', X: '2', SIZE: '2MiB', KIND: 'basic', ON: 'false' }
@@ -27,6 +37,8 @@ const valid: Record<string, string> = {
   'a container': azureJob,
   'a container with all its fields': `${azureJob}${azureFields}  account_key: \${KEY}`,
   'a container by a SAS token': `${azureJob}  sas_token: 'sv=1&sig=x'`,
+  'a bucket of Google Cloud': gcsJob,
+  'a bucket of Google Cloud with all its fields': `${gcsJob}${gcsFields}`,
   'a mode from a variable': minimalJob.replace('mode: backup', 'mode: ${MODE:-backup}'),
   'a size in bytes': backup('segment_bytes: 1048576'),
   'a size with a unit': backup('segment_bytes: 1.5 gib'),
@@ -76,7 +88,7 @@ const invalid: Record<string, string> = {
   'no brokers': minimalJob.replace('[kafka-1:9092]', '[]'),
   'topics as one text': minimalJob.replace("['*']", "'*'"),
   'no topics': minimalJob.replace("['*']", '[]'),
-  'another backend': minimalJob.replace('filesystem', 'gcs'),
+  'another backend': minimalJob.replace('filesystem', 'tape'),
   'a bucket without a name': minimalJob.replace('filesystem', 's3'),
   'a bucket with a slash': s3Job.replace('my-bucket', 'a/b'),
   'a path of a bucket': `${s3Job}  path: /x`,
@@ -84,6 +96,7 @@ const invalid: Record<string, string> = {
   'a container with capitals': azureJob.replace('my-container', 'Mine'),
   'a bucket of Azure': `${azureJob}  bucket: x`,
   'parts that are too small': `${s3Job}  part_size: 1000`,
+  'a field of S3 for Google Cloud': `${gcsJob}  sse: AES256`,
   'an encryption that S3 does not have': `${s3Job}  sse: rot13`,
   'storage as a text': minimalJob.replace(/storage:[\s\S]*/, 'storage: /backups'),
   'a prefix that leads out': `${minimalJob}  prefix: ../x`,

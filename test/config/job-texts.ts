@@ -59,6 +59,24 @@ export const azureFields = `  prefix: prod/eu
   idle_timeout: 2m
 `
 
+export const gcsJob = s3Job.replace('backend: s3', 'backend: gcs')
+
+/** To be put below `gcsJob`. */
+export const gcsFields = `  prefix: prod/eu
+  endpoint: https://storage-x.p.googleapis.com
+  universe_domain: googleapis.com
+  key_file: /etc/key.json
+  anonymous: false
+  user_project: acme-billing
+  kms_key_name: projects/p/locations/l/keyRings/r/cryptoKeys/k
+  ca_cert: /etc/ca.pem
+  proxy: http://user:pass@proxy:3128
+  part_size: 16MiB
+  uploads: 8
+  connect_timeout: 5s
+  idle_timeout: 2m
+`
+
 export interface Given {
   env?: Record<string, string | undefined>
   set?: readonly string[]

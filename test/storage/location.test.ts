@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AzureOptions } from '../../src/storage/azure/options.ts'
+import type { GcsOptions } from '../../src/storage/gcs/options.ts'
 import { formatLocation, parseLocation } from '../../src/storage/location.ts'
 import type { S3Options } from '../../src/storage/s3/options.ts'
 
@@ -86,6 +87,30 @@ test('where a container is shown, no secret is', () => {
   assert.equal(shown, 'az://box?account=acme')
 })
 
+const googleBuckets: Record<string, GcsOptions> = {
+  'gs://my-bucket': { bucket: 'my-bucket' },
+  'gs://my_bucket.x/prod/a%20b%25': { bucket: 'my_bucket.x', prefix: 'prod/a b%' },
+  'gs://bkt/x?endpoint=http://127.0.0.1:4443&anonymous=true': {
+    bucket: 'bkt',
+    prefix: 'x',
+    endpoint: 'http://127.0.0.1:4443',
+    anonymous: true,
+  },
+  'gs://bkt?user_project=acme&universe_domain=x.org&ca_cert=/etc/a b.pem': {
+    bucket: 'bkt',
+    userProject: 'acme',
+    universeDomain: 'x.org',
+    caCert: '/etc/a b.pem',
+  },
+}
+for (const [text, options] of Object.entries(googleBuckets)) {
+  test(`${text} is a bucket of Google Cloud, and is shown as a text that is read back the same`, () => {
+    const parsed = parseLocation(text)
+    assert.deepEqual(parsed, { backend: 'gcs', ...options })
+    assert.deepEqual(parseLocation(formatLocation(parsed)), parsed)
+  })
+}
+
 test('scheme and slash at the end of a bucket may be written otherwise', () => {
   assert.deepEqual(parseLocation('S3://my-bucket/'), { backend: 's3', bucket: 'my-bucket' })
   assert.deepEqual(parseLocation('s3://my-bucket/a/'), { backend: 's3', bucket: 'my-bucket', prefix: 'a' })
@@ -135,7 +160,17 @@ const refused: Record<string, RegExp> = {
   'az://box?account=': /`account` of the `az:` address has no value/,
   'az://box?endpoint=acme': /no `https:\/\/` or `http:\/\/` address/,
   'az://box/%zz': /% that begins no character/,
-  'gs://bucket': /scheme `gs:` are not supported/,
+  'ftp://bucket': /scheme `ftp:` are not supported/,
+  'gs:/x': /scheme `gs:`/,
+  'gs://': /names no bucket/,
+  'gs://user:key@bucket/x': /takes no credentials/,
+  'gs://Bucket/x': /"Bucket" is not the name of a bucket/,
+  'gs://bucket/x?region=eu': /`region` of the `gs:` address is not known/,
+  'gs://bucket/x?endpoint=': /`endpoint` of the `gs:` address has no value/,
+  'gs://bucket/x?endpoint=h:4443': /no `https:\/\/` or `http:\/\/` address/,
+  'gs://bucket/x?endpoint=https://u:p@h': /takes no credentials/,
+  'gs://bucket/x?anonymous=yes': /neither true nor false/,
+  'gs://bucket/%zz': /% that begins no character/,
   'https://host/x': /scheme `https:`/,
   's_3://bucket': /scheme `s_3:`/,
   '3s://bucket': /scheme `3s:`/,

@@ -1,0 +1,187 @@
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type RetryPolicy, retry } from '../../lib/retry.ts'
+import { assertKey, isKey, parsePrefix } from '../key.ts'
+import { PartMemory } from '../part-buffer.ts'
+import type { RetryObserver } from '../retrying.ts'
+import { Slots } from '../slots.ts'
+import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
+import type { GcsApi, GcsPage } from './api.ts'
+import { openGcsApi } from './json-api.ts'
+import { formatGcsLocation } from './location.ts'
+import { type GcsOptions, gcsDefaults, resolveGcsOptions } from './options.ts'
+import { GcsWriter, type GcsWriterParts } from './writer.ts'
+
+export interface GcsStorageParts {
+  clock?: Clock
+  random?: () => number
+  /** For the parts of a writer, which nobody outside can send again. */
+  retryPolicy: RetryPolicy
+  onRetry?: RetryObserver
+}
+
+/** Objects of a bucket. The bucket is asked, and who one is, by the first call. */
+export function openGcsStorage(options: GcsOptions, parts: GcsStorageParts): Storage {
+  const resolved = resolveGcsOptions(options)
+  const prefix = parsePrefix(options.prefix ?? '')
+  return new GcsStorage({ ...resolved, ...(prefix !== '' && { prefix }) }, parts)
+}
+
+/** How long a writer may take to clean up after itself. */
+const briefMs = 10_000
+
+class GcsStorage implements Storage {
+  readonly location: string
+  readonly writerBytes: number
+  readonly #options: GcsOptions
+  readonly #parts: GcsStorageParts
+  readonly #memory: PartMemory
+  readonly #slots: Slots
+  readonly #writers = new Set<GcsWriter>()
+  #api: Promise<GcsApi> | undefined
+
+  constructor(options: GcsOptions, parts: GcsStorageParts) {
+    const { partSizeBytes, uploads } = { ...gcsDefaults, ...options }
+    this.location = formatGcsLocation(options)
+    this.writerBytes = partSizeBytes
+    this.#options = options
+    this.#parts = parts
+    this.#memory = new PartMemory(partSizeBytes, uploads)
+    this.#slots = new Slots(uploads)
+  }
+
+  async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
+    const api = await this.#open(key, signal)
+    await api.put(key, bufferOf(body), { ifAbsent: true }, signal)
+  }
+
+  async replace(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
+    const api = await this.#open(key, signal)
+    await api.put(key, bufferOf(body), { ifAbsent: false }, signal)
+  }
+
+  async openWriter(key: string, signal: AbortSignal): Promise<ObjectWriter> {
+    const api = await this.#open(key, signal)
+    const [memory, slots] = [this.#memory, this.#slots]
+    const onEnd = () => this.#writers.delete(writer)
+    const again: GcsWriterParts['again'] = (...call) => this.#again(...call)
+    const briefly: GcsWriterParts['briefly'] = work => this.#briefly(work)
+    const writer = new GcsWriter(key, { api, memory, slots, again, briefly, onEnd })
+    this.#writers.add(writer)
+    return writer
+  }
+
+  async read(key: string, signal: AbortSignal): Promise<Buffer> {
+    return (await this.#open(key, signal)).get(key, undefined, signal)
+  }
+
+  async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || start < 0 || length < 0) {
+      throw new KafkaBackupError('INTERNAL', `no range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
+    }
+    const api = await this.#open(key, signal)
+    const bytes =
+      length === 0 ? await this.#nothingAt(api, key, start, signal) : await api.get(key, { start, length }, signal)
+    if (bytes.length === length) return bytes
+    throw this.#short(key, start + length, start + bytes.length)
+  }
+
+  async stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined> {
+    const found = await (await this.#open(key, signal)).head(key, signal)
+    return found && { key, size: found.size, modifiedMs: found.modifiedMs }
+  }
+
+  async *list(prefix: string, signal: AbortSignal): AsyncGenerator<StoredObject> {
+    for await (const { objects } of this.#pages(prefix, false, signal)) {
+      for (const object of objects) {
+        signal.throwIfAborted()
+        if (isKey(object.key)) yield object
+      }
+    }
+  }
+
+  async *listFolders(prefix: string, signal: AbortSignal): AsyncGenerator<string> {
+    const folder = parsePrefix(prefix)
+    for await (const { folders } of this.#pages(prefix, true, signal)) {
+      for (const name of folders) {
+        signal.throwIfAborted()
+        if (isKey(folder === '' ? name : `${folder}/${name}`)) yield name
+      }
+    }
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    try {
+      await (await this.#open(key, signal)).remove(key, signal)
+    } catch (error) {
+      if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#writers].map(writer => writer.abort()))
+    const api = await this.#api?.catch(() => undefined)
+    api?.close()
+  }
+
+  async #open(key: string, signal: AbortSignal): Promise<GcsApi> {
+    assertKey(key)
+    signal.throwIfAborted()
+    return this.#load()
+  }
+
+  #load(): Promise<GcsApi> {
+    this.#api ??= openGcsApi(this.#options, this.location, this.#parts.clock)
+    return this.#api
+  }
+
+  async *#pages(prefix: string, foldersOnly: boolean, signal: AbortSignal): AsyncGenerator<GcsPage> {
+    const folder = parsePrefix(prefix)
+    signal.throwIfAborted()
+    const api = await this.#load()
+    let from: string | undefined
+    do {
+      const page = await api.listPage(folder, { foldersOnly, from }, signal)
+      yield page
+      from = page.next
+    } while (from !== undefined)
+  }
+
+  /** A range of no bytes cannot be asked for, but the object must reach that far. */
+  async #nothingAt(api: GcsApi, key: string, start: number, signal: AbortSignal): Promise<Buffer> {
+    const found = await api.head(key, signal)
+    if (found === undefined) {
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} is not in ${this.location}`)
+    }
+    if (start > found.size) throw this.#short(key, start, found.size)
+    return Buffer.alloc(0)
+  }
+
+  #again<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const { clock = systemClock, random = Math.random, retryPolicy, onRetry } = this.#parts
+    const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
+    const notify = (error: unknown, attempt: number, delayMs: number) =>
+      onRetry?.({ operation: 'write', key, error, attempt, delayMs })
+    return retry(call, retryPolicy, { clock, random, isRetryable, onRetry: notify }, signal)
+  }
+
+  async #briefly(work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+    const controller = new AbortController()
+    const { clock = systemClock } = this.#parts
+    const cancel = clock.after(briefMs, () => controller.abort(new Error(`not done within ${briefMs} ms`)))
+    try {
+      await work(controller.signal)
+    } finally {
+      cancel()
+    }
+  }
+
+  #short(key: string, wanted: number, size: number): KafkaBackupError {
+    const name = `${JSON.stringify(key)} in ${this.location}`
+    return new KafkaBackupError('STORAGE_SHORT', `${name} ends at byte ${size}; ${wanted} bytes were expected`)
+  }
+}
+
+function bufferOf(body: Uint8Array): Buffer {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+}

@@ -1,0 +1,180 @@
+import { randomBytes } from 'node:crypto'
+import { crc32c } from '@node-rs/crc32'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type {
+  GcsApi,
+  GcsChunk,
+  GcsHead,
+  GcsPage,
+  GcsRange,
+  GcsSession,
+  ListPageOptions,
+  PutCondition,
+  UploadState,
+} from './api.ts'
+import { formatSum, parseHashHeader } from './checksum.ts'
+import { type GcsConnection, openGcsConnection } from './connection.ts'
+import type { HttpAnswer } from './exchange.ts'
+import type { GcsOptions } from './options.ts'
+import { parseObject, parsePage, parseState } from './resources.ts'
+
+/** User metadata of an object that a writer made. */
+export const tokenName = 'kafka-backup-writer'
+
+const octets = 'application/octet-stream'
+
+/** The requests of the JSON API. The endpoint is asked, and who one is, by the first of them. */
+export async function openGcsApi(options: GcsOptions, location: string, clock?: Clock): Promise<GcsApi> {
+  return new JsonApi(await openGcsConnection(options, location, clock), options)
+}
+
+class JsonApi implements GcsApi {
+  readonly #connection: GcsConnection
+  readonly #bucket: string
+  readonly #folder: string
+  /** What every request says, and what those say that begin an object. */
+  readonly #common: Record<string, string>
+  readonly #creation: Record<string, string>
+
+  constructor(connection: GcsConnection, { bucket, prefix, userProject, kmsKeyName }: GcsOptions) {
+    this.#connection = connection
+    this.#bucket = encodeURIComponent(bucket)
+    this.#folder = prefix ? `${prefix}/` : ''
+    this.#common = userProject === undefined ? {} : { userProject }
+    this.#creation = kmsKeyName === undefined ? {} : { kmsKeyName }
+  }
+
+  async put(key: string, body: Buffer, { ifAbsent, token }: PutCondition, signal: AbortSignal): Promise<void> {
+    const boundary = `kafka-backup-${randomBytes(12).toString('hex')}`
+    const resource = { ...this.#resource(key, token), crc32c: formatSum(crc32c(body)) }
+    const head = `--${boundary}\r\ncontent-type: application/json; charset=UTF-8\r\n\r\n${JSON.stringify(resource)}`
+    const request = {
+      method: 'POST',
+      path: this.#uploads({ uploadType: 'multipart', ...(ifAbsent && { ifGenerationMatch: '0' }) }),
+      headers: { 'content-type': `multipart/related; boundary=${boundary}` },
+      body: [
+        Buffer.from(`${head}\r\n--${boundary}\r\ncontent-type: ${octets}\r\n\r\n`),
+        body,
+        Buffer.from(`\r\n--${boundary}--\r\n`),
+      ],
+    }
+    await this.#connection.send(request, { action: ifAbsent ? 'create' : 'replace', key, missing: 'bucket' }, signal)
+  }
+
+  async head(key: string, signal: AbortSignal): Promise<GcsHead | undefined> {
+    const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata' })
+    const call = { action: 'look at', key, missing: 'object' } as const
+    try {
+      const found = parseObject((await this.#connection.send({ method: 'GET', path }, call, signal)).body)
+      return { size: found.size, modifiedMs: found.modifiedMs, token: found.metadata[tokenName] }
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  async get(key: string, range: GcsRange | undefined, signal: AbortSignal): Promise<Buffer> {
+    const path = `/download${this.#object(key, { alt: 'media' })}`
+    const headers = range && { range: `bytes=${range.start}-${range.start + range.length - 1}` }
+    const call = { action: 'read', key, missing: 'object' } as const
+    const answer = await this.#connection.send({ method: 'GET', path, ...(headers && { headers }) }, call, signal)
+    if (range !== undefined) {
+      // A store that does not know ranges sends the whole.
+      return answer.status === 206 ? answer.body : answer.body.subarray(range.start, range.start + range.length)
+    }
+    const expected = parseHashHeader(answer.headers['x-goog-hash'])
+    if (expected === undefined || expected === formatSum(crc32c(answer.body))) return answer.body
+    throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were damaged on the way`)
+  }
+
+  async listPage(folder: string, { foldersOnly, from }: ListPageOptions, signal: AbortSignal): Promise<GcsPage> {
+    const prefix = this.#folder + (folder === '' ? '' : `${folder}/`)
+    const query = {
+      ...(prefix !== '' && { prefix }),
+      ...(foldersOnly && { delimiter: '/' }),
+      ...(from !== undefined && { pageToken: from }),
+      maxResults: '1000',
+      fields: 'items(name,size,timeCreated,updated),prefixes,nextPageToken',
+    }
+    const path = `/storage/v1/b/${this.#bucket}/o?${this.#query(query)}`
+    const call = { action: 'list', key: folder, missing: 'bucket' } as const
+    const { items, prefixes, next } = parsePage(
+      (await this.#connection.send({ method: 'GET', path }, call, signal)).body,
+    )
+    return {
+      objects: items.map(({ name, size, modifiedMs }) => ({ key: name.slice(this.#folder.length), size, modifiedMs })),
+      folders: prefixes.map(name => name.slice(prefix.length, -1)),
+      next,
+    }
+  }
+
+  async remove(key: string, signal: AbortSignal): Promise<void> {
+    const call = { action: 'remove', key, missing: 'object' } as const
+    await this.#connection.send({ method: 'DELETE', path: this.#object(key, {}) }, call, signal)
+  }
+
+  async beginUpload(key: string, token: string, signal: AbortSignal): Promise<GcsSession> {
+    const request = {
+      method: 'POST',
+      path: this.#uploads({ uploadType: 'resumable', ifGenerationMatch: '0' }),
+      headers: { 'content-type': 'application/json; charset=UTF-8', 'x-upload-content-type': octets },
+      body: [Buffer.from(JSON.stringify(this.#resource(key, token)))],
+    }
+    const answer = await this.#connection.send(request, { action: 'begin', key, missing: 'bucket' }, signal)
+    return this.#connection.sessionOf(answer)
+  }
+
+  async putChunk(key: string, session: GcsSession, chunk: GcsChunk, signal: AbortSignal): Promise<UploadState> {
+    const { start, body, whole } = chunk
+    const bytes = body.length === 0 ? '*' : `${start}-${start + body.length - 1}`
+    const headers = {
+      'content-range': `bytes ${bytes}/${whole?.bytes ?? '*'}`,
+      ...(whole && { 'x-goog-hash': `crc32c=${formatSum(whole.crc32c)}` }),
+    }
+    return parseState(await this.#ofSession(whole ? 'create' : 'write', key, { session, headers, body }, signal))
+  }
+
+  async uploadState(key: string, session: GcsSession, signal: AbortSignal): Promise<UploadState> {
+    const headers = { 'content-range': 'bytes */*' }
+    return parseState(await this.#ofSession('ask about', key, { session, headers }, signal))
+  }
+
+  async cancelUpload(key: string, session: GcsSession, signal: AbortSignal): Promise<void> {
+    const call = { action: 'give up', key, missing: 'upload', expected: [499] } as const
+    await this.#connection.send({ method: 'DELETE', path: session }, call, signal)
+  }
+
+  close(): void {
+    this.#connection.close()
+  }
+
+  #ofSession(
+    action: string,
+    key: string,
+    { session, headers, body }: { session: GcsSession; headers: Record<string, string>; body?: Buffer },
+    signal: AbortSignal,
+  ): Promise<HttpAnswer> {
+    const request = { method: 'PUT', path: session, headers, body: body === undefined ? [] : [body] }
+    return this.#connection.send(request, { action, key, missing: 'upload', expected: [308] }, signal)
+  }
+
+  #resource(key: string, token: string | undefined): Record<string, unknown> {
+    const metadata = token === undefined ? {} : { metadata: { [tokenName]: token } }
+    return { name: this.#folder + key, contentType: octets, ...metadata }
+  }
+
+  #object(key: string, query: Record<string, string>): string {
+    const path = `/storage/v1/b/${this.#bucket}/o/${encodeURIComponent(this.#folder + key)}`
+    const text = this.#query(query)
+    return text === '' ? path : `${path}?${text}`
+  }
+
+  #uploads(query: Record<string, string>): string {
+    return `/upload/storage/v1/b/${this.#bucket}/o?${this.#query({ ...query, ...this.#creation })}`
+  }
+
+  #query(query: Record<string, string>): string {
+    return new URLSearchParams({ ...query, ...this.#common }).toString()
+  }
+}

@@ -1,0 +1,63 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { UploadState } from './api.ts'
+import type { HttpAnswer } from './exchange.ts'
+
+export interface ObjectResource {
+  name: string
+  size: number
+  modifiedMs: number
+  crc32c: string | undefined
+  metadata: Record<string, string | undefined>
+}
+
+/** An object as the JSON API describes it. */
+export function parseObject(body: Buffer): ObjectResource {
+  return objectOf(parseJson(body))
+}
+
+export function parsePage(body: Buffer): { items: ObjectResource[]; prefixes: string[]; next: string | undefined } {
+  const {
+    items = [],
+    prefixes = [],
+    nextPageToken,
+  } = parseJson(body) as {
+    items?: unknown[]
+    prefixes?: string[]
+    nextPageToken?: string
+  }
+  return { items: items.map(objectOf), prefixes, next: nextPageToken }
+}
+
+/** 308 with `Range: bytes=0-41` means that 42 bytes are there; without the header none is. */
+export function parseState({ status, headers, body }: HttpAnswer): UploadState {
+  if (status !== 308) return { isDone: true, crc32c: parseObject(body).crc32c }
+  const last = /^bytes=0-(\d+)$/.exec(String(headers.range ?? ''))?.[1]
+  return { isDone: false, persisted: last === undefined ? 0 : Number(last) + 1 }
+}
+
+function objectOf(value: unknown): ObjectResource {
+  const { name, size, timeCreated, updated, crc32c, metadata } = value as Record<string, unknown>
+  return {
+    name: String(name ?? ''),
+    size: Number(size ?? 0),
+    modifiedMs: timeOf(timeCreated ?? updated),
+    crc32c: typeof crc32c === 'string' ? crc32c : undefined,
+    metadata: (metadata ?? {}) as Record<string, string | undefined>,
+  }
+}
+
+/** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
+function timeOf(text: unknown): number {
+  const ms = Date.parse(String(text ?? ''))
+  return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
+}
+
+function parseJson(body: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'))
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Refused below.
+  }
+  throw new KafkaBackupError('STORAGE_REFUSED', 'the answer is not one of Cloud Storage: it is no JSON object')
+}

@@ -1,0 +1,41 @@
+import { after, before } from 'node:test'
+import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
+import type { GcsOptions } from '../../src/storage/gcs/options.ts'
+import { type FaultyGcs, startFaultyGcs } from '../fakes/gcs-faults.ts'
+import { type GcsServer, startGcs } from '../servers/fake-gcs.ts'
+import { storageSuite } from '../suites/storage-suite.ts'
+
+let server: GcsServer
+let strict: FaultyGcs
+before(async () => {
+  server = await startGcs()
+  strict = await startFaultyGcs(server, [])
+})
+after(async () => {
+  await strict.close()
+  await server.stop()
+})
+
+/** Without retries: the server has no excuse. */
+const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
+
+/** The server looks through all objects of the bucket at every request. */
+const listed = 1_500
+
+function suite(name: string, options: () => Partial<GcsOptions>): void {
+  const open = async () => {
+    const bucket = await server.makeBucket(name.replaceAll(/[^a-z0-9]+/g, '-'))
+    const storage = openGcsStorage({ ...bucket, ...options() }, { retryPolicy })
+    return { storage, close: () => storage.close() }
+  }
+  storageSuite(name, open, listed)
+}
+
+suite('gcs bucket', () => ({}))
+
+suite('gcs bucket with a prefix, small parts and strict uploads', () => ({
+  prefix: 'team/a',
+  partSizeBytes: 2 ** 20,
+  uploads: 1,
+  endpoint: strict.endpoint,
+}))
