@@ -23,6 +23,7 @@ export interface VerifyReport {
   generation: number
   complete: boolean
   deep: boolean
+  encrypted: boolean
   objects: number
   bytes: number
   partitions: number
@@ -64,6 +65,7 @@ export async function verifyBackup(
     generation,
     complete,
     deep,
+    encrypted: manifest.encryption !== undefined,
     objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + other.objects,
     bytes: segments.reduce((sum, segment) => sum + segment.size, other.bytes),
     partitions: partitions.length,

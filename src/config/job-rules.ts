@@ -1,3 +1,4 @@
+import { checkEncryptionRules } from './encryption-rules.ts'
 import type { Mode } from './mode.ts'
 import { checkModeRules } from './mode-rules.ts'
 import type { Problem } from './problem.ts'
@@ -14,5 +15,6 @@ export function checkJobRules(tree: unknown, mode: Mode): Problem[] {
     ...(mode === 'restore' ? checkRestoreRules(tree) : []),
     ...checkRegistryRules(tree),
     ...checkS3Rules(tree),
+    ...checkEncryptionRules(tree),
   ]
 }

@@ -21,16 +21,16 @@ export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSe
 }
 
 export async function placeOf(session: Session): Promise<OffsetsPlace> {
-  const { bootstrapServer, config, set, path, file } = session.options
+  const { bootstrapServer, config, set, path, file, keyFile } = session.options
   if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   const own = {
-    ...(path !== undefined && { storage: parseLocation(path) }),
+    ...(path !== undefined && { storage: { storage: parseLocation(path), keyFiles: keyFile } }),
     ...(file !== undefined && placeOfFile(file)),
   }
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return { cluster: job.mode === 'restore' ? job.target : job.source, storage: job.storage, ...own }
+    return { cluster: job.mode === 'restore' ? job.target : job.source, storage: { ...job, keyFiles: keyFile }, ...own }
   }
   if (bootstrapServer === undefined) return own
   const plain = { path: '.', backupId: 'offsets', target: bootstrapServer }
