@@ -26,16 +26,11 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
   const state = new KeyState(storage, options)
   const cipherOf = createCipherOf(state)
   const reader = new SealedReader(storage, cipherOf)
-  const cipherFor = async (key: string, signal: AbortSignal): Promise<ObjectCipher | undefined> => {
+  const cipherFor = (key: string, signal: AbortSignal) => {
     reader.forget(key)
-    const backupId = backupOf(key)
-    const keys = backupId === undefined ? undefined : await state.keysForWriting(backupId, signal)
-    return keys && ObjectCipher.create(keys.current, key)
+    return createCipher(key, state, signal)
   }
-  const isEncrypted = async (key: string, signal: AbortSignal): Promise<boolean> => {
-    const backupId = backupOf(key)
-    return backupId !== undefined && (await state.isEncrypted(backupId, signal))
-  }
+  const isEncrypted = (key: string, signal: AbortSignal) => hasEncryption(key, state, signal)
   return {
     location: storage.location,
     writerBytes: storage.writerBytes + (options.own ? SEALED_WRITER_BYTES : 0),
@@ -56,9 +51,8 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
     read: async (key, signal) => {
       const backupId = backupOf(key)
       const bytes = await storage.read(key, signal)
-      if (backupId === undefined) return bytes
-      if (isSealed(bytes)) return openObject(await cipherOf(key, bytes, signal), bytes)
-      await state.meetPlain(backupId, key, signal)
+      if (backupId !== undefined && isSealed(bytes)) return openObject(await cipherOf(key, bytes, signal), bytes)
+      if (backupId !== undefined) await state.meetPlain(backupId, key, signal)
       return bytes
     },
     readRange: async (key, start, length, signal) =>
@@ -85,6 +79,17 @@ function backupOf(key: string): string | undefined {
   if (at < 1 || isBesideData(key)) return undefined
   const folder = key.slice(0, at)
   return otherFolders.has(folder) ? undefined : folder
+}
+
+async function hasEncryption(key: string, state: KeyState, signal: AbortSignal): Promise<boolean> {
+  const backupId = backupOf(key)
+  return backupId !== undefined && (await state.isEncrypted(backupId, signal))
+}
+
+async function createCipher(key: string, state: KeyState, signal: AbortSignal): Promise<ObjectCipher | undefined> {
+  const backupId = backupOf(key)
+  const keys = backupId === undefined ? undefined : await state.keysForWriting(backupId, signal)
+  return keys && ObjectCipher.create(keys.current, key)
 }
 
 function createCipherOf(state: KeyState) {

@@ -12,9 +12,16 @@ export interface StoragePlace {
   /** Of what writes; undefined for what only reads. */
   mode?: Job['mode'] | undefined
   backupId?: string
-  encryption?: Job['encryption']
+  encryption?: NonNullable<Job['encryption']>
   /** Key files beside those of the job. */
   keyFiles?: readonly string[]
+}
+
+/** Of a place, only what says how to open its backups. */
+export type PlaceKeys = Pick<StoragePlace, 'encryption' | 'keyFiles'>
+
+export function keysOf({ encryption, keyFiles = [] }: PlaceKeys): PlaceKeys {
+  return { ...(encryption && { encryption }), ...(keyFiles.length > 0 && { keyFiles }) }
 }
 
 /**

@@ -12,10 +12,11 @@ import type { PlanReport } from '../offsets/run-plan.ts'
 import type { PositionSelection } from '../offsets/select-groups.ts'
 import type { OffsetSnapshot } from '../offsets/snapshot.ts'
 import type { ListedSnapshot, SnapshotBook } from '../offsets/snapshot-book.ts'
+import type { StorageOptions } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
-import { openEncryption, type StoragePlace } from './encryption.ts'
+import { openEncryption, type PlaceKeys } from './encryption.ts'
 import { openOffsetsPort } from './offsets-port.ts'
 import type { Hooks } from './parts.ts'
 import { newRun } from './parts.ts'
@@ -25,7 +26,9 @@ export type ClusterJob = Extract<Job, { mode: 'restore' }>['target']
 /** Which cluster, and where snapshots and backups are. Each is opened when it is needed. */
 export interface OffsetsPlace {
   cluster?: ClusterJob | undefined
-  storage?: StoragePlace | undefined
+  storage?: StorageOptions | undefined
+  /** What opens encrypted backups there. */
+  keys?: PlaceKeys | undefined
   /** A file that is the one snapshot, in place of those at the storage. */
   file?: { folder: string; name: string } | undefined
 }
@@ -183,7 +186,8 @@ class KafkaOffsetsSession implements OffsetsSession {
 
   #openStorage(): Storage {
     if (!this.#place.storage) throw usage('say where snapshots are kept, with --path, --file or --config')
-    this.#storage ??= openEncryption(openStorage(this.#place.storage.storage), this.#place.storage)
+    const { storage, keys } = this.#place
+    this.#storage ??= openEncryption(openStorage(storage), { storage, ...keys })
     return this.#storage
   }
 

@@ -4,7 +4,7 @@ import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import { parseLocation } from '../storage/location.ts'
-import type { StoragePlace } from './encryption.ts'
+import { keysOf, type StoragePlace } from './encryption.ts'
 import { type Hooks, type Parts, quiet, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
 
@@ -45,12 +45,11 @@ export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal
   })
 }
 
-export interface PlainRestore {
+export interface PlainRestore extends Pick<StoragePlace, 'keyFiles'> {
   path: string
   backupId: string
   /** `host:port`, several with commas. */
   target: string
-  keyFiles?: readonly string[]
 }
 
 /** The job of a restore of everything to a cluster without security. */
@@ -68,7 +67,7 @@ export async function plainRestoreJob({
     storage: { backend: 'filesystem', path: '.' },
   }
   const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
-  return { ...job, storage: parseLocation(path), keyFiles }
+  return { ...job, storage: parseLocation(path), ...keysOf({ keyFiles }) }
 }
 
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {

@@ -1,4 +1,3 @@
-import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import type { BackupSummary, Description } from '../../src/archive/describe.ts'
 import type { Manifest, ManifestPartition } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
@@ -12,6 +11,7 @@ import type { CheckReport } from '../../src/observe/check.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 import {
   schemaBackupReport,
