@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { KafkaBackupError } from '../errors.ts'
 import type { DataKey } from './data-key.ts'
 import { countFrames, FRAME_BYTES, TAG_BYTES } from './frame-sizes.ts'
@@ -17,13 +17,15 @@ const LAST_AT = 11
 export class ObjectCipher {
   readonly header: ObjectHeader
   readonly #key: string
-  readonly #secret: Buffer
+  /** Not as bytes, which would be taken in anew for each frame. */
+  readonly #secret: KeyObject
   readonly #bound: Buffer
 
   constructor(header: ObjectHeader, dataKey: DataKey, key: string) {
     this.header = header
     this.#key = key
-    this.#secret = Buffer.from(hkdfSync('sha256', dataKey.bytes, header.salt, 'kafka-backup object v1', 32))
+    const secret = hkdfSync('sha256', dataKey.bytes, header.salt, 'kafka-backup object v1', 32)
+    this.#secret = createSecretKey(Buffer.from(secret))
     this.#bound = Buffer.concat([header.bytes, Buffer.from(key)])
   }
 
