@@ -147,6 +147,8 @@ async function readIfThere(storage: Storage, key: string, signal: AbortSignal): 
     return await storage.read(key, signal)
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    // One that does not even open, in an encrypted backup, is a copy of nothing.
+    if (hasCode(error, 'ARCHIVE_DAMAGED')) return Buffer.alloc(0)
     throw error
   }
 }

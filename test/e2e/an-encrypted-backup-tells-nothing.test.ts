@@ -209,7 +209,11 @@ describe('an encrypted backup', () => {
 
   test('is shown without its key as what it is, opens with it, and with another one after a rewrap', async () => {
     const { path } = inFolder('rotated')
+    const config = join(folder, 'rotated.json')
+    await writeFile(config, JSON.stringify(document(inFolder('rotated'), encryption())))
+    assert.match((await run(launcher, ['check', '--config', config])).stdout, /b1 has no keys yet/)
     await backUp(inFolder('rotated'), encryption())
+    assert.match((await run(launcher, ['check', '--config', config])).stdout, /the data key [0-9a-f]{32} opens/)
     const at = ['--path', path, '--backup-id', 'b1']
     const cli = (...args: string[]) => run(launcher, args)
 
