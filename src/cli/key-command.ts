@@ -23,6 +23,12 @@ export const keyCommand: CommandSpec = {
         '`rewrap`: a key that opens the backup today; may be repeated. Otherwise the environment or the job gives one',
     },
     {
+      name: 'kms-key',
+      value: { kind: 'text', label: 'arn' },
+      description: '`rewrap`: a key of AWS KMS that opens the backup today; may be repeated',
+      isRepeatable: true,
+    },
+    {
       name: 'recipient-file',
       value: { kind: 'file', label: 'file' },
       description:

@@ -43,6 +43,7 @@ export interface CommandOptions {
   strict: boolean
   out?: string | undefined
   recipientFile: string[]
+  kmsKey: string[]
   newDataKey: boolean
   listen?: string | undefined
   firstId?: string | undefined

@@ -4,6 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
 import { createKeysFile, readKeysFile } from './key-book.ts'
 import { type KeysFile, keysPrefix } from './keys-file.ts'
+import { isSealed } from './object-header.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
 
 export interface KeyOptions {
@@ -52,8 +53,7 @@ export class KeyState {
       // Keys that were not there a while ago may have been made since.
       const file = (await this.#read(backupId, signal)) ?? (await this.#readAnew(backupId, signal))
       if (file) return this.#open(backupId, file, signal)
-      const missing = `${keysPrefix(backupId)} at ${this.#storage.location} holds no keys`
-      throw new KafkaBackupError('ARCHIVE_DAMAGED', `${missing}, but the backup \`${backupId}\` is encrypted`)
+      throw this.#missing(backupId)
     })
   }
 
@@ -119,11 +119,22 @@ export class KeyState {
       // Another process may have made keys since, and be at work.
       const file = await readKeysFile(this.#storage, backupId, signal)
       if (file) return file
-      throw mismatch(backupId, this.#storage.location)
+      throw (await this.#isSealed(key, signal)) ? this.#missing(backupId) : mismatch(backupId, this.#storage.location)
     }
     const credentials = await this.#options.loadCredentials()
     const hideNames = this.#options.own?.hideNames ?? false
     return createKeysFile(this.#storage, { backupId, hideNames, credentials }, this.#options.clock, signal)
+  }
+
+  async #isSealed(key: string, signal: AbortSignal): Promise<boolean> {
+    return isSealed(await this.#storage.read(key, signal))
+  }
+
+  #missing(backupId: string): KafkaBackupError {
+    const missing = `${keysPrefix(backupId)} at ${this.#storage.location} holds no keys`
+    return new KafkaBackupError('ARCHIVE_DAMAGED', `${missing}, but the backup \`${backupId}\` is encrypted`, {
+      help: 'Put the keys file back from a copy of the store: without it nothing opens the backup.',
+    })
   }
 
   /** One at a time for a backup: who comes second finds what the first has found, or tries for itself. */

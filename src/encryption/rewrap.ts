@@ -28,7 +28,8 @@ export async function rewrapKeys(
   signal: AbortSignal,
 ): Promise<{ file: KeysFile; removed: number }> {
   const file = await requireKeysFile(storage, backupId, signal)
-  const { byId } = await openKeys(file, { credentials: [...present, ...recipients], mayAskKms: true }, signal)
+  // Not whatever KMS key the file names: what it unwraps is to be trusted from now on.
+  const { byId } = await openKeys(file, { credentials: [...present, ...recipients], mayAskKms: false }, signal)
   const dataKeys = file.data_keys.map(({ id, created_at }) => ({ ...required(byId, id), createdAt: created_at }))
   if (isDataKeyNew) dataKeys.push({ ...newDataKey(), createdAt: formatUtc(clock.now()) })
   const next = await writeNextKeysFile(storage, file, { credentials: recipients, dataKeys }, clock, signal)

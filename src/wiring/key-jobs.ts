@@ -28,6 +28,8 @@ export interface RewrapWish {
   /** In place of the recipients of the job. */
   recipientFiles: readonly string[]
   isDataKeyNew: boolean
+  /** Keys of AWS KMS that open the backup today. */
+  kmsKeys: readonly string[]
 }
 
 /** Needs no key: what it shows is what the store holds in the clear. */
@@ -41,14 +43,15 @@ export async function listKeysJob(place: KeyPlace, signal: AbortSignal): Promise
 /** Makes the recipients of a job, or those that are given, the only ones that open its backup. */
 export async function rewrapKeysJob(
   place: KeyPlace,
-  { recipientFiles, isDataKeyNew }: RewrapWish,
+  { recipientFiles, isDataKeyNew, kmsKeys }: RewrapWish,
   signal: AbortSignal,
 ): Promise<KeyListing & { removed: number }> {
   const { encryption, keyFiles = [], backupId } = place
   const wanted: readonly KeySource[] =
     recipientFiles.length > 0 ? recipientFiles.map(keyFile => ({ keyFile })) : (encryption?.recipients ?? [])
   const own = recipientFiles.length > 0 ? (encryption?.recipients ?? []) : []
-  const held = [...keyFiles.map(keyFile => ({ keyFile })), ...own, ...environmentSources(process.env)]
+  const given = [...keyFiles.map(keyFile => ({ keyFile })), ...kmsKeys.map(keyId => ({ awsKms: { keyId } }))]
+  const held = [...given, ...own, ...environmentSources(process.env)]
   const recipients = await loadCredentials(wanted, process.env)
   const present = await loadCredentials(held, process.env)
   return withRawStorage(place, signal, async storage => {

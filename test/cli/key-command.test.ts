@@ -32,9 +32,24 @@ test('key rewrap takes its recipients from the job or from files, and the old ke
   const byJob = await run('key', 'rewrap', '--config', 'job.yaml', '--key-file', 'old.key')
   assert.equal(byJob.code, 0, byJob.err)
   assert.deepEqual(Object(byJob.calls.rewrapKeysJob?.[0]).keyFiles, ['old.key'])
-  assert.deepEqual(byJob.calls.rewrapKeysJob?.[1], { recipientFiles: [], isDataKeyNew: false })
-  const byFiles = await run('key', 'rewrap', ...at, '--recipient-file', 'a', '--recipient-file', 'b', '--new-data-key')
-  assert.deepEqual(byFiles.calls.rewrapKeysJob?.[1], { recipientFiles: ['a', 'b'], isDataKeyNew: true })
+  assert.deepEqual(byJob.calls.rewrapKeysJob?.[1], { recipientFiles: [], isDataKeyNew: false, kmsKeys: [] })
+  const byFiles = await run(
+    'key',
+    'rewrap',
+    ...at,
+    '--recipient-file',
+    'a',
+    '--recipient-file',
+    'b',
+    '--new-data-key',
+    '--kms-key',
+    'arn:k',
+  )
+  assert.deepEqual(byFiles.calls.rewrapKeysJob?.[1], {
+    recipientFiles: ['a', 'b'],
+    isDataKeyNew: true,
+    kmsKeys: ['arn:k'],
+  })
   assert.match(byFiles.out, /1 older keys file removed\. No data was rewritten\./)
 })
 

@@ -48,7 +48,10 @@ describe('a backup opens', () => {
   test('no more where its keys are gone', async () => {
     const inner = await writeSample([keyOf(1)])
     inner.objects.delete(first)
-    await assert.rejects(read(inner, keyOf(1)), /b1\/keys\/ at memory holds no keys, but the backup `b1` is encrypted/)
+    const missing = /b1\/keys\/ at memory holds no keys, but the backup `b1` is encrypted/
+    await assert.rejects(read(inner, keyOf(1)), missing)
+    await assert.rejects(withEncryption(inner, ownKeys([keyOf(1)])).keysFor('b1', never), missing)
+    assert.equal(inner.objects.size, 1)
   })
 })
 

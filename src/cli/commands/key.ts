@@ -36,12 +36,12 @@ async function runList(session: Session): Promise<number> {
 }
 
 async function runRewrap(session: Session): Promise<number> {
-  const { recipientFile: recipientFiles, newDataKey: isDataKeyNew } = session.options
+  const { recipientFile: recipientFiles, newDataKey: isDataKeyNew, kmsKey: kmsKeys } = session.options
   const place = await placeOf(session)
   if (recipientFiles.length === 0 && !place.encryption) {
     throw usage('say who is to open the backup: `encryption.recipients` in the job of --config, or --recipient-file')
   }
-  const result = await session.actions.rewrapKeysJob(place, { recipientFiles, isDataKeyNew }, session.signal)
+  const result = await session.actions.rewrapKeysJob(place, { recipientFiles, isDataKeyNew, kmsKeys }, session.signal)
   session.print(
     () => [
       ...formatListing(result, session.look),
@@ -98,6 +98,7 @@ function refuseIdle(options: CommandOptions, action: Action): void {
     ['--path', options.path !== undefined, ['list', 'rewrap']],
     ['--backup-id', options.backupId !== undefined, ['list', 'rewrap']],
     ['--key-file', options.keyFile.length > 0, ['rewrap']],
+    ['--kms-key', options.kmsKey.length > 0, ['rewrap']],
     ['--recipient-file', options.recipientFile.length > 0, ['rewrap']],
     ['--new-data-key', options.newDataKey, ['rewrap']],
   ]
