@@ -59,6 +59,8 @@ async function benchBackups(scenarios: Scenarios): Promise<Row[]> {
     await using s3 = await startS3()
     rows.push(...(await scenarios.toBucket('zstd', 'auto', await s3.makeBucket('bench'))))
   }
+  say('zstd topic, encrypted')
+  rows.push(...(await scenarios.encrypted('zstd', 'auto', 1.3)))
   say('memory')
   rows.push(await scenarios.memoryGrowth('plain', 'plain-x4'))
   say('many small partitions')

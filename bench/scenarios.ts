@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { S3Options } from '../src/storage/s3/options.ts'
@@ -128,13 +129,35 @@ export class Scenarios {
     ]
   }
 
+  /** The same backup encrypted and not, taking turns. */
+  async encrypted(topic: string, compression: string, limit: number, rounds = ROUNDS): Promise<Row[]> {
+    const keyFile = join(this.#folder, 'backup.key')
+    await writeFile(keyFile, randomBytes(32))
+    const encryption = { recipients: [{ key_file: keyFile }] }
+    const plain: number[] = []
+    const encrypted: Run[] = []
+    for (let round = 0; round < rounds; round++) {
+      plain.push((await this.#backUp(topic, compression)).wallMs)
+      encrypted.push(await this.#backUp(topic, compression, undefined, { encryption }))
+    }
+    const wallMs = median(encrypted.map(run => run.wallMs))
+    const peakMb = Math.max(...encrypted.map(run => run.peakBytes)) / 1e6
+    const detail = { encrypted_ms: wallMs, plain_ms: median(plain), bytes: encrypted[0]?.bytes ?? 0, rounds }
+    const name = `${topic}, encrypted`
+    return [
+      { name, measure: 'wall time against no encryption', value: wallMs / median(plain), unit: 'ratio', limit, detail },
+      { name, measure: 'peak memory', value: peakMb, unit: 'MB', limit: 200, detail },
+    ]
+  }
+
   #kcat(topic: string): Promise<Measured> {
     return measureSilenced(`kcat -C -e -q -b ${this.#server.bootstrapServers.join()} -t ${topic}`)
   }
 
   /** The program as users run it. */
-  async #backUp(topic: string, compression: string, storage?: object): Promise<Run> {
-    const args = [cli, 'backup', '--config', await this.#writeJob(topic, compression, storage), '--format', 'json']
+  async #backUp(topic: string, compression: string, storage?: object, more: object = {}): Promise<Run> {
+    const config = await this.#writeJob(topic, compression, storage, more)
+    const args = [cli, 'backup', '--config', config, '--format', 'json']
     const { wallMs, peakBytes, stdout } = await measureProcess(process.execPath, args)
     return { wallMs, peakBytes, bytes: JSON.parse(stdout).copied.bytes }
   }
@@ -150,13 +173,13 @@ export class Scenarios {
   }
 
   /** Into a place without an earlier backup. */
-  async #writeJob(topic: string, compression: string, storage?: object): Promise<string> {
+  async #writeJob(topic: string, compression: string, storage?: object, more: object = {}): Promise<string> {
     const path = join(this.#folder, 'store')
     const config = join(this.#folder, 'job.json')
     await rm(path, { recursive: true, force: true })
     const source = { bootstrap_servers: this.#server.bootstrapServers, topics: { include: [topic] } }
     const job = { mode: 'backup', backup_id: 'bench', source, storage: storage ?? { backend: 'filesystem', path } }
-    await writeFile(config, JSON.stringify({ ...job, backup: { compression } }))
+    await writeFile(config, JSON.stringify({ ...job, ...more, backup: { compression } }))
     return config
   }
 

@@ -48,6 +48,16 @@ export const errorTable = {
     exitCode: 1,
     help: 'Use the version of kafka-backup that wrote it, or a newer one.',
   },
+  ENCRYPTION_KEY: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Give a key of the backup: `encryption.recipients` in the job, `--key-file`, or KAFKA_BACKUP_KEY_FILE; docs/encryption.md lists all ways.',
+  },
+  ENCRYPTION_MISMATCH: {
+    retryable: false,
+    exitCode: 1,
+    help: 'Make `encryption` of the job and the backup agree, or take another `backup_id`; see docs/encryption.md.',
+  },
   SCHEMAS_NOT_FOUND: {
     retryable: false,
     exitCode: 1,

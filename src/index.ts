@@ -9,6 +9,7 @@ export {
   type BackupDescription,
   type BackupPlace,
   describe,
+  type Encryption,
   type ListedBackup,
   list,
   type Place,

@@ -13,6 +13,7 @@ import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { configTables } from '../src/config/config-table.ts'
 import { jobJsonSchema } from '../src/config/job-json-schema.ts'
 import { parseJob } from '../src/config/load-job.ts'
+import { keysFileSchema } from '../src/encryption/keys-file.ts'
 import { faults, restoreFaults } from './faults/catalog.ts'
 import { brokenPromises, type FaultResult } from './faults/fault.ts'
 import { formatFaults, formatFigures } from './faults/report.ts'
@@ -83,6 +84,11 @@ for (const [name, schema, marker] of [
     assert.deepEqual(documented.sort(), fieldsOf(schema).sort())
   })
 }
+
+test('docs/format.md names every field of a keys file', () => {
+  const documented = tableRows(read('docs/format.md'), 'keys-fields').map(([field]) => field)
+  assert.deepEqual(documented, Object.keys(keysFileSchema.shape))
+})
 
 test('docs/format.md names every field of a shard', () => {
   const documented = tableRows(read('docs/format.md'), 'shard-fields').map(([field]) => field)

@@ -4,7 +4,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex, readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
-import { indexKey, manifestCopyKey, manifestKey } from './layout.ts'
+import { type FolderOf, indexKey, manifestCopyKey, manifestKey } from './layout.ts'
 import {
   FORMAT_VERSION,
   type IndexRef,
@@ -22,6 +22,7 @@ export interface Draft {
   freshSegments: ReadonlyMap<string, readonly Segment[]>
   /** From 1. What an attempt that failed has left behind is not in the way of the next. */
   attempt: number
+  folderOf?: FolderOf | undefined
 }
 
 export interface Committed {
@@ -114,7 +115,8 @@ async function extendIndexes(
   // Shards may bring segments of a topic and of the one that it replaced: both have the same name.
   const incarnation = topic.state === 'replaced' ? `-${topic.id.slice(0, 8)}` : ''
   const writer = `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}${incarnation}`
-  const key = indexKey({ backupId, topic: topic.name, partition }, generation, writer)
+  const place = { backupId, topic: topic.name, partition, folderOf: draft.folderOf }
+  const key = indexKey(place, generation, writer)
   const head = { format: 'kafka-backup-index', format_version: FORMAT_VERSION }
   const index = { ...head, topic: topic.name, topic_id: topic.id, partition, segments }
   const bytes = Buffer.from(`${formatJson(index, 1)}\n`)

@@ -9,7 +9,13 @@ import { earlier, later } from './times.ts'
 
 export type BackupSummary = { backup_id: string } & (
   | { error: string; code: ErrorCode }
-  | ({ generation: number; complete: boolean; created_at: string; cluster_id: string | null } & Totals)
+  | ({
+      generation: number
+      complete: boolean
+      created_at: string
+      cluster_id: string | null
+      encrypted: boolean
+    } & Totals)
 )
 
 export interface Description {
@@ -25,6 +31,8 @@ export interface Description {
   cluster: Manifest['cluster']
   selection: Manifest['selection']
   totals: Totals
+  /** Null where it is not encrypted. */
+  encryption: NonNullable<Manifest['encryption']> | null
   warnings: string[]
   topics: DescribedTopic[]
   schema_registry: DescribedRegistry
@@ -70,8 +78,9 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
   return runPool(await listBackupIds(storage, signal), CONCURRENCY, async backup_id => {
     try {
       const manifest = await openBackup(storage, backup_id, signal)
-      const { generation, complete, created_at, cluster } = manifest
-      return { backup_id, generation, complete, created_at, cluster_id: cluster.id, ...totalsOf(manifest.topics) }
+      const { generation, complete, created_at, cluster, encryption } = manifest
+      const head = { backup_id, generation, complete, created_at, cluster_id: cluster.id }
+      return { ...head, encrypted: encryption !== undefined, ...totalsOf(manifest.topics) }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
@@ -96,6 +105,7 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     cluster: manifest.cluster,
     selection: manifest.selection,
     totals: totalsOf(manifest.topics),
+    encryption: manifest.encryption ?? null,
     warnings: manifest.warnings,
     topics: manifest.topics.map(describeTopic),
     schema_registry: describeRegistry(manifest.schema_registry),

@@ -23,15 +23,19 @@ export function parseGeneration(key: string): number | undefined {
   return match ? Number(match[1]) : undefined
 }
 
+/** The folder of a topic or a subject in place of its name, where names are hidden. */
+export type FolderOf = (name: string) => string
+
 export interface PartitionPlace {
   backupId: string
   topic: string
+  folderOf?: FolderOf | undefined
   partition: number
 }
 
 /** Kafka allows only letters, digits, `.`, `_` and `-` in a topic's name, so that it is a safe segment of a key as it is. */
-function partitionPrefix({ backupId, topic, partition }: PartitionPlace): string {
-  return `${backupId}/kafka/${topic}/${partition}/`
+function partitionPrefix({ backupId, topic, partition, folderOf = name => name }: PartitionPlace): string {
+  return `${backupId}/kafka/${folderOf(topic)}/${partition}/`
 }
 
 /** Kafka names its own segments by their base offset in 20 digits; `run` keeps the files of two runs apart. */

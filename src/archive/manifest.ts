@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
 import { groupsSectionSchema } from './groups-section.ts'
+import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64 } from './scalars.ts'
 import { checkSeal } from './seal.ts'
@@ -63,6 +64,13 @@ export const topicSchema = z.strictObject({
 export const clusterSchema = z.strictObject({ id: z.string().nullable(), brokers: count })
 export const selectionSchema = z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) })
 
+const encryptionSchema = z.strictObject({
+  /** The data key of what this generation added; objects of earlier ones may have others. */
+  data_key: z.string(),
+  cipher: z.literal('AES-256-GCM'),
+  hide_names: z.boolean(),
+})
+
 export const manifestSchema = z.strictObject({
   format: z.literal('kafka-backup'),
   format_version: z.literal(FORMAT_VERSION),
@@ -81,6 +89,8 @@ export const manifestSchema = z.strictObject({
   schema_registry: registrySectionSchema.exactOptional(),
   /** Absent in backups of versions that did not take them. */
   consumer_groups: groupsSectionSchema.exactOptional(),
+  /** Absent where the backup is not encrypted. */
+  encryption: encryptionSchema.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),
@@ -116,6 +126,11 @@ export const partitionIndexSchema = z.strictObject({
 })
 
 export type Manifest = Omit<z.output<typeof manifestSchema>, 'checksum'>
+/** What a writer has to know of the encryption below it. */
+export interface ArchiveEncryption {
+  section: NonNullable<Manifest['encryption']>
+  folderOf?: FolderOf
+}
 export type ManifestTopic = z.output<typeof topicSchema>
 export type ManifestPartition = z.output<typeof partition>
 export type Gap = z.output<typeof gap>

@@ -6,6 +6,7 @@ import {
   type SchemaVersion,
   splitSubject,
 } from '../registry/model.ts'
+import type { FolderOf } from './layout.ts'
 import type { GlobalConfigFile, RegistrySettingsFile, RegistrySubject, SubjectMetadata } from './registry-section.ts'
 import { subjectFolder } from './subject-folder.ts'
 
@@ -33,23 +34,30 @@ export interface RegistryFiles {
 }
 
 /** Pure. A snapshot as files. The same registry gives the same bytes, whenever it is asked. */
-export function layOutRegistry(snapshot: RegistrySnapshot): RegistryFiles {
+export function layOutRegistry(snapshot: RegistrySnapshot, folderOf: FolderOf = subjectFolder): RegistryFiles {
   const bySubject = Map.groupBy(snapshot.versions, ({ subject }) => subject)
   const names = [...new Set([...snapshot.subjects.keys(), ...bySubject.keys()])].sort()
   const { compatibility, config } = snapshot.global
   return {
     settings: jsonFile(SETTINGS_FILE, settingsOf(snapshot)),
     global: jsonFile(GLOBAL_FILE, { compatibility, config } satisfies GlobalConfigFile),
-    subjects: names.map(name => layOutSubject(name, snapshot.subjects.get(name) ?? unset, bySubject.get(name) ?? [])),
+    subjects: names.map(name =>
+      layOutSubject(name, snapshot.subjects.get(name) ?? unset, bySubject.get(name) ?? [], folderOf),
+    ),
   }
 }
 
-export function metadataPath(subject: string): string {
-  return `subjects/${subjectFolder(subject)}/metadata.json`
+export function metadataPath(subject: string, folderOf: FolderOf = subjectFolder): string {
+  return `subjects/${folderOf(subject)}/metadata.json`
 }
 
-export function versionPath(subject: string, version: number, ending: string): string {
-  return `subjects/${subjectFolder(subject)}/v${version}.${ending}`
+export function versionPath(
+  subject: string,
+  version: number,
+  ending: string,
+  folderOf: FolderOf = subjectFolder,
+): string {
+  return `subjects/${folderOf(subject)}/v${version}.${ending}`
 }
 
 /** Pure. The version that `latest` means: the highest that is live, else the highest. */
@@ -86,6 +94,7 @@ function layOutSubject(
   name: string,
   { compatibility, mode, config }: RegistrySettings,
   unsorted: readonly SchemaVersion[],
+  folderOf: FolderOf,
 ): SubjectFiles {
   const versions = unsorted.toSorted((a, b) => a.version - b.version)
   const metadata: SubjectMetadata = { subject: name, compatibility, mode, config, versions: versions.map(describe) }
@@ -94,12 +103,12 @@ function layOutSubject(
     name,
     schema_type: newest?.schema_type ?? null,
     compatibility,
-    metadata: jsonFile(metadataPath(name), metadata),
+    metadata: jsonFile(metadataPath(name, folderOf), metadata),
     versions: versions.map(({ version, id, isDeleted, schemaType, schema }) => ({
       version,
       id,
       deleted: isDeleted,
-      path: versionPath(name, version, endings[schemaType]),
+      path: versionPath(name, version, endings[schemaType], folderOf),
       bytes: Buffer.from(schema),
     })),
   }

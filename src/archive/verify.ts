@@ -23,6 +23,7 @@ export interface VerifyReport {
   generation: number
   complete: boolean
   deep: boolean
+  encrypted: boolean
   objects: number
   bytes: number
   partitions: number
@@ -64,6 +65,7 @@ export async function verifyBackup(
     generation,
     complete,
     deep,
+    encrypted: manifest.encryption !== undefined,
     objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + other.objects,
     bytes: segments.reduce((sum, segment) => sum + segment.size, other.bytes),
     partitions: partitions.length,
@@ -145,6 +147,8 @@ async function readIfThere(storage: Storage, key: string, signal: AbortSignal): 
     return await storage.read(key, signal)
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    // One that does not even open, in an encrypted backup, is a copy of nothing.
+    if (hasCode(error, 'ARCHIVE_DAMAGED')) return Buffer.alloc(0)
     throw error
   }
 }

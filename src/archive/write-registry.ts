@@ -3,7 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { hashOf } from './hash.ts'
-import { registryKey } from './layout.ts'
+import { type FolderOf, registryKey } from './layout.ts'
 import {
   GLOBAL_FILE,
   layOutRegistry,
@@ -23,6 +23,7 @@ export interface RegistryPlace {
   run: string
   /** What the generation before says; objects that have not changed are named again, not written. */
   previous: RegistrySection | undefined
+  folderOf?: FolderOf | undefined
 }
 
 const CONCURRENCY = 16
@@ -38,8 +39,8 @@ export async function writeRegistry(
   place: RegistryPlace,
   signal: AbortSignal,
 ): Promise<RegistrySection> {
-  const files = layOutRegistry(snapshot)
-  const known = place.previous ? filesOf(place.previous) : new Map<string, StoredFile>()
+  const files = layOutRegistry(snapshot, place.folderOf)
+  const known = place.previous ? filesOf(place.previous, place.folderOf) : new Map<string, StoredFile>()
   const written = await runPool(listFiles(files), CONCURRENCY, async file => {
     const stored = await storeFile(storage, file, known.get(file.path), place, signal)
     return [file.path, stored] as const
@@ -52,15 +53,18 @@ function listFiles({ settings, global, subjects }: RegistryFiles): RegistryFile[
 }
 
 /** The objects of a section, by the names that they would have as the first of their kind. */
-function filesOf({ settings, global, subjects }: RegistrySection): Map<string, StoredFile> {
+function filesOf(
+  { settings, global, subjects }: RegistrySection,
+  folderOf: FolderOf | undefined,
+): Map<string, StoredFile> {
   const files = new Map<string, StoredFile>([
     [SETTINGS_FILE, settings],
     [GLOBAL_FILE, global],
   ])
   for (const { name, metadata, versions } of subjects) {
-    files.set(metadataPath(name), metadata)
+    files.set(metadataPath(name, folderOf), metadata)
     for (const { version, schema_file: file, size, blake3 } of versions) {
-      files.set(versionPath(name, version, file.slice(file.lastIndexOf('.') + 1)), { file, size, blake3 })
+      files.set(versionPath(name, version, file.slice(file.lastIndexOf('.') + 1), folderOf), { file, size, blake3 })
     }
   }
   return files

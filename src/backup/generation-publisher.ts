@@ -9,7 +9,7 @@ import type { BackupOptions } from './options.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import type { Published, Publisher } from './session.ts'
 
-type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion'>
+type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption'>
 
 export interface PublisherOptions {
   carried?: ReadonlyMap<string, readonly Segment[]>
@@ -95,13 +95,14 @@ export class GenerationPublisher implements Publisher {
   }
 
   #draft({ copies, complete, warnings }: Published): Draft {
-    const { clock, toolVersion } = this.#parts
+    const { clock, toolVersion, encryption } = this.#parts
     const { observed, groups, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
     const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
     return {
       attempt: this.#attempt++,
       freshSegments: new Map([...this.carried, ...fresh]),
+      folderOf: encryption?.folderOf,
       manifest: {
         tool_version: toolVersion,
         backup_id: backupId,
@@ -116,6 +117,7 @@ export class GenerationPublisher implements Publisher {
         // The schemas of a backup stay in it, as topics do that are no longer copied.
         ...(registry && { schema_registry: registry }),
         ...(groups && { consumer_groups: groups }),
+        ...(encryption && { encryption: encryption.section }),
         warnings: [...warnings],
       },
     }

@@ -1,4 +1,4 @@
-import { type PartitionPlace, segmentKey } from '../archive/layout.ts'
+import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layout.ts'
 import type { AbortedTransaction, Gap, ManifestPartition, Segment } from '../archive/manifest.ts'
 import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
 import { withGap, withSegment } from '../archive/summary.ts'
@@ -15,6 +15,7 @@ export interface CopyParts {
   /** Stops the store's work. Not the signal of the copying: a segment that is whole is made durable after a Ctrl-C, too. */
   storeSignal: AbortSignal
   options: Pick<BackupOptions, 'compression' | 'segmentBytes'>
+  folderOf?: FolderOf | undefined
 }
 
 /** Pieces of about this size become zstd frames: large enough to compress well, small enough to seek and to spread. */
@@ -57,7 +58,7 @@ export class PartitionCopy {
     this.position = planned.durable.end_offset
     this.lastEpoch = planned.durable.last_epoch
     this.#durable = planned.durable
-    this.#place = { backupId, topic: topic.name, partition: this.partition }
+    this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
     this.#parts = parts
   }
 

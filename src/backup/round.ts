@@ -1,5 +1,5 @@
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
-import type { Manifest } from '../archive/manifest.ts'
+import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
@@ -26,6 +26,8 @@ export interface BackupParts {
   readRegistry?: (signal: AbortSignal) => Promise<RegistrySnapshot>
   /** Reads the groups that have positions on these partitions; absent where the job does not want them. */
   readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
+  /** How what is written is encrypted; absent where it is not. */
+  encryption?: ArchiveEncryption | undefined
   toolVersion: string
   onProgress: OnProgress
 }

@@ -1,5 +1,5 @@
 import { freshKey } from '../archive/commit.ts'
-import type { Segment } from '../archive/manifest.ts'
+import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -29,6 +29,7 @@ export interface SessionParts {
   storeSignal: AbortSignal
   clock: Clock
   onProgress: OnProgress
+  encryption?: ArchiveEncryption | undefined
 }
 
 /** One run's view of the backup: the partitions being copied, and the commits that make what they have durable count. */
@@ -47,7 +48,8 @@ export class BackupSession {
     this.#warnings = plan.warnings
     this.#publisher = publisher
     this.#parts = parts
-    const copyParts = { storage: parts.storage, run: publisher.run, storeSignal: parts.storeSignal, options }
+    const { storage, storeSignal, encryption } = parts
+    const copyParts = { storage, run: publisher.run, storeSignal, options, folderOf: encryption?.folderOf }
     this.copies = plan.topics
       .filter(topic => topic.state === 'current')
       .flatMap(topic =>

@@ -9,7 +9,7 @@ import type { BackupParts, Prepared } from './round.ts'
 export async function takeRegistry(
   prepared: Prepared,
   backupId: string,
-  parts: Pick<BackupParts, 'storage' | 'newRun' | 'readRegistry' | 'onProgress'>,
+  parts: Pick<BackupParts, 'storage' | 'newRun' | 'readRegistry' | 'onProgress' | 'encryption'>,
   signal: AbortSignal,
 ): Promise<Prepared> {
   if (!parts.readRegistry) return prepared
@@ -17,7 +17,8 @@ export async function takeRegistry(
   const snapshot = await parts.readRegistry(signal)
   parts.onProgress({ type: 'schemas_read', subjects: snapshot.subjects.size, versions: snapshot.versions.length })
   const generation = (previous?.generation ?? 0) + 1
-  const place = { backupId, generation, run: parts.newRun(), previous: previous?.schema_registry }
+  const { folderOf } = parts.encryption ?? {}
+  const place = { backupId, generation, run: parts.newRun(), previous: previous?.schema_registry, folderOf }
   const registry = await writeRegistry(parts.storage, snapshot, place, signal)
   const warnings = [...plan.warnings, ...snapshot.warnings, ...(snapshot.versions.length > 0 ? [] : tellLost(previous))]
   return { ...prepared, registry, plan: { ...plan, warnings } }

@@ -13,6 +13,7 @@ import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
 import type { ServedRegistry } from '../wiring/registry-server.ts'
@@ -32,8 +33,8 @@ export interface Actions {
   /** This and the next fail for a job of another mode. */
   loadBackupJob(path: string, options: JobOptions): Promise<BackupJob>
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
-  openLocation(path: string, signal: AbortSignal): Promise<Storage>
-  openJobStorage(job: Job, signal: AbortSignal): Promise<Storage>
+  openLocation(path: string, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
+  openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -55,6 +56,9 @@ export interface Actions {
   dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun>
   listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing>
   diffSchemasJob(left: SchemaSide, right: SchemaSide, options: DiffOptions, signal: AbortSignal): Promise<SchemaDiff>
+  newKeyJob(out: string | undefined): ReturnType<typeof newKeyJob>
+  listKeysJob(place: KeyPlace, signal: AbortSignal): Promise<KeyListing>
+  rewrapKeysJob(place: KeyPlace, wish: RewrapWish, signal: AbortSignal): Promise<KeyListing & { removed: number }>
   openRegistry(options: ServedRegistry, signal: AbortSignal): Promise<RegistryServer>
 }
 
@@ -65,11 +69,13 @@ export const realActions: Actions = {
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'backup' }),
   loadRestoreJob: async (path, options) =>
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
-  openLocation: async (path, signal) => {
+  openLocation: async (path, keyFiles, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
-    return (await import('../wiring/parts.ts')).openExistingStorage(parseLocation(path), signal)
+    const place = { storage: parseLocation(path), keyFiles }
+    return (await import('../wiring/parts.ts')).openExistingStorage(place, signal)
   },
-  openJobStorage: async (job, signal) => (await import('../wiring/parts.ts')).openExistingStorage(job.storage, signal),
+  openJobStorage: async (job, keyFiles, signal) =>
+    (await import('../wiring/parts.ts')).openExistingStorage({ ...job, keyFiles }, signal),
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
@@ -90,5 +96,8 @@ export const realActions: Actions = {
   dryRunSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).dryRunSchemasJob(...args),
   listSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).listSchemasJob(...args),
   diffSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).diffSchemasJob(...args),
+  newKeyJob: async (...args) => (await import('../wiring/key-jobs.ts')).newKeyJob(...args),
+  listKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).listKeysJob(...args),
+  rewrapKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).rewrapKeysJob(...args),
   openRegistry: async (...args) => (await import('../wiring/registry-server.ts')).openRegistry(...args),
 }

@@ -1,4 +1,5 @@
 import type { CommandSpec } from './command-spec.ts'
+import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import {
   backupId,
@@ -6,6 +7,7 @@ import {
   config,
   deep,
   dryRun,
+  keyFile,
   type OptionSpec,
   offset,
   partition,
@@ -109,7 +111,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'list',
     summary: 'list the backups at a location',
     description: 'Shows one row for each backup at the location.',
-    options: [path, jobInPlaceOfPath, set],
+    options: [path, jobInPlaceOfPath, set, keyFile],
     examples: [
       { command: 'kafka-backup list --path /backups', meaning: 'all backups in the folder' },
       { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
@@ -121,7 +123,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'describe',
     summary: 'show what a backup holds',
     description: 'Shows the newest state of a backup: its topics with counts, sizes, times, settings and gaps.',
-    options: [path, backupId, jobInPlaceOfBackup, set],
+    options: [path, backupId, jobInPlaceOfBackup, set, keyFile],
     examples: [
       { command: 'kafka-backup describe --path /backups --backup-id orders', meaning: 'for people' },
       {
@@ -137,7 +139,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'check that a backup is whole',
     description:
       'Checks that all objects of the newest state are there with the right size, and that offsets follow one another without an unrecorded gap. With `--deep` every byte is read and checked.',
-    options: [path, backupId, jobInPlaceOfBackup, set, deep],
+    options: [path, backupId, jobInPlaceOfBackup, set, deep, keyFile],
     examples: [
       { command: 'kafka-backup verify --path /backups --backup-id orders', meaning: 'quick: reads no data' },
       { command: 'kafka-backup verify --config job.yaml --deep', meaning: 'the whole proof, for the backup of a job' },
@@ -150,7 +152,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'prove that a restored cluster holds what the backup says',
     description:
       'Reads the target of a restore back and compares every record in order: key, value, headers and timestamp. Shows at most ten differences a partition, with a few bytes of each. Changes nothing.',
-    options: [jobInPlaceOfAll, path, backupId, target, restoreSet],
+    options: [jobInPlaceOfAll, path, backupId, target, restoreSet, keyFile],
     examples: [
       {
         command: 'kafka-backup compare --config restore.yaml',
@@ -183,6 +185,7 @@ export const commandTable: readonly CommandSpec[] = [
   offsetsCommand,
   schemasCommand,
   registryCommand,
+  keyCommand,
   {
     name: 'completion',
     summary: 'print a completion script for a shell',

@@ -12,6 +12,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   'offset-map': () => import('./commands/offset-map.ts'),
   schemas: () => import('./commands/schemas.ts'),
   offsets: () => import('./commands/offsets.ts'),
+  key: () => import('./commands/key.ts'),
   registry: () => import('./commands/registry.ts'),
   completion: () => import('./commands/completion.ts'),
 }

@@ -1,6 +1,17 @@
 import { strategies } from '../offsets/strategies.ts'
 import type { CommandSpec } from './command-spec.ts'
-import { backupId, config, dryRun, type OptionSpec, offset, partition, path, set, topic } from './option-specs.ts'
+import {
+  backupId,
+  config,
+  dryRun,
+  keyFile,
+  type OptionSpec,
+  offset,
+  partition,
+  path,
+  set,
+  topic,
+} from './option-specs.ts'
 
 export const offsetActions = [
   'list',
@@ -34,6 +45,7 @@ const options: readonly OptionSpec[] = [
     ...path,
     description: 'where snapshots, and backups, are kept: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
   },
+  keyFile,
   {
     name: 'file',
     value: { kind: 'file', label: 'file' },

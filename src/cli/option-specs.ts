@@ -20,6 +20,7 @@ export interface CommandOptions {
   config?: string | undefined
   set: string[]
   path?: string | undefined
+  keyFile: string[]
   backupId?: string | undefined
   deep: boolean
   dryRun: boolean
@@ -40,6 +41,10 @@ export interface CommandOptions {
   snapshotId?: string | undefined
   file?: string | undefined
   strict: boolean
+  out?: string | undefined
+  recipientFile: string[]
+  kmsKey: string[]
+  newDataKey: boolean
   listen?: string | undefined
   firstId?: string | undefined
   generation?: string | undefined
@@ -83,6 +88,14 @@ export const path: OptionSpec = {
   short: 'p',
   value: { kind: 'folder', label: 'location' },
   description: 'where the backups are: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
+}
+
+export const keyFile: OptionSpec = {
+  name: 'key-file',
+  value: { kind: 'file', label: 'file' },
+  description:
+    'a key of an encrypted backup; may be repeated. Otherwise KAFKA_BACKUP_KEY, KAFKA_BACKUP_KEY_FILE, KAFKA_BACKUP_PASSPHRASE or KAFKA_BACKUP_PASSPHRASE_FILE gives one',
+  isRepeatable: true,
 }
 
 export const backupId: OptionSpec = {

@@ -1,5 +1,16 @@
 import type { CommandSpec } from './command-spec.ts'
-import { backupId, config, dryRun, firstId, generation, listen, type OptionSpec, path, set } from './option-specs.ts'
+import {
+  backupId,
+  config,
+  dryRun,
+  firstId,
+  generation,
+  keyFile,
+  listen,
+  type OptionSpec,
+  path,
+  set,
+} from './option-specs.ts'
 
 const job: OptionSpec = {
   ...config,
@@ -64,6 +75,7 @@ export const schemasCommand: CommandSpec = {
     path,
     backupId,
     generation,
+    keyFile,
     source,
     registry,
     against,
@@ -147,6 +159,7 @@ export const registryCommand: CommandSpec = {
     servedJob,
     set,
     generation,
+    keyFile,
     listen,
     firstId,
     username,

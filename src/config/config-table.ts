@@ -56,6 +56,7 @@ function listRows(schema: JsonSchema, at: string): Row[] {
   return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
     const path = at === '' ? name : `${at}.${name}`
     if (field['x-type'] !== undefined) return [{ path, schema: field, isRequired: required.has(name) }]
+    if (field.type === 'array') return listRows(field.items as JsonSchema, `${path}.0`)
     if (field.oneOf !== undefined) return (field.oneOf as JsonSchema[]).flatMap(kind => listKind(kind, path))
     return listRows(field, path)
   })

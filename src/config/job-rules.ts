@@ -1,4 +1,5 @@
 import { checkAzureRules } from './azure-rules.ts'
+import { checkEncryptionRules } from './encryption-rules.ts'
 import { checkGcsRules } from './gcs-rules.ts'
 import type { Mode } from './mode.ts'
 import { checkModeRules } from './mode-rules.ts'
@@ -18,5 +19,6 @@ export function checkJobRules(tree: unknown, mode: Mode): Problem[] {
     ...checkS3Rules(tree),
     ...checkAzureRules(tree),
     ...checkGcsRules(tree),
+    ...checkEncryptionRules(tree),
   ]
 }

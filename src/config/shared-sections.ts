@@ -1,4 +1,5 @@
 import { camelKeys } from './camel-keys.ts'
+import { encryptionSchema } from './encryption-schema.ts'
 import { fields } from './leaf.ts'
 import { metricsSchema } from './metrics-schema.ts'
 import { registrySchema } from './registry-schema.ts'
@@ -14,6 +15,7 @@ export const backupIdField = text(backupId, {
 /** The sections that jobs of every mode have. */
 export const sharedSections = {
   storage: storageSchema,
+  encryption: encryptionSchema.exactOptional(),
   metrics: metricsSchema.exactOptional(),
   enterprise: fields({ schema_registry: registrySchema.exactOptional() })
     .transform(enterprise => camelKeys(enterprise))

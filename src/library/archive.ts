@@ -3,16 +3,22 @@ import type { VerifyReport } from '../archive/verify.ts'
 import { camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type JobInput, jobOf } from './job.ts'
+import type { StoragePlace } from '../wiring/encryption.ts'
+import { type JobInput, jobOf, type RestoreJobDocument } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
+/** `encryption` of a job file: what opens encrypted backups. Without it the environment may say it, as for commands. */
+export type Encryption = NonNullable<RestoreJobDocument['encryption']>
+
 /** A folder, an `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`, or where a job keeps its backups. */
-export type Place = { location: string; job?: undefined } | { job: JobInput; location?: undefined }
+export type Place =
+  | { location: string; encryption?: Encryption; job?: undefined }
+  | { job: JobInput; location?: undefined; encryption?: undefined }
 
 /** A backup at a place; that of the job where no other is named. */
 export type BackupPlace =
-  | { location: string; backupId: string; job?: undefined }
-  | { job: JobInput; backupId?: string | undefined; location?: undefined }
+  | { location: string; backupId: string; encryption?: Encryption; job?: undefined }
+  | { job: JobInput; backupId?: string | undefined; location?: undefined; encryption?: undefined }
 
 export type ListedBackup = ReturnType<typeof listed>
 export type BackupDescription = ReturnType<typeof described>
@@ -75,14 +81,21 @@ async function withStorage<T>(
   })
 }
 
-async function find({ location, job, backupId }: Place & { backupId?: string | undefined }) {
+async function find({
+  location,
+  job,
+  backupId,
+  encryption,
+}: Place & { backupId?: string | undefined }): Promise<{ at: StoragePlace; backupId: string | undefined }> {
   if (job !== undefined) {
     const loaded = await jobOf(job, undefined)
-    return { at: loaded.storage, backupId: backupId ?? loaded.backupId }
+    return { at: loaded, backupId: backupId ?? loaded.backupId }
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')
   const { parseLocation } = await import('../storage/location.ts')
-  return { at: parseLocation(location), backupId }
+  const { parseEncryption } = await import('../wiring/encryption.ts')
+  const keys = encryption && { encryption: await parseEncryption(encryption) }
+  return { at: { storage: parseLocation(location), ...keys }, backupId }
 }
 
 function named(backupId: string | undefined): string {

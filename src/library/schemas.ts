@@ -3,12 +3,20 @@ import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { ChosenSide } from '../wiring/schema-sides.ts'
+import type { Encryption } from './archive.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
 /** What holds schemas: a backup at a location, the backup or the registry of a job, or a registry without a login. */
 export type SchemaPlace =
-  | { location: string; backupId: string; generation?: number | undefined; job?: undefined; registry?: undefined }
+  | {
+      location: string
+      backupId: string
+      encryption?: Encryption
+      generation?: number | undefined
+      job?: undefined
+      registry?: undefined
+    }
   | {
       job: JobInput
       from?: 'backup' | undefined
@@ -90,7 +98,10 @@ async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
   if (place.registry !== undefined) return { side: sides.urlSide(place.registry) }
   if (place.location !== undefined) {
     if (place.backupId === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
-    return { side: sides.locatedSide(place.location, place.backupId, place.generation) }
+    const side = sides.locatedSide(place.location, place.backupId, place.generation)
+    if (place.encryption === undefined) return { side }
+    const { parseEncryption } = await import('../wiring/encryption.ts')
+    return { side: { ...side, encryption: await parseEncryption(place.encryption) } as typeof side }
   }
   if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')
   const job = await jobOf(place.job, undefined)

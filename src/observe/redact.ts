@@ -13,10 +13,10 @@ const secretForms: readonly (readonly [RegExp, string])[] = [
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, REDACTED],
 ]
 
-/** `password_file` holds no secret but the place of one, which a message about the file has to name. */
+/** `password_file` and `passphrase_env` hold no secret but the place of one, which a message about it has to name. */
 export function isSecretName(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z0-9]/g, '')
-  return secretName.test(plain) && !plain.endsWith('file')
+  return secretName.test(plain) && !/(file|env)$/.test(plain)
 }
 
 /** Every text under a secret name, at any depth: what a job file must not leak. */

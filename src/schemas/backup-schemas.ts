@@ -1,7 +1,7 @@
 import { latestManifest } from '../archive/catalog.ts'
 import { commitGeneration, renewManifestCopy } from '../archive/commit.ts'
 import { shardsPrefix } from '../archive/layout.ts'
-import type { Manifest } from '../archive/manifest.ts'
+import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import { readJson } from '../archive/read-registry.ts'
 import { type RegistrySection, registrySettingsSchema } from '../archive/registry-section.ts'
 import { writeRegistry } from '../archive/write-registry.ts'
@@ -18,6 +18,8 @@ export interface SchemaBackupParts {
   /** A short random name, another one at each call. */
   newRun: () => string
   readRegistry: (signal: AbortSignal) => Promise<RegistrySnapshot>
+  /** How what is written is encrypted; absent where it is not. */
+  encryption?: ArchiveEncryption | undefined
   toolVersion: string
   onProgress: OnProgress
 }
@@ -55,14 +57,16 @@ export async function backupSchemas(
   onProgress({ type: 'schemas_read', subjects: snapshot.subjects.size, versions: snapshot.versions.length })
   for (const message of warnings) onProgress({ type: 'warning', message })
   const run = parts.newRun()
-  const place = { backupId, generation, run, previous: previous?.schema_registry }
+  const { encryption } = parts
+  const place = { backupId, generation, run, previous: previous?.schema_registry, folderOf: encryption?.folderOf }
   const registry = await writeRegistry(storage, snapshot, place, signal)
   const isChanged = !isSame(previous?.schema_registry, registry)
   if (isChanged) {
     await refuseWaitingShards(storage, backupId, generation, signal)
     const head = { tool_version: parts.toolVersion, backup_id: backupId, generation, run, started_at: startedAt }
     const kept = await keepOf(previous, storage, signal)
-    const made = { ...head, created_at: formatUtc(clock.now()), ...kept, schema_registry: registry }
+    const sealed = encryption && { encryption: encryption.section }
+    const made = { ...head, created_at: formatUtc(clock.now()), ...kept, schema_registry: registry, ...sealed }
     await commit(storage, { ...made, warnings: [...kept.warnings, ...warnings] }, onProgress, signal)
   }
   return {

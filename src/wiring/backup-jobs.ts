@@ -73,7 +73,9 @@ function withRun<T>(
       withParts(job, watched, signal, async parts => {
         await assertFit({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
-        const run = { newRun, toolVersion: version, onProgress, ...(readRegistry && { readRegistry }) }
+        // Made before anything is copied: shards that begin at the same time share one data key.
+        const encryption = await parts.storage.keysFor(job.backupId, signal)
+        const run = { newRun, toolVersion: version, onProgress, encryption, ...(readRegistry && { readRegistry }) }
         return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) })
       }),
     ),

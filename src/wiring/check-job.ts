@@ -3,6 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
 import { backupOptions } from './backup-jobs.ts'
+import { checkEncryption } from './encryption-check.ts'
 import { quiet, withParts } from './parts.ts'
 import { checkRegistry } from './registry-check.ts'
 import { checkRestoreJob } from './restore-jobs.ts'
@@ -19,7 +20,8 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     const registryChecks = await checkRegistry(job, signal)
     const groupChecks = await checkGroups(job, parts.cluster, signal)
-    const otherChecks = [...storageChecks, ...registryChecks, ...groupChecks]
+    const keyChecks = await checkEncryption(job, signal)
+    const otherChecks = [...storageChecks, ...keyChecks, ...registryChecks, ...groupChecks]
     return checkBackup(backupOptions(job), { ...parts, otherChecks }, signal)
   })
 }

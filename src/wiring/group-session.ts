@@ -9,7 +9,7 @@ import { findPlan } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { RestorePlan } from '../restore/plan.ts'
 import { readIfAllowed } from '../restore/prepare-restore.ts'
-import type { Parts } from './parts.ts'
+import type { RestoreParts } from '../restore/run-restore.ts'
 
 /** The consumer groups of a backup on their way to the target. */
 export interface GroupSession {
@@ -24,7 +24,7 @@ export interface GroupSession {
 export async function openGroupSession(
   { restore }: Pick<RestoreJob, 'restore'>,
   options: RestoreOptions,
-  { cluster, storage }: Pick<Parts, 'cluster' | 'storage'>,
+  { cluster, storage }: Pick<RestoreParts, 'cluster' | 'storage'>,
   signal: AbortSignal,
 ): Promise<GroupSession> {
   const found = await findPlan(options, { cluster, storage, readNotes: readIfAllowed }, signal)

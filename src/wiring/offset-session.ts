@@ -16,6 +16,7 @@ import type { StorageOptions } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
+import { openEncryption, type PlaceKeys } from './encryption.ts'
 import { openOffsetsPort } from './offsets-port.ts'
 import type { Hooks } from './parts.ts'
 import { newRun } from './parts.ts'
@@ -26,6 +27,8 @@ export type ClusterJob = Extract<Job, { mode: 'restore' }>['target']
 export interface OffsetsPlace {
   cluster?: ClusterJob | undefined
   storage?: StorageOptions | undefined
+  /** What opens encrypted backups there. */
+  keys?: PlaceKeys | undefined
   /** A file that is the one snapshot, in place of those at the storage. */
   file?: { folder: string; name: string } | undefined
 }
@@ -183,7 +186,8 @@ class KafkaOffsetsSession implements OffsetsSession {
 
   #openStorage(): Storage {
     if (!this.#place.storage) throw usage('say where snapshots are kept, with --path, --file or --config')
-    this.#storage ??= openStorage(this.#place.storage)
+    const { storage, keys } = this.#place
+    this.#storage ??= openEncryption(openStorage(storage), { storage, ...keys })
     return this.#storage
   }
 

@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import type { Job, RestoreJob } from '../config/load-job.ts'
+import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { locationExists, type Place } from '../storage/access.ts'
-import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import { parseLocation } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
+import { openEncryption, type StoragePlace } from './encryption.ts'
 
 /** Whoever wants to watch a run. */
 export interface Hooks {
@@ -26,18 +28,22 @@ export const quiet: Hooks = { onProgress: () => undefined }
 
 /** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */
 export function openLocation(path: string): Storage {
-  return openStorage(parseLocation(path))
+  return openPlace({ storage: parseLocation(path) })
 }
 
 export function openJobStorage(job: Job): Storage {
-  return openStorage(job.storage)
+  return openPlace(job)
+}
+
+function openPlace(place: StoragePlace): EncryptedStorage {
+  return openEncryption(openStorage(place.storage), place)
 }
 
 /** For reading: a location that is not there is a mistyped one, not one without backups. */
-export async function openExistingStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
-  const storage = openStorage(options)
+export async function openExistingStorage(place: StoragePlace, signal: AbortSignal): Promise<Storage> {
+  const storage = openPlace({ ...place, mode: undefined })
   try {
-    await assertExists({ options, storage }, signal)
+    await assertExists({ options: place.storage, storage }, signal)
     return storage
   } catch (error) {
     await storage.close()
@@ -78,17 +84,17 @@ export async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks
 
 export interface Parts {
   cluster: Cluster
-  storage: Storage
+  storage: EncryptedStorage
   clock: typeof systemClock
 }
 
 export async function withParts<T>(
-  job: { storage: StorageOptions; source: RestoreJob['target'] },
+  job: StoragePlace & { source: RestoreJob['target'] },
   hooks: Hooks,
   signal: AbortSignal,
   work: (parts: Parts) => Promise<T>,
 ): Promise<T> {
-  return withStorage(job.storage, hooks, async storage => {
+  return withStorage(job, hooks, async storage => {
     const { Cluster } = await import('../kafka/cluster.ts')
     const { onRequest } = hooks
     const clock = systemClock
@@ -104,19 +110,20 @@ export async function withParts<T>(
 }
 
 export async function withStorage<T>(
-  options: StorageOptions,
+  place: StoragePlace,
   hooks: Hooks,
-  work: (storage: Storage) => Promise<T>,
+  work: (storage: EncryptedStorage) => Promise<T>,
 ): Promise<T> {
   const { onStorageCall, decorateStorage = (storage: Storage) => storage } = hooks
   const onRetry = tellRetry(hooks)
-  const storage = decorateStorage(
-    openStorage(options, {
+  const opened = decorateStorage(
+    openStorage(place.storage, {
       clock: systemClock,
       onRetry: ({ error, delayMs }) => onRetry(error, delayMs),
       ...(onStorageCall && { observer: onStorageCall }),
     }),
   )
+  const storage = openEncryption(opened, place)
   try {
     return await work(storage)
   } finally {

@@ -3,12 +3,13 @@ import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
-import { parseLocation, type StorageOptions } from '../storage/location.ts'
+import { parseLocation } from '../storage/location.ts'
+import { keysOf, type StoragePlace } from './encryption.ts'
 import { type Hooks, type Parts, quiet, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
 
 /** A restore from any location, not only from one that a job file describes. */
-export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & { storage: StorageOptions }
+export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & StoragePlace & { backupId: string }
 
 /** Reads the target of a restore back and compares it with the backup. */
 export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
@@ -44,7 +45,7 @@ export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal
   })
 }
 
-export interface PlainRestore {
+export interface PlainRestore extends Pick<StoragePlace, 'keyFiles'> {
   path: string
   backupId: string
   /** `host:port`, several with commas. */
@@ -52,7 +53,12 @@ export interface PlainRestore {
 }
 
 /** The job of a restore of everything to a cluster without security. */
-export async function plainRestoreJob({ path, backupId, target }: PlainRestore): Promise<LocatedRestoreJob> {
+export async function plainRestoreJob({
+  path,
+  backupId,
+  target,
+  keyFiles = [],
+}: PlainRestore): Promise<LocatedRestoreJob> {
   const { parseJob } = await import('../config/load-job.ts')
   const document = {
     mode: 'restore',
@@ -61,7 +67,7 @@ export async function plainRestoreJob({ path, backupId, target }: PlainRestore):
     storage: { backend: 'filesystem', path: '.' },
   }
   const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
-  return { ...job, storage: parseLocation(path) }
+  return { ...job, storage: parseLocation(path), ...keysOf({ keyFiles }) }
 }
 
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {

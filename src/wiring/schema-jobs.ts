@@ -33,12 +33,14 @@ export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: Abo
   requireRegistry(job)
   return withMetrics(job, hooks, watched =>
     withRegistryReader(job, readRegistry =>
-      withStorage(job.storage, watched, async storage => {
+      withStorage(job, watched, async storage => {
         if (!readRegistry) throw new KafkaBackupError('INTERNAL', 'a registry that is on has no reader')
         await assertFit({ options: job.storage, storage }, signal)
         const { backupSchemas } = await import('../schemas/backup-schemas.ts')
         const { onProgress } = watched
-        const parts = { storage, clock: systemClock, newRun, readRegistry, toolVersion: version, onProgress }
+        const encryption = await storage.keysFor(job.backupId, signal)
+        const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption }
+        const parts = { storage, clock: systemClock, ...run }
         return backupSchemas(job.backupId, parts, signal)
       }),
     ),
@@ -126,7 +128,7 @@ async function withSurvey<T>(
   }
   const wish = await schemaOptions(registry)
   return withMetrics(job, hooks, ({ onProgress, ...others }) =>
-    withStorage(job.storage, { onProgress, ...others }, async storage => {
+    withStorage(job, { onProgress, ...others }, async storage => {
       await assertExists({ options: job.storage, storage }, signal)
       const { backupId, restore } = job
       const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)

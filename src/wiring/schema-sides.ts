@@ -6,22 +6,28 @@ import type { RegistrySnapshot } from '../registry/model.ts'
 import type { NamedSnapshot } from '../schemas/schema-listing.ts'
 import { parseLocation, type StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
+import { keysOf, type PlaceKeys } from './encryption.ts'
 import { openExistingStorage } from './parts.ts'
 import { type RegistryJob, registryOf, registryOptions, selectionOf } from './registry.ts'
 
 /** Something that holds schemas. */
 export type SchemaSide =
-  | { kind: 'backup'; storage: StorageOptions; backupId: string; generation?: number | undefined }
+  | ({ kind: 'backup'; storage: StorageOptions; backupId: string; generation?: number | undefined } & PlaceKeys)
   | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
 
 /** The backup of a job, or another one beside it. */
-export function jobBackupSide(job: Job, backupId = job.backupId, generation?: number): SchemaSide {
+export function jobBackupSide(job: Job & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
   const wished = job.mode === 'restore' ? job.restore.generation : undefined
-  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished }
+  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished, ...keysOf(job) }
 }
 
-export function locatedSide(path: string, backupId: string, generation?: number): SchemaSide {
-  return { kind: 'backup', storage: parseLocation(path), backupId, generation }
+export function locatedSide(
+  path: string,
+  backupId: string,
+  generation?: number,
+  keyFiles: readonly string[] = [],
+): SchemaSide {
+  return { kind: 'backup', storage: parseLocation(path), backupId, generation, ...keysOf({ keyFiles }) }
 }
 
 /** The registry of a job. A job that makes backups looks at what it takes, one that restores at all that is there. */
@@ -64,7 +70,7 @@ export function requireRegistry(job: Pick<Job, 'enterprise'>): RegistryJob {
 /** Everything that a side holds. Nothing is changed. */
 export async function readSide(side: SchemaSide, signal: AbortSignal): Promise<NamedSnapshot> {
   if (side.kind === 'registry') return readRegistrySide(side, signal)
-  const storage = await openExistingStorage(side.storage, signal)
+  const storage = await openExistingStorage(side, signal)
   try {
     return await readBackedUp(storage, side, signal)
   } finally {

@@ -122,7 +122,8 @@ describe('fish', () => {
   test('does not take what another command is told to do for a command', () => {
     const ofList = lines.filter(line => line.includes('__fish_seen_subcommand_from list'))
     assert.ok(ofList.length > 0)
-    for (const line of ofList) assert.match(line, /; and not __fish_seen_subcommand_from schemas'/)
+    for (const line of ofList)
+      assert.match(line, /; and not __fish_seen_subcommand_from schemas; and not __fish_seen_subcommand_from key'/)
   })
 })
 

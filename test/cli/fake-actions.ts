@@ -11,6 +11,7 @@ import type { CheckReport } from '../../src/observe/check.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 import {
   schemaBackupReport,
@@ -127,6 +128,7 @@ export const summaries: BackupSummary[] = [
     complete: true,
     created_at: '2025-11-15T09:36:12.345Z',
     cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
+    encrypted: false,
     topics: 1,
     partitions: 1,
     records: 1_500_000,
@@ -162,6 +164,7 @@ export const description: Description = {
     segments: 3,
     gaps: 1,
   },
+  encryption: null,
   warnings: ['orders/0 has an open transaction'],
   consumer_groups: {
     state: 'taken',
@@ -216,6 +219,7 @@ export const verifyReport: VerifyReport = {
   generation: 3,
   complete: true,
   deep: false,
+  encrypted: false,
   objects: 5,
   bytes: 394_264_576,
   partitions: 1,
@@ -223,6 +227,19 @@ export const verifyReport: VerifyReport = {
   problems: [],
   gaps: [],
   warnings: [],
+}
+
+export const keyListing: KeyListing = {
+  backupId: 'orders',
+  location: '/backups',
+  version: 1,
+  createdAt: '2025-11-15T09:36:12.345Z',
+  hideNames: true,
+  dataKeys: [{ id: '00112233445566778899aabbccddeeff', createdAt: '2025-11-15T09:36:12.345Z' }],
+  recipients: [
+    { kind: 'key', id: '0011223344556677', name: 'ops' },
+    { kind: 'passphrase', id: 'passphrase', name: null },
+  ],
 }
 
 export const compareReport: CompareReport = {
@@ -304,6 +321,9 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     openOffsets: async () => {
       throw new Error('a test of offsets brings its own session')
     },
+    newKeyJob: answer('newKeyJob', { id: '0011223344556677', file: 'backup.key' }),
+    listKeysJob: answer('listKeysJob', keyListing),
+    rewrapKeysJob: answer('rewrapKeysJob', { ...keyListing, removed: 1 }),
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     ...replaced,
   }

@@ -188,7 +188,16 @@ describe('docs/', () => {
     const sections = (table: string) => [
       ...new Set(pathsOf(table).flatMap(names => names.map(name => name.split('.')[0]))),
     ]
-    assert.deepEqual(sections(both), ['mode', 'backup_id', 'source', 'target', 'storage', 'metrics', 'enterprise'])
+    assert.deepEqual(sections(both), [
+      'mode',
+      'backup_id',
+      'source',
+      'target',
+      'storage',
+      'encryption',
+      'metrics',
+      'enterprise',
+    ])
     assert.deepEqual(sections(backup), ['source', 'backup'])
     assert.deepEqual(pathsOf(backup, 'source.').flat(), [
       'source.client_rack',

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
+import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { hasCode } from '../../src/errors.ts'
 import { describe, list, type ProgressEvent, verify } from '../../src/index.ts'
+import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { storeBackup } from '../archive/sample-archive.ts'
+import { keyOf, ownKeys } from '../encryption/samples.ts'
+import { encodeRun } from '../fakes/batches.ts'
 
 const location = resolve(import.meta.dirname, '../golden/v0.1.0')
 const job = {
@@ -47,6 +54,29 @@ test('a place that is not there, a backup that is not there and no place at all 
   await assert.rejects(describe({ location }), isCode('USAGE'))
   // @ts-expect-error The same.
   await assert.rejects(list({}), isCode('USAGE'))
+})
+
+test('encrypted backups open with a key, and are rows that say so without one', async () => {
+  const path = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+  const keyFile = join(path, 'backup.key')
+  try {
+    await writeFile(keyFile, Buffer.alloc(32, 1))
+    const storage = withEncryption(openFilesystemStorage({ path: join(path, 'store') }), ownKeys([keyOf(1)]))
+    await storeBackup(storage, [[encodeRun(0n, 3)]])
+    const at = { location: join(path, 'store') }
+    const encryption = { recipients: [{ key_file: keyFile }] }
+    const [locked] = await list(at)
+    assert.ok(locked && 'error' in locked && locked.code === 'ENCRYPTION_KEY')
+    assert.ok(!('error' in ((await list({ ...at, encryption }))[0] ?? locked)))
+    await assert.rejects(verify({ ...at, backupId: 'b1' }), error => hasCode(error, 'ENCRYPTION_KEY'))
+    assert.equal((await verify({ ...at, backupId: 'b1', encryption, deep: true })).ok, true)
+    const wrong = { recipients: [{ name: 'none' }] }
+    await assert.rejects(describe({ ...at, backupId: 'b1', encryption: wrong }), error =>
+      hasCode(error, 'CONFIG_INVALID'),
+    )
+  } finally {
+    await rm(path, { recursive: true, force: true })
+  }
 })
 
 /** Keys with an underscore, other than the names of topic settings. */

@@ -7,15 +7,18 @@ export async function withBackupsAt<T>(
   session: Session,
   work: (storage: Storage, jobBackupId: string | undefined) => Promise<T>,
 ): Promise<T> {
-  const { path, config, set } = session.options
+  const { path, config, set, keyFile } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return withOpen(await session.actions.openJobStorage(job, session.signal), storage => work(storage, job.backupId))
+    const opened = await session.actions.openJobStorage(job, keyFile, session.signal)
+    return withOpen(opened, storage => work(storage, job.backupId))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
-  return withOpen(await session.actions.openLocation(path, session.signal), storage => work(storage, undefined))
+  return withOpen(await session.actions.openLocation(path, keyFile, session.signal), storage =>
+    work(storage, undefined),
+  )
 }
 
 /** The same for one backup: `--backup-id`, or the one of the job. */

@@ -56,6 +56,7 @@ function formatHead(description: Description, look: Look): string[] {
       ['Schemas', schemasOf(description.schema_registry)],
       ['Groups', groupsOf(description.consumer_groups)],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
+      ['Encrypted', encryptionOf(description.encryption)],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
     ],
     look,
@@ -101,6 +102,12 @@ function formatSettings(topics: readonly DescribedTopic[], look: Look): string[]
 
 function schemasOf({ enabled, subjects_count, schemas_count }: DescribedRegistry): string | undefined {
   return enabled ? `${plural(subjects_count, 'subject')}, ${plural(schemas_count, 'version')}` : undefined
+}
+
+function encryptionOf(encryption: Description['encryption']): string | undefined {
+  if (!encryption) return undefined
+  const { cipher, data_key, hide_names } = encryption
+  return `${cipher}, data key ${data_key}${hide_names ? ', names hidden' : ''}`
 }
 
 function groupsOf({ state, groups, positions, errors, error }: DescribedGroups): string | undefined {

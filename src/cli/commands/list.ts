@@ -17,8 +17,17 @@ export async function run(session: Session): Promise<number> {
       () => ({ location: storage.location, backups }),
     )
     // Damage outranks what may pass, such as a folder that cannot be read now.
-    return Math.max(0, ...backups.map(backup => ('error' in backup ? errorTable[backup.code].exitCode : 0)))
+    return Math.max(0, ...backups.map(exitCodeOf))
   })
+}
+
+/** That there is no key for a backup is no failure of a listing. */
+function exitCodeOf(backup: BackupSummary): number {
+  return 'error' in backup && !isLocked(backup) ? errorTable[backup.code].exitCode : 0
+}
+
+function isLocked(backup: BackupSummary): boolean {
+  return 'error' in backup && backup.code === 'ENCRYPTION_KEY'
 }
 
 function formatBackups(backups: readonly BackupSummary[], location: string, look: Look): string[] {
@@ -35,7 +44,7 @@ function columns(look: Look): Column<BackupSummary>[] {
     { title: 'BACKUP', cell: backup => backup.backup_id, shrinks: true, paint: text => look.bold(text) },
     {
       title: 'STATE',
-      cell: backup => ('error' in backup ? 'UNREADABLE' : backup.complete ? 'complete' : 'incomplete'),
+      cell: stateOf,
       paint: (text, backup) => paintState(text, backup, look),
     },
     { title: 'GEN', align: 'right', cell: of(backup => String(backup.generation)) },
@@ -55,7 +64,12 @@ function columns(look: Look): Column<BackupSummary>[] {
   ]
 }
 
+function stateOf(backup: BackupSummary): string {
+  if ('error' in backup) return isLocked(backup) ? 'encrypted, no key' : 'UNREADABLE'
+  return `${backup.complete ? 'complete' : 'incomplete'}${backup.encrypted ? ', encrypted' : ''}`
+}
+
 function paintState(text: string, backup: BackupSummary, look: Look): string {
-  if ('error' in backup) return look.bad(text)
+  if ('error' in backup) return isLocked(backup) ? look.warn(text) : look.bad(text)
   return backup.complete ? look.good(text) : look.warn(text)
 }

@@ -2,6 +2,7 @@ import { basename, dirname, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import type { PositionSelection } from '../../offsets/select-groups.ts'
 import { parseLocation } from '../../storage/location.ts'
+import { keysOf, type PlaceKeys } from '../../wiring/encryption.ts'
 import type { OffsetsPlace, OffsetsSession } from '../../wiring/offset-session.ts'
 import type { OffsetAction } from '../offsets-table.ts'
 import type { CommandOptions } from '../option-specs.ts'
@@ -21,7 +22,7 @@ export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSe
 }
 
 export async function placeOf(session: Session): Promise<OffsetsPlace> {
-  const { bootstrapServer, config, set, path, file } = session.options
+  const { bootstrapServer, config, set, path, file, keyFile } = session.options
   if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   const own = {
@@ -30,11 +31,22 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
   }
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return { cluster: job.mode === 'restore' ? job.target : job.source, storage: job.storage, ...own }
+    return {
+      cluster: job.mode === 'restore' ? job.target : job.source,
+      storage: job.storage,
+      ...own,
+      ...keysFor(keyFile, job),
+    }
   }
-  if (bootstrapServer === undefined) return own
+  const keyed = { ...own, ...keysFor(keyFile) }
+  if (bootstrapServer === undefined) return keyed
   const plain = { path: '.', backupId: 'offsets', target: bootstrapServer }
-  return { cluster: (await session.actions.plainRestoreJob(plain)).target, ...own }
+  return { cluster: (await session.actions.plainRestoreJob(plain)).target, ...keyed }
+}
+
+function keysFor(keyFiles: readonly string[], { encryption }: PlaceKeys = {}): Pick<OffsetsPlace, 'keys'> {
+  const keys = keysOf({ keyFiles, ...(encryption && { encryption }) })
+  return Object.keys(keys).length > 0 ? { keys } : {}
 }
 
 function placeOfFile(file: string): OffsetsPlace {

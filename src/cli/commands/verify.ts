@@ -39,8 +39,8 @@ function formatVerdict({ backup_id, generation, ok, problems }: VerifyReport, lo
   return `${look.bold(printable(backup_id))} generation ${generation}: ${verdict}`
 }
 
-function formatExtent({ deep, objects, bytes, partitions, records }: VerifyReport): string {
-  const extent = `${plural(objects, 'object')}, ${formatBytes(bytes)}, ${plural(partitions, 'partition')}, ${plural(records, 'record')}`
+function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: VerifyReport): string {
+  const extent = `${plural(objects, `${encrypted ? 'encrypted ' : ''}object`)}, ${formatBytes(bytes)}, ${plural(partitions, 'partition')}, ${plural(records, 'record')}`
   const depth = deep ? 'every byte was read' : 'presence, sizes and offsets; --deep reads every byte'
   return `${extent} (${depth})`
 }

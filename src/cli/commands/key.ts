@@ -1,0 +1,114 @@
+import { KafkaBackupError } from '../../errors.ts'
+import { parseLocation } from '../../storage/location.ts'
+import type { KeyListing, KeyPlace } from '../../wiring/key-jobs.ts'
+import type { Look } from '../look.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatTable } from '../table.ts'
+import { formatInstant, plural, printable } from '../text.ts'
+
+type Action = 'new' | 'list' | 'rewrap'
+
+export function run(session: Session): Promise<number> {
+  const action = session.options.action as Action
+  refuseIdle(session.options, action)
+  return { new: runNew, list: runList, rewrap: runRewrap }[action](session)
+}
+
+/** Without a file the key is the only thing on standard output, for a secret store to take. */
+async function runNew(session: Session): Promise<number> {
+  const { id, file, text } = await session.actions.newKeyJob(session.options.out)
+  session.print(
+    () =>
+      text === undefined ? [`The key ${id} is in ${printable(file ?? '')}. Keep a copy outside of the store.`] : [text],
+    () => ({ id, ...(file !== undefined && { file }), ...(text !== undefined && { key: text }) }),
+  )
+  return 0
+}
+
+async function runList(session: Session): Promise<number> {
+  const listing = await session.actions.listKeysJob(await placeOf(session), session.signal)
+  session.print(
+    () => formatListing(listing, session.look),
+    () => listing,
+  )
+  return 0
+}
+
+async function runRewrap(session: Session): Promise<number> {
+  const { recipientFile: recipientFiles, newDataKey: isDataKeyNew, kmsKey: kmsKeys } = session.options
+  const place = await placeOf(session)
+  if (recipientFiles.length === 0 && !place.encryption) {
+    throw usage('say who is to open the backup: `encryption.recipients` in the job of --config, or --recipient-file')
+  }
+  const result = await session.actions.rewrapKeysJob(place, { recipientFiles, isDataKeyNew, kmsKeys }, session.signal)
+  session.print(
+    () => [
+      ...formatListing(result, session.look),
+      '',
+      `Only these open the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
+    ],
+    () => result,
+  )
+  return 0
+}
+
+async function placeOf(session: Session): Promise<KeyPlace> {
+  const { path, config, set, backupId, keyFile: keyFiles } = session.options
+  if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
+  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (config !== undefined) {
+    const job = await session.loadJob(config)
+    return { ...job, backupId: backupId ?? job.backupId, keyFiles }
+  }
+  if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
+  if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
+  return { storage: parseLocation(path), backupId, keyFiles }
+}
+
+function formatListing(listing: KeyListing, look: Look): string[] {
+  const { backupId, location, version, createdAt, hideNames, dataKeys, recipients } = listing
+  const head = formatFields(
+    [
+      ['Backup', backupId, look.bold],
+      ['Location', location],
+      ['Keys file', `version ${version}, ${formatInstant(createdAt)}`],
+      ['Data key', dataKeys.map(({ id }) => id).join(', ')],
+      ['Names', hideNames ? 'hidden' : 'topics and subjects stand in the keys of objects'],
+    ],
+    look,
+  )
+  const rows = formatTable<KeyListing['recipients'][number]>(
+    [
+      { title: 'OPENS WITH', cell: ({ kind }) => kind },
+      { title: 'ID', cell: ({ id }) => id, shrinks: true, paint: text => look.bold(text) },
+      { title: 'NAME', cell: ({ name }) => name ?? '-' },
+    ],
+    recipients,
+    look,
+  )
+  return [...head, '', ...rows]
+}
+
+/** An option that would have no effect is a misunderstanding. */
+function refuseIdle(options: CommandOptions, action: Action): void {
+  const owners: readonly [option: string, isGiven: boolean, actions: readonly Action[]][] = [
+    ['--out', options.out !== undefined, ['new']],
+    ['--config', options.config !== undefined, ['list', 'rewrap']],
+    ['--path', options.path !== undefined, ['list', 'rewrap']],
+    ['--backup-id', options.backupId !== undefined, ['list', 'rewrap']],
+    ['--key-file', options.keyFile.length > 0, ['rewrap']],
+    ['--kms-key', options.kmsKey.length > 0, ['rewrap']],
+    ['--recipient-file', options.recipientFile.length > 0, ['rewrap']],
+    ['--new-data-key', options.newDataKey, ['rewrap']],
+  ]
+  for (const [option, isGiven, actions] of owners) {
+    if (isGiven && !actions.includes(action)) {
+      throw usage(`${option} is not for \`key ${action}\`, but for ${actions.join(' and ')}`)
+    }
+  }
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message, { help: 'See `kafka-backup key --help`.' })
+}

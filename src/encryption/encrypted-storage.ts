@@ -1,0 +1,137 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+import { plainSizeOf } from './frame-sizes.ts'
+import { isBesideData, type KeyOptions, KeyState, notEncrypted } from './key-state.ts'
+import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
+import { decodeHeader, isSealed } from './object-header.ts'
+import type { OpenKeys } from './open-keys.ts'
+import { SealedReader } from './sealed-reader.ts'
+import { SEALED_WRITER_BYTES, SealedWriter } from './sealed-writer.ts'
+
+export interface EncryptedStorage extends Storage {
+  /** The keys that a backup is written with, made where it is to be encrypted and new; undefined where it is not. */
+  keysFor(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
+}
+
+/** Folders at the top that are no backups. */
+const otherFolders = new Set(['offset-snapshots'])
+
+/**
+ * Encrypts what is written below the folder of a backup that has keys, and decrypts what is read; whoever uses it sees plain
+ * bytes and plain sizes. Keys and leases, and what belongs to no backup, pass as they are. Backups without keys pass too.
+ * One thing is looser than in the contract: until something of a backup was read, its `manifests/` are listed with their
+ * stored sizes, which nobody compares, so that finding the newest costs a backup without encryption nothing.
+ */
+export function withEncryption(storage: Storage, options: KeyOptions): EncryptedStorage {
+  const state = new KeyState(storage, options)
+  const cipherOf = createCipherOf(state)
+  const reader = new SealedReader(storage, cipherOf)
+  const cipherFor = (key: string, signal: AbortSignal) => {
+    reader.forget(key)
+    return createCipher(key, state, signal)
+  }
+  const isEncrypted = (key: string, signal: AbortSignal) => hasEncryption(key, state, signal)
+  return {
+    location: storage.location,
+    writerBytes: storage.writerBytes + (options.own ? SEALED_WRITER_BYTES : 0),
+    keysFor: (backupId, signal) => state.keysForWriting(backupId, signal),
+    create: async (key, body, signal) => {
+      const cipher = await cipherFor(key, signal)
+      await storage.create(key, cipher ? sealObject(cipher, body) : body, signal)
+    },
+    replace: async (key, body, signal) => {
+      const cipher = await cipherFor(key, signal)
+      await storage.replace(key, cipher ? sealObject(cipher, body) : body, signal)
+    },
+    openWriter: async (key, signal) => {
+      const cipher = await cipherFor(key, signal)
+      const writer = await storage.openWriter(key, signal)
+      return cipher ? new SealedWriter(writer, cipher) : writer
+    },
+    read: async (key, signal) => {
+      const backupId = backupOf(key)
+      const bytes = await storage.read(key, signal)
+      if (backupId !== undefined && isSealed(bytes)) return openObject(await cipherOf(key, bytes, signal), bytes)
+      if (backupId !== undefined) await state.meetPlain(backupId, key, signal)
+      return bytes
+    },
+    readRange: async (key, start, length, signal) =>
+      (await isEncrypted(key, signal))
+        ? reader.readRange(key, start, length, signal)
+        : storage.readRange(key, start, length, signal),
+    stat: async (key, signal) => {
+      const object = await storage.stat(key, signal)
+      return object && (await isEncrypted(key, signal)) ? withPlainSize(object) : object
+    },
+    list: (prefix, signal) => listPlain(storage.list(prefix, signal), state, signal),
+    listFolders: (prefix, signal) => storage.listFolders(prefix, signal),
+    remove: (key, signal) => {
+      reader.forget(key)
+      return storage.remove(key, signal)
+    },
+    close: () => storage.close(),
+  }
+}
+
+/** The backup whose encryption an object has; undefined for one that is stored as it is. */
+function backupOf(key: string): string | undefined {
+  const at = key.indexOf('/')
+  if (at < 1 || isBesideData(key)) return undefined
+  const folder = key.slice(0, at)
+  return otherFolders.has(folder) ? undefined : folder
+}
+
+async function hasEncryption(key: string, state: KeyState, signal: AbortSignal): Promise<boolean> {
+  const backupId = backupOf(key)
+  return backupId !== undefined && (await state.isEncrypted(backupId, signal))
+}
+
+async function createCipher(key: string, state: KeyState, signal: AbortSignal): Promise<ObjectCipher | undefined> {
+  const backupId = backupOf(key)
+  const keys = backupId === undefined ? undefined : await state.keysForWriting(backupId, signal)
+  return keys && ObjectCipher.create(keys.current, key)
+}
+
+function createCipherOf(state: KeyState) {
+  return async (key: string, begin: Buffer, signal: AbortSignal): Promise<ObjectCipher> => {
+    if (!isSealed(begin)) throw notEncrypted(key)
+    const backupId = backupOf(key) ?? ''
+    const header = decodeHeader(begin, key)
+    const keys = await state.keysOf(backupId, signal)
+    const dataKey =
+      keys.byId.get(header.dataKeyId) ?? (await state.renewedKeysOf(backupId, signal)).byId.get(header.dataKeyId)
+    if (dataKey) return new ObjectCipher(header, dataKey, key)
+    throw new KafkaBackupError(
+      'ARCHIVE_DAMAGED',
+      `${key} is encrypted with the data key ${header.dataKeyId}, which is none of the backup \`${backupId}\``,
+    )
+  }
+}
+
+async function* listPlain(
+  objects: AsyncIterable<StoredObject>,
+  state: KeyState,
+  signal: AbortSignal,
+): AsyncGenerator<StoredObject> {
+  for await (const object of objects) {
+    const backupId = backupOf(object.key)
+    const isEncrypted = backupId !== undefined && (await isEncryptedListed(backupId, object.key, state, signal))
+    yield isEncrypted ? withPlainSize(object) : object
+  }
+}
+
+async function isEncryptedListed(
+  backupId: string,
+  key: string,
+  state: KeyState,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const isKnown = state.isEncryptedSoFar(backupId)
+  if (isKnown !== undefined || key.startsWith(`${backupId}/manifests/`)) return isKnown ?? false
+  return state.isEncrypted(backupId, signal)
+}
+
+/** A size that no encrypted object has is no size that anybody expects. */
+function withPlainSize(object: StoredObject): StoredObject {
+  return { ...object, size: plainSizeOf(object.size) ?? 0 }
+}

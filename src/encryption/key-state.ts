@@ -1,0 +1,175 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { Credential } from './credential.ts'
+import { createKeysFile, readKeysFile } from './key-book.ts'
+import { type KeysFile, keysPrefix } from './keys-file.ts'
+import { isSealed } from './object-header.ts'
+import { type OpenKeys, openKeys } from './open-keys.ts'
+
+export interface KeyOptions {
+  /** Reads what was given, when it is needed. */
+  loadCredentials: () => Promise<readonly Credential[]>
+  /** Whether anything was given. */
+  hasCredentials: boolean
+  mayAskKms: boolean
+  /** The backup that must be encrypted, and is where it is new. */
+  own?: { backupId: string; hideNames?: boolean | undefined }
+  clock: Clock
+}
+
+interface Known {
+  /** Null where none was found. */
+  file: KeysFile | null
+  keys?: OpenKeys
+}
+
+/** What is known of the backups at a store: which are encrypted, and their keys. Each is found out once, when it counts. */
+export class KeyState {
+  readonly #storage: Storage
+  readonly #options: KeyOptions
+  readonly #known = new Map<string, Known>()
+  readonly #turns = new Map<string, Promise<unknown>>()
+
+  constructor(storage: Storage, options: KeyOptions) {
+    this.#storage = storage
+    this.#options = options
+  }
+
+  /** Undefined while nobody has looked. */
+  isEncryptedSoFar(backupId: string): boolean | undefined {
+    const known = this.#known.get(backupId)
+    return known && known.file !== null
+  }
+
+  /** Whether a backup has keys. */
+  async isEncrypted(backupId: string, signal: AbortSignal): Promise<boolean> {
+    return (await this.#find(backupId, signal)) !== undefined
+  }
+
+  /** The keys of what was found encrypted. */
+  async keysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys> {
+    return this.#inTurn(backupId, async () => {
+      // Keys that were not there a while ago may have been made since.
+      const file = (await this.#read(backupId, signal)) ?? (await this.#readAnew(backupId, signal))
+      if (file) return this.#open(backupId, file, signal)
+      throw this.#missing(backupId)
+    })
+  }
+
+  /** The same with the newest keys file, for an object whose key is not in the one that is known. */
+  async renewedKeysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys> {
+    this.#known.delete(backupId)
+    return this.keysOf(backupId, signal)
+  }
+
+  /** What objects are written with; undefined where the backup is not encrypted. Makes the keys of a new one. */
+  async keysForWriting(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined> {
+    return this.#inTurn(backupId, async () => {
+      const isOwn = this.#options.own?.backupId === backupId
+      const file = (await this.#read(backupId, signal)) ?? (isOwn ? await this.#create(backupId, signal) : undefined)
+      return file && this.#open(backupId, file, signal)
+    })
+  }
+
+  /**
+   * Refuses an object that is not encrypted where it should be. Whoever has no key could not tell a backup whose encryption
+   * was taken away, and does not look for one; whoever has a key does.
+   */
+  async meetPlain(backupId: string, key: string, signal: AbortSignal): Promise<void> {
+    const { own, hasCredentials } = this.#options
+    if (hasCredentials) await this.#find(backupId, signal)
+    const { file } = this.#known.get(backupId) ?? { file: null }
+    if (file) throw notEncrypted(key)
+    if (own?.backupId === backupId) throw mismatch(backupId, this.#storage.location)
+    this.#known.set(backupId, { file })
+  }
+
+  async #find(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
+    return this.#inTurn(backupId, () => this.#read(backupId, signal))
+  }
+
+  async #read(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
+    const known = this.#known.get(backupId)
+    return known ? (known.file ?? undefined) : this.#readAnew(backupId, signal)
+  }
+
+  async #readAnew(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
+    const file = await readKeysFile(this.#storage, backupId, signal)
+    this.#known.set(backupId, { file: file ?? null })
+    return file
+  }
+
+  async #open(backupId: string, file: KeysFile, signal: AbortSignal): Promise<OpenKeys> {
+    const known = this.#known.get(backupId)
+    if (known?.keys) return known.keys
+    const { own, mayAskKms } = this.#options
+    if (own?.backupId === backupId && own.hideNames !== undefined && own.hideNames !== file.hide_names) {
+      throw otherNames(backupId, file.hide_names)
+    }
+    const keys = await openKeys(file, { credentials: await this.#options.loadCredentials(), mayAskKms }, signal)
+    this.#known.set(backupId, { file, keys })
+    return keys
+  }
+
+  /** Not beside objects that are not encrypted. */
+  async #create(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
+    for await (const { key } of this.#storage.list(`${backupId}/`, signal)) {
+      if (isBesideData(key)) continue
+      // Another process may have made keys since, and be at work.
+      const file = await readKeysFile(this.#storage, backupId, signal)
+      if (file) return file
+      throw (await this.#isSealed(key, signal)) ? this.#missing(backupId) : mismatch(backupId, this.#storage.location)
+    }
+    const credentials = await this.#options.loadCredentials()
+    const hideNames = this.#options.own?.hideNames ?? false
+    return createKeysFile(this.#storage, { backupId, hideNames, credentials }, this.#options.clock, signal)
+  }
+
+  async #isSealed(key: string, signal: AbortSignal): Promise<boolean> {
+    return isSealed(await this.#storage.read(key, signal))
+  }
+
+  #missing(backupId: string): KafkaBackupError {
+    const missing = `${keysPrefix(backupId)} at ${this.#storage.location} holds no keys`
+    return new KafkaBackupError('ARCHIVE_DAMAGED', `${missing}, but the backup \`${backupId}\` is encrypted`, {
+      help: 'Put the keys file back from a copy of the store: without it nothing opens the backup.',
+    })
+  }
+
+  /** One at a time for a backup: who comes second finds what the first has found, or tries for itself. */
+  async #inTurn<T>(backupId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#turns.get(backupId) ?? Promise.resolve()
+    const turn = before.then(work, work)
+    this.#turns.set(
+      backupId,
+      turn.catch(() => undefined),
+    )
+    return turn
+  }
+}
+
+/** Keys and leases are stored as they are. */
+export function isBesideData(key: string): boolean {
+  return /^[^/]+\/(keys|leases)\//.test(key)
+}
+
+export function notEncrypted(key: string): KafkaBackupError {
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not encrypted, but its backup is: it was exchanged`)
+}
+
+function mismatch(backupId: string, location: string): KafkaBackupError {
+  return new KafkaBackupError(
+    'ENCRYPTION_MISMATCH',
+    `the job has \`encryption\`, but the backup \`${backupId}\` at ${location} is not encrypted`,
+    { help: 'Take another `backup_id` for an encrypted backup, or remove `encryption` from the job.' },
+  )
+}
+
+function otherNames(backupId: string, isHidden: boolean): KafkaBackupError {
+  return new KafkaBackupError(
+    'ENCRYPTION_MISMATCH',
+    `the backup \`${backupId}\` was begun with \`encryption.hide_names: ${isHidden}\`, which holds for all of its life`,
+    { help: `Set \`encryption.hide_names: ${isHidden}\`, or take another \`backup_id\`.` },
+  )
+}

@@ -1,0 +1,58 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { CIPHER_NAME } from './data-key.ts'
+
+const CIPHER = 'aes-256-gcm'
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+
+/** What a wrapped data key belongs to; moved elsewhere it does not open. */
+export interface WrapContext {
+  backupId: string
+  dataKeyId: string
+  hideNames: boolean
+}
+
+export interface SealedKey {
+  nonce: string
+  bytes: string
+}
+
+/** Names a key without telling anything of it. */
+export function fingerprintOf(key: Buffer): string {
+  return Buffer.from(hkdfSync('sha256', key, '', 'kafka-backup key id v1', 8)).toString('hex')
+}
+
+export function wrapKey(secret: Buffer, recipient: string, context: WrapContext, dataKey: Buffer): SealedKey {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv(CIPHER, wrappingKeyOf(secret), nonce)
+  cipher.setAAD(bind(recipient, context))
+  const bytes = Buffer.concat([cipher.update(dataKey), cipher.final(), cipher.getAuthTag()])
+  return { nonce: nonce.toString('base64'), bytes: bytes.toString('base64') }
+}
+
+/** Undefined where the key is another one, or something was changed. */
+export function unwrapKey(
+  secret: Buffer,
+  recipient: string,
+  context: WrapContext,
+  { nonce, bytes }: SealedKey,
+): Buffer | undefined {
+  const stored = Buffer.from(bytes, 'base64')
+  const end = stored.length - TAG_BYTES
+  try {
+    const decipher = createDecipheriv(CIPHER, wrappingKeyOf(secret), Buffer.from(nonce, 'base64'))
+    decipher.setAAD(bind(recipient, context))
+    decipher.setAuthTag(stored.subarray(end))
+    return Buffer.concat([decipher.update(stored.subarray(0, end)), decipher.final()])
+  } catch {
+    return undefined
+  }
+}
+
+function wrappingKeyOf(secret: Buffer): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', 'kafka-backup key wrap v1', 32))
+}
+
+function bind(recipient: string, { backupId, dataKeyId, hideNames }: WrapContext): Buffer {
+  return Buffer.from(JSON.stringify(['kafka-backup-keys', 1, backupId, dataKeyId, CIPHER_NAME, hideNames, recipient]))
+}

@@ -1,0 +1,47 @@
+import { KafkaBackupError } from '../errors.ts'
+
+/** No text, no record batch (its offset would be negative) and no zstd frame begins like this. */
+const MAGIC = Buffer.from([0x89, 0x4b, 0x42, 0x45, 0x4e, 0x43, 0x0d, 0x0a])
+const VERSION = 1
+const ID_AT = 16
+const SALT_AT = 32
+export const HEADER_BYTES = 64
+export const DATA_KEY_ID_BYTES = 16
+export const SALT_BYTES = 32
+
+/** What stands before the frames: 8 bytes magic, version, 7 zeros, 16 bytes id of the data key, 32 bytes salt. */
+export interface ObjectHeader {
+  /** In hex. */
+  dataKeyId: string
+  salt: Buffer
+  /** As stored; the frames vouch for it. */
+  bytes: Buffer
+}
+
+export function encodeHeader(dataKeyId: string, salt: Buffer): ObjectHeader {
+  const bytes = Buffer.alloc(HEADER_BYTES)
+  MAGIC.copy(bytes)
+  bytes[MAGIC.length] = VERSION
+  bytes.write(dataKeyId, ID_AT, 'hex')
+  salt.copy(bytes, SALT_AT)
+  return { dataKeyId, salt, bytes }
+}
+
+/** Whether this is the beginning of an encrypted object. */
+export function isSealed(begin: Uint8Array): boolean {
+  return begin.length >= MAGIC.length && MAGIC.every((byte, at) => begin[at] === byte)
+}
+
+/** Of bytes that begin with the magic. */
+export function decodeHeader(begin: Buffer, key: string): ObjectHeader {
+  if (begin.length < HEADER_BYTES) {
+    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is cut: it ends inside the header of its encryption`)
+  }
+  const version = begin[MAGIC.length] ?? 0
+  if (version > VERSION) {
+    const known = `this version of kafka-backup reads up to ${VERSION}`
+    throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} is encrypted in version ${version} of the format; ${known}`)
+  }
+  const bytes = Buffer.from(begin.subarray(0, HEADER_BYTES))
+  return { dataKeyId: bytes.toString('hex', ID_AT, SALT_AT), salt: bytes.subarray(SALT_AT), bytes }
+}

@@ -1,0 +1,70 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { type Credential, describeCredential } from './credential.ts'
+import { type DataKey, hideName } from './data-key.ts'
+import type { KeysFile } from './keys-file.ts'
+import { describeRecipient, unwrapAll } from './recipients.ts'
+
+/** The keys of a backup, unwrapped. */
+export interface OpenKeys {
+  file: KeysFile
+  byId: ReadonlyMap<string, DataKey>
+  /** What is written from now on is encrypted with this one. */
+  current: DataKey
+  /** What the manifest says. */
+  section: { data_key: string; cipher: 'AES-256-GCM'; hide_names: boolean }
+  /** The folder of a topic or a subject, where names are hidden. */
+  folderOf?: (name: string) => string
+}
+
+export interface GivenKeys {
+  credentials: readonly Credential[]
+  /** Where nothing was given, AWS KMS is asked as the keys file says. */
+  mayAskKms: boolean
+}
+
+/** Any one recipient is enough. Fails with ENCRYPTION_KEY where nothing that was given is one. */
+export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSignal): Promise<OpenKeys> {
+  const failures: KafkaBackupError[] = []
+  for (const credential of credentialsFor(file, given)) {
+    for (const recipient of file.recipients) {
+      try {
+        const keys = await unwrapAll(credential, recipient, file, signal)
+        if (keys) return openedOf(file, keys)
+      } catch (error) {
+        if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
+        failures.push(error)
+      }
+    }
+  }
+  throw noKey(file, given, failures)
+}
+
+/** The keys that the file names; none where it would only be a try of what somebody gave. */
+function credentialsFor(file: KeysFile, { credentials, mayAskKms }: GivenKeys): readonly Credential[] {
+  if (credentials.length > 0 || !mayAskKms) return credentials
+  return file.recipients
+    .filter(recipient => recipient.kind === 'aws_kms')
+    .map(({ key_id, region }) => ({ kind: 'aws_kms', keyId: key_id, region, from: 'the keys file' }))
+}
+
+function openedOf(file: KeysFile, keys: readonly DataKey[]): OpenKeys {
+  const [first] = keys
+  const current = keys.at(-1)
+  if (!first || !current) throw new KafkaBackupError('INTERNAL', 'a keys file without data keys was read')
+  return {
+    file,
+    byId: new Map(keys.map(key => [key.id, key])),
+    current,
+    section: { data_key: current.id, cipher: 'AES-256-GCM', hide_names: file.hide_names },
+    ...(file.hide_names && { folderOf: name => hideName(first, name) }),
+  }
+}
+
+function noKey(file: KeysFile, { credentials }: GivenKeys, failures: readonly KafkaBackupError[]): KafkaBackupError {
+  const opening = `the backup \`${file.backup_id}\` is encrypted, and opens with ${file.recipients.map(describeRecipient).join(' or ')}`
+  const given = credentials.map(describeCredential).join(', ')
+  const what = given === '' ? 'no key was given' : `none of that is ${given}`
+  const [failure] = failures
+  const message = failure ? `${opening}: ${failure.message}` : `${opening}; ${what}`
+  return new KafkaBackupError('ENCRYPTION_KEY', message, failure ? { cause: failure, help: failure.help } : {})
+}

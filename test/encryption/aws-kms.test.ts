@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import type { Credential } from '../../src/encryption/credential.ts'
+import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { rewrapKeys } from '../../src/encryption/rewrap.ts'
+import { hasCode } from '../../src/errors.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { type FakeKms, openFakeKms } from '../fakes/fake-kms.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { givenKeys, keyOf, never, ownKeys } from './samples.ts'
+
+const arn = 'arn:aws:kms:eu-central-1:111122223333:key/0001'
+
+describe('a key of AWS KMS', () => {
+  let kms: FakeKms
+  const environment = { ...process.env }
+  const ofKms = (keyId = arn): Credential => ({ kind: 'aws_kms', keyId, endpoint: kms.endpoint, from: 'AWS KMS' })
+  before(async () => {
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test' })
+    kms = await openFakeKms()
+  })
+  beforeEach(() => {
+    kms.calls.length = 0
+    kms.faults.length = 0
+  })
+  after(async () => {
+    for (const name of Object.keys(process.env)) if (!(name in environment)) delete process.env[name]
+    Object.assign(process.env, environment)
+    await kms.close()
+  })
+
+  test('wraps the data key once, with a context that names the backup, and unwraps it once', async () => {
+    const inner = openMemoryStorage()
+    const writer = withEncryption(inner, ownKeys([ofKms()]))
+    for (const name of ['a', 'b', 'c']) await writer.create(`b1/${name}`, Buffer.from('text'), never)
+    assert.deepEqual(
+      kms.calls.map(({ operation, keyId }) => `${operation} ${keyId}`),
+      [`Encrypt ${arn}`, `Decrypt ${arn}`],
+    )
+    assert.equal(kms.calls[0]?.context['kafka-backup:backup-id'], 'b1')
+    const reader = withEncryption(inner, givenKeys([ofKms()]))
+    for (const name of ['a', 'b', 'c']) assert.equal((await reader.read(`b1/${name}`, never)).toString(), 'text')
+    assert.equal(kms.calls.length, 3)
+  })
+
+  test('that refuses is told by name, and the next recipient is tried', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms(), keyOf(1)])).create('b1/a', Buffer.from('text'), never)
+    kms.faults.push({ status: 400, type: 'AccessDeniedException' })
+    await assert.rejects(withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never), error => {
+      assert.ok(hasCode(error, 'ENCRYPTION_KEY'))
+      assert.match(error.message, /AWS KMS refused Decrypt with arn:aws:kms:.*AccessDeniedException/)
+      return true
+    })
+    kms.faults.push({ status: 400, type: 'DisabledException' })
+    const reader = withEncryption(inner, givenKeys([ofKms(), keyOf(1)]))
+    assert.equal((await reader.read('b1/a', never)).toString(), 'text')
+  })
+
+  test('that fails for a moment is asked again', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
+    kms.faults.push({ status: 500, type: 'KMSInternalException' })
+    assert.equal((await withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never)).toString(), 'text')
+  })
+
+  test('is found by what the keys file says where nothing else was given', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
+    process.env.AWS_ENDPOINT_URL_KMS = kms.endpoint
+    assert.equal((await withEncryption(inner, givenKeys([])).read('b1/a', never)).toString(), 'text')
+    const others = withEncryption(inner, givenKeys([keyOf(5)]))
+    await assert.rejects(others.read('b1/a', never), error => hasCode(error, 'ENCRYPTION_KEY'))
+  })
+
+  test('is rotated to another one', async () => {
+    const inner = openMemoryStorage()
+    await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
+    const other = ofKms(arn.replace('0001', '0002'))
+    const wish = { backupId: 'b1', recipients: [other], present: [ofKms()], isDataKeyNew: false }
+    await rewrapKeys(inner, wish, systemClock, never)
+    assert.equal((await withEncryption(inner, givenKeys([other])).read('b1/a', never)).toString(), 'text')
+    await assert.rejects(withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never), error =>
+      hasCode(error, 'ENCRYPTION_KEY'),
+    )
+  })
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import { newDataKey } from '../../src/encryption/data-key.ts'
+import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { countFrames, FRAME_BYTES, plainSizeOf, storedSizeOf, TAG_BYTES } from '../../src/encryption/frame-sizes.ts'
+import { ObjectCipher, openObject, sealObject } from '../../src/encryption/object-cipher.ts'
+import { HEADER_BYTES } from '../../src/encryption/object-header.ts'
+import { hasCode } from '../../src/errors.ts'
+import { withObservation } from '../../src/storage/observed.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { keyOf, never, ownKeys } from './samples.ts'
+
+const edges = [0, 1, FRAME_BYTES - 1, FRAME_BYTES, FRAME_BYTES + 1, 2 * FRAME_BYTES, 3 * FRAME_BYTES + 17]
+const STORED_FRAME = FRAME_BYTES + TAG_BYTES
+
+describe('sizes', () => {
+  test('plain and stored sizes follow from each other', () => {
+    for (let i = 0; i < 20_000; i++) {
+      const plain = edges[i] ?? Math.floor(Math.random() * 2 ** (1 + (i % 45)))
+      assert.equal(plainSizeOf(storedSizeOf(plain)), plain)
+      assert.equal(storedSizeOf(plain), HEADER_BYTES + plain + TAG_BYTES * countFrames(plain))
+    }
+  })
+
+  test('no two plain sizes are stored as the same size, and other sizes are none', () => {
+    const around = (n: number) => Array.from({ length: 200 }, (_, i) => Math.max(0, n - 100 + i))
+    const plains = [...new Set([0, FRAME_BYTES, 2 * FRAME_BYTES].flatMap(around))].sort((a, b) => a - b)
+    const stored = new Map(plains.map(plain => [storedSizeOf(plain), plain]))
+    assert.equal(stored.size, plains.length)
+    for (let size = 0; size < 2 * STORED_FRAME + 300; size++) {
+      const plain = plainSizeOf(size)
+      if (plain !== undefined) assert.equal(storedSizeOf(plain), size)
+    }
+    for (const size of [0, 63, 64, 79, HEADER_BYTES + STORED_FRAME + 1, HEADER_BYTES + STORED_FRAME + 16]) {
+      assert.equal(plainSizeOf(size), undefined, String(size))
+    }
+  })
+})
+
+describe('ranges of encrypted objects', () => {
+  const body = randomBytes(4 * FRAME_BYTES + 12_345)
+
+  test('are exact wherever they begin and end, in any order', async () => {
+    const storage = withEncryption(openMemoryStorage(), ownKeys([keyOf()]))
+    await storage.create('b1/a', body, never)
+    for (let i = 0; i < 400; i++) {
+      const start = Math.floor(Math.random() * body.length)
+      const length = Math.min(body.length - start, Math.floor(Math.random() * 2 ** (1 + (i % 21))))
+      assert.ok((await storage.readRange('b1/a', start, length, never)).equals(body.subarray(start, start + length)))
+    }
+  })
+
+  test('of all sizes around the end of a frame are exact', async () => {
+    const storage = withEncryption(openMemoryStorage(), ownKeys([keyOf()]))
+    for (const size of edges) {
+      await storage.create(`b1/${size}`, body.subarray(0, size), never)
+      for (const [start, length] of [
+        [0, size],
+        [Math.max(0, size - 1), Math.min(1, size)],
+        [Math.floor(size / 2), Math.ceil(size / 2)],
+      ] as const) {
+        const range = await storage.readRange(`b1/${size}`, start, length, never)
+        assert.ok(range.equals(body.subarray(start, start + length)), `${start} ${length} of ${size}`)
+      }
+      await assert.rejects(storage.readRange(`b1/${size}`, 0, size + 1, never), error =>
+        hasCode(error, 'STORAGE_SHORT'),
+      )
+    }
+  })
+
+  test('read one after the other cost two requests more for an object, and none where it is read at once', async () => {
+    const inner = openMemoryStorage()
+    const calls: string[] = []
+    const counted = withObservation(inner, ({ operation }) => calls.push(operation))
+    const storage = withEncryption(counted, ownKeys([keyOf()]))
+    await storage.create('b1/a', body, never)
+    calls.length = 0
+    await storage.readRange('b1/a', 0, body.length, never)
+    assert.deepEqual(calls, ['readRange'])
+    await storage.create('b1/b', body, never)
+    calls.length = 0
+    const step = 100_000
+    for (let at = 0; at < body.length; at += step) {
+      const length = Math.min(step, body.length - at)
+      assert.ok((await storage.readRange('b1/b', at, length, never)).equals(body.subarray(at, at + length)))
+    }
+    const frames = countFrames(body.length)
+    assert.deepEqual(calls.filter(call => call === 'stat').length, 1)
+    assert.ok(calls.length <= frames + 2, `${calls.length} requests`)
+  })
+})
+
+test('a writer makes the same object of any pieces', async () => {
+  const inner = openMemoryStorage()
+  const storage = withEncryption(inner, ownKeys([keyOf()]))
+  const source = randomBytes(3 * FRAME_BYTES)
+  for (const size of [...edges.filter(edge => edge <= source.length), 2.5 * FRAME_BYTES]) {
+    const writer = await storage.openWriter(`b1/w${size}`, never)
+    for (let at = 0; at < size; ) {
+      const length = Math.min(size - at, 1 + Math.floor(Math.random() * FRAME_BYTES * 1.5))
+      await writer.write([source.subarray(at, at + 1), source.subarray(at + 1, at + length)], never)
+      at += length
+    }
+    await writer.commit(never)
+    assert.equal(inner.objects.get(`b1/w${size}`)?.length, storedSizeOf(size))
+    assert.ok((await storage.read(`b1/w${size}`, never)).equals(source.subarray(0, size)), String(size))
+  }
+})
+
+test('ten thousand objects have ten thousand salts, and no two frames are the same', () => {
+  const dataKey = newDataKey()
+  const salts = new Set<string>()
+  const frames = new Set<string>()
+  for (let i = 0; i < 10_000; i++) {
+    const sealed = sealObject(ObjectCipher.create(dataKey, 'b1/same'), Buffer.from('the same text'))
+    salts.add(sealed.toString('hex', 32, 64))
+    frames.add(sealed.toString('hex', HEADER_BYTES))
+  }
+  assert.equal(salts.size, 10_000)
+  assert.equal(frames.size, 10_000)
+})
+
+test('an object opens only under its own key of the store, and only whole', () => {
+  const dataKey = newDataKey()
+  const cipher = ObjectCipher.create(dataKey, 'b1/a')
+  const sealed = sealObject(cipher, randomBytes(2 * FRAME_BYTES + 5))
+  assert.doesNotThrow(() => openObject(new ObjectCipher(cipher.header, dataKey, 'b1/a'), sealed))
+  assert.throws(() => openObject(new ObjectCipher(cipher.header, dataKey, 'b1/b'), sealed), /b1\/b: frame 0/)
+  assert.throws(() => openObject(new ObjectCipher(cipher.header, newDataKey(), 'b1/a'), sealed), /b1\/a: frame 0/)
+})
