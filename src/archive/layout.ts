@@ -70,3 +70,17 @@ export function registryKey(backupId: string, file: string): string {
 export function restoresPrefix(backupId: string): string {
   return `${backupId}/restores/`
 }
+
+/** Who works with the backup at the moment. */
+export function leasesPrefix(backupId: string): string {
+  return `${backupId}/leases/`
+}
+
+export function leaseKey(backupId: string, run: string): string {
+  return `${leasesPrefix(backupId)}${run}.json`
+}
+
+/** Beside the manifests, so that the listing every reader begins with shows it. */
+export function prunedMarkKey(backupId: string): string {
+  return `${manifestsPrefix(backupId)}pruned.json`
+}
