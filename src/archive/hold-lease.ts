@@ -3,7 +3,7 @@ import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { leaseKey } from './layout.ts'
-import { type FoundLease, isLive, type LeaseDocument, type LeaseRole, readLeases } from './lease.ts'
+import { type FoundLease, type LeaseDocument, type LeaseRole, readLiveLeases } from './lease.ts'
 
 export interface LeaseParts {
   storage: Storage
@@ -110,9 +110,8 @@ class HeldLease implements Lease {
   }
 
   async others(signal: AbortSignal): Promise<FoundLease[]> {
-    const leases = await readLeases(this.#parts.storage, this.#claim.backupId, signal)
-    const nowMs = this.storeNow()
-    return leases.filter(lease => lease.run !== this.run && isLive(lease, nowMs))
+    const leases = await readLiveLeases(this.#parts.storage, this.#claim.backupId, this.storeNow(), signal)
+    return leases.filter(({ run }) => run !== this.run)
   }
 
   async awaitPrune(signal: AbortSignal): Promise<void> {

@@ -35,20 +35,25 @@ export interface FoundLease {
   holder: string
 }
 
-/** One that cannot be read is taken for a reader's: too careful is safe. */
-const UNREADABLE_TTL_MS = 3_600_000
+/** No term is longer. One that cannot be read is taken for a reader's for so long: too careful is safe. */
+export const LONGEST_TTL_MS = 3_600_000
 
-/** All leases of a backup, dead ones too. */
-export async function readLeases(storage: Storage, backupId: string, signal: AbortSignal): Promise<FoundLease[]> {
+/**
+ * The leases of a backup that live. Both times are of the store's clock, so that no other clock needs to be right. What
+ * processes that died have left behind, or others that may not remove anything, is not even read.
+ */
+export async function readLiveLeases(
+  storage: Storage,
+  backupId: string,
+  storeNowMs: number,
+  signal: AbortSignal,
+): Promise<FoundLease[]> {
   const objects: StoredObject[] = []
-  for await (const object of storage.list(leasesPrefix(backupId), signal)) objects.push(object)
+  for await (const object of storage.list(leasesPrefix(backupId), signal)) {
+    if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
+  }
   const found = await Promise.all(objects.map(object => readLease(storage, object, signal)))
-  return found.filter(lease => lease !== undefined)
-}
-
-/** Pure. Both times are of the store's clock, so that no other clock needs to be right. */
-export function isLive({ modifiedMs, ttlMs }: Pick<FoundLease, 'modifiedMs' | 'ttlMs'>, storeNowMs: number): boolean {
-  return storeNowMs - modifiedMs <= ttlMs
+  return found.filter(lease => lease !== undefined).filter(lease => storeNowMs - lease.modifiedMs <= lease.ttlMs)
 }
 
 async function readLease(
@@ -64,6 +69,6 @@ async function readLease(
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error
-    return { key, run, role: 'reader', modifiedMs, ttlMs: UNREADABLE_TTL_MS, holder: `${key}, which cannot be read` }
+    return { key, run, role: 'reader', modifiedMs, ttlMs: LONGEST_TTL_MS, holder: `${key}, which cannot be read` }
   }
 }

@@ -47,8 +47,8 @@ export async function verify({
   ...place
 }: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
-    const { verifyBackup } = await import('../archive/verify.ts')
-    return verified(await verifyBackup(storage, named(backupId), { deep, onProgress: tell }, scoped))
+    const { verifyAt } = await import('../wiring/verify-job.ts')
+    return verified(await verifyAt(storage, named(backupId), { deep, onProgress: tell }, scoped))
   })
 }
 

@@ -1,6 +1,6 @@
-import type { Lease, LeaseParts } from '../archive/hold-lease.ts'
+import type { Lease, LeaseClaim, LeaseParts } from '../archive/hold-lease.ts'
 import { backupPrefix } from '../archive/layout.ts'
-import type { FoundLease } from '../archive/lease.ts'
+import { type FoundLease, LONGEST_TTL_MS } from '../archive/lease.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import type { BackupOutcome } from './outcome.ts'
 import { classify } from './plan-objects.ts'
@@ -10,6 +10,11 @@ import { removeObjects } from './remove-objects.ts'
 export interface PruneParts extends LeaseParts {
   /** Leases of this very process, which are not in its own way. */
   ownRuns?: ReadonlySet<string>
+}
+
+/** Others wait for a prune, so that one that died must not keep them long. */
+export function pruneClaim(backupId: string): LeaseClaim {
+  return { backupId, role: 'prune', kind: 'prune', ttlMs: 60_000 }
 }
 
 /** What the steps with one backup share. In a dry run they look and count, and change nothing. */
@@ -61,15 +66,13 @@ export class PruneContext {
     removed.bytes += objects.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Leases that nobody has renewed for an hour after they died. They are no loss, so that no report counts them. */
+  /** Leases that nobody has renewed for an hour. They are no loss, so that no report counts them. */
   async removeDeadLeases(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
     if (this.isDryRun) return
     const nowMs = this.lease.storeNow()
     const dead = objects.filter(
-      ({ key, modifiedMs }) => classify(this.backupId, key) === 'lease' && nowMs - modifiedMs > LONG_DEAD_MS,
+      ({ key, modifiedMs }) => classify(this.backupId, key) === 'lease' && nowMs - modifiedMs > LONGEST_TTL_MS,
     )
     for (const { key } of dead) await this.parts.storage.remove(key, signal).catch(() => undefined)
   }
 }
-
-const LONG_DEAD_MS = 3_600_000

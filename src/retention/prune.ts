@@ -1,19 +1,14 @@
-import { scanManifests } from '../archive/catalog.ts'
 import { type Lease, withLease } from '../archive/hold-lease.ts'
-import { isLive, readLeases } from '../archive/lease.ts'
+import { readLiveLeases } from '../archive/lease.ts'
 import { totalsOf as manifestTotals } from '../archive/summary.ts'
-import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { BackupOutcome, PruneReport } from './outcome.ts'
-import { newOutcome } from './outcome.ts'
+import { hasCode } from '../errors.ts'
+import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
 import type { RetentionPolicy } from './policy.ts'
-import { PruneContext, type PruneParts } from './prune-context.ts'
+import { PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 import { type SurveyedBackup, surveyLocation } from './survey.ts'
 import { tidyBackup } from './tidy-backup.ts'
-
-/** Others wait for a prune, so that one that died must not keep them long. */
-const TTL_MS = 60_000
 
 /**
  * Judges the backups at a location by the rules and removes what they do not keep, and in those that stay what nothing
@@ -82,9 +77,7 @@ async function pruneOne(
   try {
     if (step.isDryRun) await act(lookingLease(parts, backupId))
     else {
-      await withLease(parts, { backupId, role: 'prune', kind: 'prune', ttlMs: TTL_MS }, signal, lease =>
-        act(lease ?? lookingLease(parts, backupId)),
-      )
+      await withLease(parts, pruneClaim(backupId), signal, lease => act(lease ?? lookingLease(parts, backupId)))
     }
   } catch (error) {
     // What another writer, or damage, keeps from being pruned is no failure of the rest.
@@ -108,22 +101,6 @@ function lookingLease({ storage, clock }: PruneParts, backupId: string): Lease {
     run: '',
     storeNow: clock.now,
     assertHeld: () => undefined,
-    others: async signal => (await readLeases(storage, backupId, signal)).filter(lease => isLive(lease, clock.now())),
+    others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
   }
-}
-
-/** Takes a backup back that is given up and not yet removed. */
-export async function takeBack(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
-  const { storage } = parts
-  const claim = { backupId, role: 'prune', kind: 'prune', ttlMs: TTL_MS } as const
-  await withLease(parts, claim, signal, async lease => {
-    const other = (await lease?.others(signal))?.find(({ role }) => role === 'prune')
-    if (other) {
-      throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`)
-    }
-    const { manifests, mark } = await scanManifests(storage, backupId, signal)
-    if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
-    const why = mark ? 'its removal has begun' : 'it is not given up'
-    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be taken back: ${why}`)
-  })
 }

@@ -1,5 +1,5 @@
 import { readManifest, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
-import { type FoundLease, isLive, readLeases } from '../archive/lease.ts'
+import { type FoundLease, readLiveLeases } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -46,9 +46,8 @@ async function surveyBackup(
   signal: AbortSignal,
 ): Promise<SurveyedBackup> {
   const scanned = await scanManifests(storage, backupId, signal)
-  const leases = (await readLeases(storage, backupId, signal)).filter(
-    lease => !ownRuns.has(lease.run) && isLive(lease, nowMs),
-  )
+  const live = await readLiveLeases(storage, backupId, nowMs, signal)
+  const leases = live.filter(({ run }) => !ownRuns.has(run))
   const surveyed = { backupId, ...scanned, leases }
   try {
     return { ...surveyed, ...(await readNewest(storage, backupId, scanned, signal)) }

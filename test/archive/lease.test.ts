@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { withLease } from '../../src/archive/hold-lease.ts'
-import { readLeases } from '../../src/archive/lease.ts'
+import { readLiveLeases } from '../../src/archive/lease.ts'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { World } from '../retention/world.ts'
@@ -15,7 +15,7 @@ describe('a lease', () => {
     const world = new World()
     await assert.rejects(
       withLease(world.partsAt(), reader, never, async lease => {
-        const [found] = await readLeases(world.storage, 'a', never)
+        const [found] = await readLiveLeases(world.storage, 'a', world.clock.now(), never)
         assert.equal(found?.run, lease?.run)
         assert.match(found?.holder ?? '', /^restore on h1, process 1, since 2026-/)
         throw new Error('the work failed')

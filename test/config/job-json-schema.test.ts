@@ -169,7 +169,7 @@ describe('docs/', () => {
       ...new Set(pathsOf(table).flatMap(names => names.map(name => name.split('.')[0]))),
     ]
     assert.deepEqual(sections(both), ['mode', 'backup_id', 'source', 'target', 'storage', 'metrics', 'enterprise'])
-    assert.deepEqual(sections(backup), ['source', 'backup'])
+    assert.deepEqual(sections(backup), ['source', 'backup', 'retention'])
     assert.deepEqual(pathsOf(backup, 'source.').flat(), [
       'source.client_rack',
       'source.topics.include',

@@ -4,7 +4,7 @@ import { listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
-import { takeBack } from '../../src/retention/prune.ts'
+import { takeBack } from '../../src/retention/take-back.ts'
 import { never } from '../archive/sample-archive.ts'
 import { DAY, HOUR, World } from './world.ts'
 

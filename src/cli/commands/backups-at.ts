@@ -1,3 +1,4 @@
+import type { Job } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
@@ -5,14 +6,16 @@ import type { Session } from '../session.ts'
 /** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
 export async function withBackupsAt<T>(
   session: Session,
-  work: (storage: Storage, jobBackupId: string | undefined) => Promise<T>,
+  work: (storage: Storage, jobBackupId: string | undefined, job?: Job) => Promise<T>,
 ): Promise<T> {
   const { path, config, set } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return withOpen(await session.actions.openJobStorage(job, session.signal), storage => work(storage, job.backupId))
+    return withOpen(await session.actions.openJobStorage(job, session.signal), storage =>
+      work(storage, job.backupId, job),
+    )
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
   return withOpen(await session.actions.openLocation(path, session.signal), storage => work(storage, undefined))
