@@ -1,4 +1,3 @@
-import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { prunedMarkKey } from './layout.ts'
 
@@ -15,12 +14,11 @@ export interface PrunedMark {
   reason: string
 }
 
-/** From now on the backup is gone for everyone but a prune; a mark that is there already stays as it is. */
+/**
+ * From now on the backup is gone for everyone but a prune. Only a prune writes it, under its lease and where none is; so it
+ * need not be created conditionally, which some stores refuse where an object was removed before.
+ */
 export async function writePrunedMark(storage: Storage, mark: PrunedMark, signal: AbortSignal): Promise<void> {
-  try {
-    const bytes = Buffer.from(`${JSON.stringify(mark, undefined, 1)}\n`)
-    await storage.create(prunedMarkKey(mark.backup_id), bytes, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-  }
+  const bytes = Buffer.from(`${JSON.stringify(mark, undefined, 1)}\n`)
+  await storage.replace(prunedMarkKey(mark.backup_id), bytes, signal)
 }

@@ -28,15 +28,23 @@ export function shardGeneration(key: string): number {
   return Number(/\/shards\/(\d+)\//.exec(key)?.[1] ?? 0)
 }
 
-export interface SweepFacts {
+/** By the clock of the store, which may tell whole seconds only: nothing is younger than no time at all. */
+export interface GraceFacts {
+  storeNowMs: number
+  graceMs: number
+}
+
+export function isGraceOver({ modifiedMs }: Pick<StoredObject, 'modifiedMs'>, facts: GraceFacts): boolean {
+  return Math.max(0, facts.storeNowMs - modifiedMs) >= facts.graceMs
+}
+
+export interface SweepFacts extends GraceFacts {
   backupId: string
   /** What manifests and waiting shards name. */
   references: ReadonlySet<string>
   /** What generations named that have just been removed. */
   freed: ReadonlySet<string>
   newestGeneration: number
-  storeNowMs: number
-  graceMs: number
 }
 
 export interface SweepPlan {
@@ -58,7 +66,7 @@ export function planSweep(objects: readonly StoredObject[], facts: SweepFacts): 
       (kind === 'data' && !facts.references.has(object.key)) ||
       (kind === 'shard' && shardGeneration(object.key) <= facts.newestGeneration)
     if (!isOrphan) continue
-    if (facts.storeNowMs - object.modifiedMs < facts.graceMs) plan.waiting.push(object)
+    if (!isGraceOver(object, facts)) plan.waiting.push(object)
     else {
       plan.remove.push(object)
       plan.hasStrays ||= kind === 'data' && !facts.freed.has(object.key)
@@ -74,13 +82,13 @@ export function planSweep(objects: readonly StoredObject[], facts: SweepFacts): 
 export function planSuperseded(
   manifests: ReadonlyMap<number, Pick<StoredObject, 'modifiedMs'>>,
   newestComplete: number | undefined,
-  { storeNowMs, graceMs }: { storeNowMs: number; graceMs: number },
+  facts: GraceFacts,
 ): number[] {
   const generations = [...manifests].toSorted(([a], [b]) => a - b)
   return generations
     .filter(([generation], at) => {
       const successor = generations[at + 1]?.[1]
-      return successor && generation !== newestComplete && storeNowMs - successor.modifiedMs >= graceMs
+      return successor && generation !== newestComplete && isGraceOver(successor, facts)
     })
     .map(([generation]) => generation)
 }

@@ -4,7 +4,7 @@ import { writePrunedMark } from '../archive/pruned-mark.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import { amountOf } from './outcome.ts'
-import { classify } from './plan-objects.ts'
+import { classify, isGraceOver } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
 
 /**
@@ -27,9 +27,9 @@ export async function removeBackup(
   if (!before.mark && !isDryRun && !(await mark(context, known.reason, signal))) return
   outcome.state = 'given_up'
   const { mark: stored = before.mark } = await scanManifests(parts.storage, backupId, signal)
-  const ageMs = stored ? lease.storeNow() - stored.modifiedMs : 0
   const objects = await context.listObjects(signal)
-  if (ageMs < policy.graceMs) {
+  const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
+  if (!isGraceOver(stored ?? { modifiedMs: facts.storeNowMs }, facts)) {
     outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
     return
   }
