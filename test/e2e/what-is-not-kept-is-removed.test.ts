@@ -7,6 +7,7 @@ import { verifyBackup } from '../../src/archive/verify.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { pruneAt } from '../../src/wiring/prune-jobs.ts'
 import { runRestoreJob } from '../../src/wiring/restore-jobs.ts'
@@ -103,11 +104,17 @@ describe('what is not kept is removed', () => {
       const storage = openLocation(path)
       const policy = { match: ['*'], olderThanMs: 30 * DAY, graceMs: 0 }
       let pruned: ReturnType<typeof pruneAt> | undefined
-      const onProgress = (event: ProgressEvent) => {
-        if (event.type === 'begun') pruned ??= pruneAt(storage, policy, silent, { isDryRun: false }, never)
-      }
+      /** The whole prune happens between what the restore knows and what it reads. */
+      const decorateStorage = (inner: Storage): Storage => ({
+        ...inner,
+        readRange: async (...args) => {
+          pruned ??= pruneAt(storage, policy, silent, { isDryRun: false }, never)
+          await pruned
+          return inner.readRange(...args)
+        },
+      })
       const job = jobOf(path, { topic_mapping: { busy: 'busy-back' }, consumer_groups: { include: [] } })
-      await runRestoreJob(job, { onProgress }, never)
+      await runRestoreJob(job, { ...silent, decorateStorage }, never)
       const [outcome] = (await pruned)?.backups ?? []
       assert.match(outcome?.usedBy.join() ?? '', /^restore on /)
       assert.deepEqual([outcome?.trimmed.segments, await countSegments(path)], [4, 6])
@@ -162,8 +169,8 @@ describe('what is not kept is removed', () => {
 
   test('a backup that is given up is gone for every command, until it is taken back', () =>
     withFolder(async path => {
-      await kafka.driver.createTopic('two', { partitions: 1 })
-      await seed('two', 1).catch(() => undefined)
+      await kafka.driver.createTopic('two', { partitions: 2 })
+      await seed('two', 1)
       for (const backupId of ['two-1', 'two-2']) await backUp({ ...specOf(path, 'two'), backupId })
       const cli = (...args: string[]) => run(launcher, [...args, '--path', path])
       const pruned = await cli('prune', '--keep-last', '1', '--yes')
