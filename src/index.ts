@@ -9,10 +9,8 @@ export {
   type BackupDescription,
   type BackupPlace,
   describe,
-  type Encryption,
   type ListedBackup,
   list,
-  type Place,
   type VerifiedBackup,
   verify,
 } from './library/archive.ts'
@@ -24,6 +22,8 @@ export {
   loadJob,
   type RestoreJobDocument,
 } from './library/job.ts'
+export type { Encryption, Place } from './library/place.ts'
+export { type PruneOptions, prune } from './library/prune.ts'
 export { compare, findOffset, offsetMap, restore } from './library/restore.ts'
 export type { RunOptions } from './library/run.ts'
 export { backupSchemas, diffSchemas, listSchemas, restoreSchemas, type SchemaPlace } from './library/schemas.ts'
@@ -35,6 +35,8 @@ export type { Difference } from './restore/difference.ts'
 export type { OffsetPlace } from './restore/find-offset.ts'
 export type { OffsetMapFilter, OffsetMapRun } from './restore/offset-map.ts'
 export { RestoreRefusal } from './restore/refusal.ts'
+export type { BackupOutcome, PruneReport } from './retention/outcome.ts'
+export type { RetentionPolicy } from './retention/policy.ts'
 export type { SchemaBackupReport } from './schemas/backup-schemas.ts'
 export type { SchemaDifference } from './schemas/diff-snapshots.ts'
 export type { ListedSubject } from './schemas/list-subjects.ts'

@@ -23,6 +23,7 @@ const allowed: Record<string, string[]> = {
   restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
+  retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -39,10 +40,22 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'retention',
     'config',
   ],
-  library: ['errors', 'archive', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'storage', 'wiring'],
-  index: ['errors', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'wiring', 'library'],
+  library: [
+    'errors',
+    'archive',
+    'backup',
+    'restore',
+    'type:schemas',
+    'retention',
+    'config',
+    'observe',
+    'storage',
+    'wiring',
+  ],
+  index: ['errors', 'backup', 'restore', 'type:schemas', 'type:retention', 'config', 'observe', 'wiring', 'library'],
   cli: [
     'lib',
     'errors',
@@ -57,6 +70,7 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'retention',
   ],
 }
 

@@ -6,6 +6,7 @@ import { type BenchPart, type BenchResult, formatTable } from '../bench/report.t
 import { isMissed } from '../bench/row.ts'
 import { jobMetricsTable } from '../docs/metrics-table.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
+import { leaseSchema } from '../src/archive/lease.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
 import { globalConfigSchema, registrySettingsSchema, subjectMetadataSchema } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
@@ -93,6 +94,11 @@ test('docs/format.md names every field of a keys file', () => {
 test('docs/format.md names every field of a shard', () => {
   const documented = tableRows(read('docs/format.md'), 'shard-fields').map(([field]) => field)
   assert.deepEqual(documented, Object.keys(shardSchema.shape))
+})
+
+test('docs/format.md names every field of a lease', () => {
+  const documented = tableRows(read('docs/format.md'), 'lease-fields').map(([field]) => field)
+  assert.deepEqual(documented, Object.keys(leaseSchema.shape))
 })
 
 test('every job file shown in the docs is valid', () => {

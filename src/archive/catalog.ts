@@ -1,36 +1,63 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
 import { hashOf } from './hash.ts'
-import { manifestKey, manifestsPrefix, parseGeneration } from './layout.ts'
+import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { type IndexRef, type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
 
-/** The ids of all backups at the location, in the order of their names. */
+/** The ids of all backups at the location, in the order of their names; those that are given up are not among them. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
   const ids: string[] = []
   for await (const folder of storage.listFolders('', signal)) {
-    if ((await listGenerations(storage, folder, signal)).length > 0) ids.push(folder)
+    const { manifests, mark } = await scanManifests(storage, folder, signal)
+    if (manifests.size > 0 && !mark) ids.push(folder)
   }
   return ids.sort()
 }
 
-/** Committed generations, oldest first. */
-export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
-  const generations: number[] = []
-  for await (const { key } of storage.list(manifestsPrefix(backupId), signal)) {
-    const generation = parseGeneration(key)
-    if (generation !== undefined) generations.push(generation)
-  }
-  return generations.sort((a, b) => a - b)
+/** What lies in `manifests/` of a backup. */
+export interface ScannedManifests {
+  /** By generation, oldest first. */
+  manifests: ReadonlyMap<number, StoredObject>
+  /** That the backup is given up, and removed when its grace period is over. */
+  mark: StoredObject | undefined
 }
 
-/** The newest committed state; undefined where there is none yet. */
+export async function scanManifests(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<ScannedManifests> {
+  const found: [number, StoredObject][] = []
+  let mark: StoredObject | undefined
+  for await (const object of storage.list(manifestsPrefix(backupId), signal)) {
+    const generation = parseGeneration(object.key)
+    if (generation !== undefined) found.push([generation, object])
+    if (object.key === prunedMarkKey(backupId)) mark = object
+  }
+  return { manifests: new Map(found.sort(([a], [b]) => a - b)), mark }
+}
+
+/** Committed generations, oldest first. */
+export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  return [...(await scanManifests(storage, backupId, signal)).manifests.keys()]
+}
+
+/** The newest committed state; undefined where there is none yet. A backup that is given up is refused. */
 export async function latestManifest(
   storage: Storage,
   backupId: string,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  const generation = (await listGenerations(storage, backupId, signal)).at(-1)
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  if (mark) throw givenUp(storage, backupId)
+  const generation = [...manifests.keys()].at(-1)
   return generation === undefined ? undefined : readManifest(storage, backupId, generation, signal)
+}
+
+function givenUp({ location }: Storage, backupId: string): KafkaBackupError {
+  const message = `backup \`${backupId}\` at ${location} was given up by \`prune\` and waits to be removed`
+  const help = `\`kafka-backup prune --path … --keep ${backupId}\` takes it back, as long as its grace period lasts.`
+  return new KafkaBackupError('BACKUP_PRUNED', message, { help })
 }
 
 /** Like `latestManifest`, for a backup that must be there. */

@@ -48,6 +48,11 @@ export function indexKey(place: PartitionPlace, generation: number, run: string)
   return `${partitionPrefix(place)}index-${generation}.${run}.json`
 }
 
+/** The key of an index in the folder of another one of the same partition. */
+export function indexKeyBeside(key: string, generation: number, run: string): string {
+  return `${key.slice(0, key.lastIndexOf('/') + 1)}index-${generation}.${run}.json`
+}
+
 /** The positions of consumer groups. */
 export function groupsKey(backupId: string, generation: number, run: string): string {
   return `${backupId}/kafka/groups-${generation}.${run}.json`
@@ -73,4 +78,18 @@ export function registryKey(backupId: string, file: string): string {
 /** What restores leave behind for the run that goes on with them. */
 export function restoresPrefix(backupId: string): string {
   return `${backupId}/restores/`
+}
+
+/** Who works with the backup at the moment. */
+export function leasesPrefix(backupId: string): string {
+  return `${backupId}/leases/`
+}
+
+export function leaseKey(backupId: string, run: string): string {
+  return `${leasesPrefix(backupId)}${run}.json`
+}
+
+/** Beside the manifests, so that the listing every reader begins with shows it. */
+export function prunedMarkKey(backupId: string): string {
+  return `${manifestsPrefix(backupId)}pruned.json`
 }

@@ -30,6 +30,8 @@ export interface BackupParts {
   encryption?: ArchiveEncryption | undefined
   toolVersion: string
   onProgress: OnProgress
+  /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
+  afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }
 
 /** Where logs end, by topic and partition. */

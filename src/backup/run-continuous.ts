@@ -92,6 +92,7 @@ class Line {
     this.#rounds++
     this.#previous = publisher.newest
     this.#runs = new Set()
+    this.#previous = (await this.#parts.afterRound?.(publisher.newest, signal)) ?? publisher.newest
   }
 
   async #findNewest(signal: AbortSignal): Promise<Manifest | undefined> {

@@ -10,6 +10,8 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { PruneReport } from '../retention/outcome.ts'
+import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -45,6 +47,15 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
+  pruneAt(
+    storage: Storage,
+    policy: RetentionPolicy,
+    hooks: Hooks,
+    options: { isDryRun: boolean },
+    signal: AbortSignal,
+  ): Promise<PruneReport>
+  /** Takes a backup back that is given up. */
+  takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
@@ -85,7 +96,9 @@ export const realActions: Actions = {
   checkJob: async (...args) => (await import('../wiring/check-job.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
-  verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
+  verifyBackup: async (...args) => (await import('../wiring/verify-job.ts')).verifyAt(...args),
+  pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
+  takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),

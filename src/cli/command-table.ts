@@ -17,6 +17,7 @@ import {
   target,
   topic,
 } from './option-specs.ts'
+import { pruneCommand } from './prune-table.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
@@ -147,6 +148,7 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '3 when something is damaged or missing',
     ...nothingChanged,
   },
+  pruneCommand,
   {
     name: 'compare',
     summary: 'prove that a restored cluster holds what the backup says',

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
 /** Everything the CLI touches of the process around it, so that a test can stand in for it. */
@@ -10,6 +11,8 @@ export interface Io {
   onSignal(listener: (name: StopSignal) => void): () => void
   /** Ends the process at once. */
   exit(code: number): void
+  /** Asks whoever sits there, and waits for a line; absent where nobody does. */
+  ask?: ((question: string, signal: AbortSignal) => Promise<string>) | undefined
 }
 
 export interface Output {
@@ -34,6 +37,17 @@ export function processIo(): Io {
       }
     },
     exit: code => process.exit(code),
+    ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askOnTerminal } : {}),
+  }
+}
+
+/** Without raw mode, so that Ctrl-C stays a signal. */
+async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  try {
+    return await lines.question(question, { signal })
+  } finally {
+    lines.close()
   }
 }
 

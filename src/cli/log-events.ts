@@ -24,6 +24,8 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'shard_written':
     case 'schemas_read':
     case 'groups_read':
+    case 'note':
+    case 'pruned':
       return 'info'
     case 'groups':
     case 'schemas':
@@ -35,6 +37,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'begun':
     case 'copied':
     case 'compared':
+    case 'removed':
     case 'checked':
       return 'debug'
   }
@@ -47,7 +50,12 @@ function messageOf(event: ProgressEvent): string {
       return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`
     }
     case 'warning':
+    case 'note':
       return event.message
+    case 'removed':
+      return `${event.backupId}: ${event.objects} of ${plural(event.totalObjects, 'object')} removed`
+    case 'pruned':
+      return `pruned: ${plural(event.backups, 'backup')} given up, ${plural(event.segments, 'segment')} cut off, ${plural(event.objects, 'object')} (${formatBytes(event.bytes)}) removed`
     case 'retry':
       return `${event.what}; trying again in ${formatDuration(event.delayMs)}`
     case 'planned':
@@ -91,6 +99,7 @@ function taskOf({ unit, phase }: Extract<ProgressEvent, { type: 'planned' }>): s
 function fieldsOf(event: ProgressEvent): LogFields {
   switch (event.type) {
     case 'warning':
+    case 'note':
       return { event: event.type }
     case 'resumed':
       return { event: event.type, generation: event.generation, committed_at: event.committedAt }

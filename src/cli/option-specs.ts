@@ -55,6 +55,17 @@ export interface CommandOptions {
   againstBackupId?: string | undefined
   againstGeneration?: string | undefined
   ids: boolean
+  match: string[]
+  keep: string[]
+  keepLast?: string | undefined
+  keepHourly?: string | undefined
+  keepDaily?: string | undefined
+  keepWeekly?: string | undefined
+  keepMonthly?: string | undefined
+  keepYearly?: string | undefined
+  olderThan?: string | undefined
+  grace?: string | undefined
+  yes: boolean
   username?: string | undefined
   passwordEnv?: string | undefined
   tlsCert?: string | undefined

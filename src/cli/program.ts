@@ -110,8 +110,9 @@ function setUp(command: Command, io: Io, look: Look): void {
 }
 
 function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
-  const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [] }
-  const off = { deep: false, dryRun: false, commit: false, ids: false, strict: false, newDataKey: false, quiet: false }
+  const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
+  const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
+  const off = { ...flags, newDataKey: false }
   const rest = { ...none, ...off, verbose: 0 }
   return { ...rest, ...argument, ...values } as unknown as CommandOptions
 }

@@ -93,6 +93,13 @@ export class Session {
     }
   }
 
+  /** Whether whoever sits there agrees; undefined where nobody can be asked. */
+  async confirm(question: string): Promise<boolean | undefined> {
+    if (!this.#io.ask || this.options.logFormat === 'json') return undefined
+    const answer = await this.#io.ask(`${question} [y/N] `, this.signal)
+    return /^\s*y(es)?\s*$/i.test(answer)
+  }
+
   /** The result, in the format that was asked for. */
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')

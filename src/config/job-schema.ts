@@ -4,6 +4,7 @@ import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
 import { type Mode, modeField } from './mode.ts'
 import { restoreSchema } from './restore-schema.ts'
+import { retentionSchema } from './retention-schema.ts'
 import { backupIdField, sharedSections } from './shared-sections.ts'
 import { sourceSchema } from './source-schema.ts'
 import { targetSchema } from './target-schema.ts'
@@ -16,6 +17,7 @@ const backupJobSchema = fields({
   source: sourceSchema,
   storage,
   backup: backupSchema,
+  retention: retentionSchema.exactOptional(),
   ...optionalSections,
 }).transform(job => camelKeys(job))
 

@@ -10,6 +10,7 @@ const strangers: Record<Mode, readonly (readonly [path: FieldPath, wrong: string
   restore: [
     [['source'], 'belongs to mode: backup; a restore writes to `target`'],
     [['backup'], 'belongs to mode: backup; the settings of a restore are under `restore`'],
+    [['retention'], 'belongs to mode: backup; a restore removes nothing'],
     [['target', 'topics'], 'belongs to mode: backup; the topics of a restore are under `restore.topics`'],
     [['target', 'client_rack'], 'belongs to mode: backup, whose reads may go to a near replica; writes may not'],
   ],

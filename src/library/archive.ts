@@ -3,17 +3,9 @@ import type { VerifyReport } from '../archive/verify.ts'
 import { camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { StoragePlace } from '../wiring/encryption.ts'
-import { type JobInput, jobOf, type RestoreJobDocument } from './job.ts'
+import type { JobInput } from './job.ts'
+import { type Encryption, findPlace, type Place } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
-
-/** `encryption` of a job file: what opens encrypted backups. Without it the environment may say it, as for commands. */
-export type Encryption = NonNullable<RestoreJobDocument['encryption']>
-
-/** A folder, an `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`, or where a job keeps its backups. */
-export type Place =
-  | { location: string; encryption?: Encryption; job?: undefined }
-  | { job: JobInput; location?: undefined; encryption?: undefined }
 
 /** A backup at a place; that of the job where no other is named. */
 export type BackupPlace =
@@ -53,8 +45,8 @@ export async function verify({
   ...place
 }: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
-    const { verifyBackup } = await import('../archive/verify.ts')
-    return verified(await verifyBackup(storage, named(backupId), { deep, onProgress: tell }, scoped))
+    const { verifyAt } = await import('../wiring/verify-job.ts')
+    return verified(await verifyAt(storage, named(backupId), { deep, onProgress: tell }, scoped))
   })
 }
 
@@ -70,7 +62,7 @@ async function withStorage<T>(
   work: (storage: Storage, opened: Opened) => Promise<T>,
 ): Promise<T> {
   return runWatched(options, 'Nothing was changed.', async (tell, scoped) => {
-    const { at, backupId } = await find(place)
+    const { at, backupId } = await findPlace(place)
     const { openExistingStorage } = await import('../wiring/parts.ts')
     const storage = await openExistingStorage(at, scoped)
     try {
@@ -79,23 +71,6 @@ async function withStorage<T>(
       await storage.close()
     }
   })
-}
-
-async function find({
-  location,
-  job,
-  backupId,
-  encryption,
-}: Place & { backupId?: string | undefined }): Promise<{ at: StoragePlace; backupId: string | undefined }> {
-  if (job !== undefined) {
-    const loaded = await jobOf(job, undefined)
-    return { at: loaded, backupId: backupId ?? loaded.backupId }
-  }
-  if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')
-  const { parseLocation } = await import('../storage/location.ts')
-  const { parseEncryption } = await import('../wiring/encryption.ts')
-  const keys = encryption && { encryption: await parseEncryption(encryption) }
-  return { at: { storage: parseLocation(location), ...keys }, backupId }
 }
 
 function named(backupId: string | undefined): string {

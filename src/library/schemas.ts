@@ -3,8 +3,8 @@ import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { ChosenSide } from '../wiring/schema-sides.ts'
-import type { Encryption } from './archive.ts'
 import { type JobInput, jobOf } from './job.ts'
+import type { Encryption } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
 /** What holds schemas: a backup at a location, the backup or the registry of a job, or a registry without a login. */

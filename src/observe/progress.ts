@@ -39,6 +39,12 @@ export type ProgressEvent =
   | { type: 'retry'; what: string; delayMs: number }
   /** Something that should be known; the work goes on. */
   | { type: 'warning'; message: string }
+  /** Something for whoever wants to know more; nothing is amiss. */
+  | { type: 'note'; message: string }
+  /** How far the removal of objects of a backup is. */
+  | { type: 'removed'; backupId: string; objects: number; totalObjects: number }
+  /** A run that prunes by itself has done so. */
+  | { type: 'pruned'; backups: number; segments: number; objects: number; bytes: number }
   /** How far a deep verification is. */
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
 

@@ -7,13 +7,20 @@ import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
+import { withLeaseAt } from './leases.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
+import { type AfterBackup, pruneAfterBackup } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
 
 export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withRun(job, hooks, signal, async (options, parts) => {
-    if (options.continuous) return (await import('../backup/run-continuous.ts')).runContinuous(options, parts, signal)
-    return (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
+  return withRun(job, 'backup', hooks, signal, async (options, parts, prune) => {
+    if (options.continuous) {
+      const { runContinuous } = await import('../backup/run-continuous.ts')
+      return runContinuous(options, { ...parts, ...(prune && { afterRound: prune }) }, signal)
+    }
+    const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
+    await prune?.(report.manifest, signal)
+    return report
   })
 }
 
@@ -24,15 +31,17 @@ export function runShardJob(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<ShardReport> {
-  return withRun(job, hooks, signal, async (options, parts) =>
+  return withRun(job, 'shard', hooks, signal, async (options, parts) =>
     (await import('../backup/run-shard.ts')).runShard(options, shard, parts, signal),
   )
 }
 
 export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
-  return withRun(job, hooks, signal, async (options, parts) =>
-    (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal),
-  )
+  return withRun(job, 'commit', hooks, signal, async (options, parts, prune) => {
+    const report = await (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal)
+    await prune?.(report.manifest, signal)
+    return report
+  })
 }
 
 export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
@@ -61,22 +70,30 @@ function groupsReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
   }
 }
 
-/** What writes to a backup: with metrics where the job asks for them, and a way to name its runs. */
+/**
+ * What writes to a backup: under a lease, with metrics where the job asks for them, and a way to name its runs; and to
+ * prune, where the job does so after a backup.
+ */
 function withRun<T>(
   job: BackupJob,
+  kind: string,
   hooks: Hooks,
   signal: AbortSignal,
-  work: (options: BackupOptions, parts: BackupParts) => Promise<T>,
+  work: (options: BackupOptions, parts: BackupParts, prune: AfterBackup | undefined) => Promise<T>,
 ): Promise<T> {
   return withMetrics(job, hooks, watched =>
     withRegistryReader(job, readRegistry =>
       withParts(job, watched, signal, async parts => {
         await assertFit({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
-        // Made before anything is copied: shards that begin at the same time share one data key.
-        const encryption = await parts.storage.keysFor(job.backupId, signal)
-        const run = { newRun, toolVersion: version, onProgress, encryption, ...(readRegistry && { readRegistry }) }
-        return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) })
+        const claim = { backupId: job.backupId, role: 'writer', kind } as const
+        return withLeaseAt(parts.storage, claim, watched, signal, async lease => {
+          // Made before anything is copied: shards that begin at the same time share one data key.
+          const encryption = await parts.storage.keysFor(job.backupId, signal)
+          const run = { newRun, toolVersion: version, onProgress, encryption, ...(readRegistry && { readRegistry }) }
+          const prune = pruneAfterBackup(job, parts.storage, watched, lease)
+          return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) }, prune)
+        })
       }),
     ),
   )

@@ -12,6 +12,7 @@ import type { RestoreParts } from '../restore/run-restore.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../schemas/schema-dry-run.ts'
 import type { SchemaReport } from '../schemas/schema-report.ts'
 import { type GroupSession, openGroupSession } from './group-session.ts'
+import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, quiet, withMetrics, withParts } from './parts.ts'
 import { checkRegistry } from './registry-check.ts'
 import { restoreOptions } from './restored-jobs.ts'
@@ -154,7 +155,10 @@ async function withRestore<T>(
     withParts({ ...job, source: job.target }, watched, signal, async parts => {
       await assertExists({ options: job.storage, storage: parts.storage }, signal)
       const restoring = { ...parts, requestTimeoutMs, onProgress: watched.onProgress }
-      return withSchemas(job, options, parts, watched, signal, session => work(options, restoring, session))
+      const claim = { backupId: job.backupId, role: 'reader', kind: 'restore' } as const
+      return withLeaseAt(parts.storage, claim, watched, signal, () =>
+        withSchemas(job, options, parts, watched, signal, session => work(options, restoring, session)),
+      )
     }),
   )
 }

@@ -5,6 +5,7 @@ import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import { parseLocation } from '../storage/location.ts'
 import { keysOf, type StoragePlace } from './encryption.ts'
+import { withLeaseAt } from './leases.ts'
 import { type Hooks, type Parts, quiet, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
 
@@ -85,7 +86,10 @@ function withRestored<T>(
   signal: AbortSignal,
   work: (options: RestoreOptions, parts: Parts) => Promise<T>,
 ): Promise<T> {
+  const claim = { backupId: job.backupId, role: 'reader', kind: 'compare' } as const
   return withParts({ ...job, source: job.target }, hooks, signal, parts =>
-    withKnownIds(job, restoreOptions(job), parts, signal, options => work(options, parts)),
+    withLeaseAt(parts.storage, claim, hooks, signal, () =>
+      withKnownIds(job, restoreOptions(job), parts, signal, options => work(options, parts)),
+    ),
   )
 }

@@ -13,6 +13,7 @@ import type { Survey } from '../schemas/survey-target.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
 import { openJournal } from './journal.ts'
+import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, newRun, quiet, withMetrics, withStorage } from './parts.ts'
 import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
 import { readBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
@@ -38,10 +39,12 @@ export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: Abo
         await assertFit({ options: job.storage, storage }, signal)
         const { backupSchemas } = await import('../schemas/backup-schemas.ts')
         const { onProgress } = watched
-        const encryption = await storage.keysFor(job.backupId, signal)
-        const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption }
-        const parts = { storage, clock: systemClock, ...run }
-        return backupSchemas(job.backupId, parts, signal)
+        const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup' } as const
+        return withLeaseAt(storage, claim, watched, signal, async () => {
+          const encryption = await storage.keysFor(job.backupId, signal)
+          const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption }
+          return backupSchemas(job.backupId, { storage, clock: systemClock, ...run }, signal)
+        })
       }),
     ),
   )
@@ -131,15 +134,18 @@ async function withSurvey<T>(
     withStorage(job, { onProgress, ...others }, async storage => {
       await assertExists({ options: job.storage, storage }, signal)
       const { backupId, restore } = job
-      const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
-      return withRegistry(registry, client =>
-        openJournal(job, registry, client, storage, async journal => {
-          const { surveySchemas } = await import('../schemas/restore-schemas.ts')
-          const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
-          const head = { backupId, generation, location: storage.location, registry: client.name }
-          return work({ head, backup: snapshot, survey, client, journal, onProgress })
-        }),
-      )
+      const claim = { backupId, role: 'reader', kind: 'schemas restore' } as const
+      return withLeaseAt(storage, claim, hooks, signal, async () => {
+        const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
+        return withRegistry(registry, client =>
+          openJournal(job, registry, client, storage, async journal => {
+            const { surveySchemas } = await import('../schemas/restore-schemas.ts')
+            const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
+            const head = { backupId, generation, location: storage.location, registry: client.name }
+            return work({ head, backup: snapshot, survey, client, journal, onProgress })
+          }),
+        )
+      })
     }),
   )
 }

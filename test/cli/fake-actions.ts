@@ -10,6 +10,7 @@ import { parseJob } from '../../src/config/load-job.ts'
 import type { CheckReport } from '../../src/observe/check.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
+import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
@@ -242,6 +243,35 @@ export const keyListing: KeyListing = {
   ],
 }
 
+export const pruneReport: PruneReport = {
+  location: '/backups',
+  isDryRun: true,
+  graceMs: 86_400_000,
+  backups: [
+    {
+      ...newOutcome('orders-1'),
+      state: 'given_up',
+      reasons: ['no rule keeps it'],
+      createdAt: '2025-11-01T09:36:12.345Z',
+      storedBytes: 1_000_000,
+      waiting: { objects: 12, bytes: 1_000_000 },
+    },
+    {
+      ...newOutcome('orders-2'),
+      state: 'kept',
+      reasons: ['keep_last', 'the newest complete one'],
+      createdAt: '2025-11-15T09:36:12.345Z',
+      storedBytes: 2_000_000,
+      trimmed: { partitions: 2, segments: 6, records: 60, bytes: 600_000 },
+      generationsRemoved: 3,
+      removed: { objects: 4, bytes: 4096 },
+      usedBy: ['restore on h1, process 7, since 2025-11-15T09:00:00Z'],
+      unknown: ['orders-2/notes.txt'],
+    },
+  ],
+  notes: [],
+}
+
 export const compareReport: CompareReport = {
   ok: true,
   backupId: 'orders',
@@ -309,6 +339,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     listBackups: answer('listBackups', summaries),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
+    pruneAt: answer('pruneAt', pruneReport),
+    takeBackAt: answer('takeBackAt', undefined),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),

@@ -198,7 +198,7 @@ describe('docs/', () => {
       'metrics',
       'enterprise',
     ])
-    assert.deepEqual(sections(backup), ['source', 'backup'])
+    assert.deepEqual(sections(backup), ['source', 'backup', 'retention'])
     assert.deepEqual(pathsOf(backup, 'source.').flat(), [
       'source.client_rack',
       'source.topics.include',

@@ -18,6 +18,7 @@ export interface JobSpec {
   include: readonly string[]
   exclude?: readonly string[]
   backup?: Record<string, unknown>
+  retention?: Record<string, unknown> | undefined
   /** Where metrics are served. */
   metrics?: string | undefined
   security?: Record<string, unknown> | undefined
@@ -26,12 +27,14 @@ export interface JobSpec {
 /** JSON is YAML, so the job goes the way of every job file. */
 export function jobText(spec: JobSpec): string {
   const { servers, path, source = {}, backupId = 'b1', include, exclude = [], backup = {}, metrics, security } = spec
+  const { retention } = spec
   return JSON.stringify({
     mode: 'backup',
     backup_id: backupId,
     source: { ...source, bootstrap_servers: servers, topics: { include, exclude }, ...(security && { security }) },
     storage: spec.storage ?? { backend: 'filesystem', path },
     backup,
+    ...(retention && { retention }),
     ...(metrics !== undefined && { metrics: { listen: metrics } }),
   })
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { givenKeys, never } from '../encryption/samples.ts'
 import { goldenKey, goldenObjects, goldenPassphrase } from './make-encrypted.ts'
 

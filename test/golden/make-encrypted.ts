@@ -3,7 +3,7 @@ import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { FRAME_BYTES } from '../../src/encryption/frame-sizes.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { openFilesystemStorage } from '../../src/storage/filesystem.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 
 /** The store that `encryption.test.ts` reads: run once for a version of the format, and kept. */
 export const goldenKey: Credential = {

@@ -10,6 +10,8 @@ import { versitygwBinary } from './versitygw-binary.ts'
 export interface S3ServerOptions {
   /** Behind a certificate of a CA that nobody else knows. */
   tls?: boolean
+  /** Buckets that the API makes may keep versions and lock objects. */
+  versioning?: boolean
 }
 
 export interface S3Server {
@@ -43,7 +45,10 @@ export async function startS3(options: S3ServerOptions = {}): Promise<S3Server> 
   const [port = 0] = await findFreePorts(1)
   const logFile = join(folder.path, 'versitygw.log')
   const flags = ['--port', `127.0.0.1:${port}`, '--quiet', '--keep-alive', ...tlsFlags]
-  const server = spawnGuarded(binary, [...flags, 'posix', dataDir], {
+  const versions = join(folder.path, 'versions')
+  if (options.versioning) await mkdir(versions)
+  const posixFlags = options.versioning ? ['--versioning-dir', versions] : []
+  const server = spawnGuarded(binary, [...flags, 'posix', ...posixFlags, dataDir], {
     logFile,
     env: {
       ...process.env,

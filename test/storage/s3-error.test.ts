@@ -41,6 +41,14 @@ describe('an answer of the store', () => {
     ['STORAGE_DENIED', { status: 403, name: 'InvalidAccessKeyId' }],
     ['STORAGE_DENIED', { status: 403, name: 'SignatureDoesNotMatch' }],
     ['STORAGE_DENIED', { status: 400, name: 'ExpiredToken' }],
+    [
+      'STORAGE_RETAINED',
+      { status: 403, name: 'AccessDenied', message: 'Access Denied because object protected by object lock.' },
+    ],
+    [
+      'STORAGE_RETAINED',
+      { status: 400, name: 'InvalidRequest', message: 'Object is WORM protected and cannot be overwritten' },
+    ],
     ['STORAGE_FULL', { status: 507, name: 'XMinioStorageFull' }],
     ['STORAGE_FULL', { status: 403, name: 'QuotaExceeded' }],
     ['STORAGE_UNFIT', { status: 501, name: 'NotImplemented' }],

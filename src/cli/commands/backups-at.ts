@@ -1,3 +1,4 @@
+import type { Job } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
@@ -5,7 +6,7 @@ import type { Session } from '../session.ts'
 /** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
 export async function withBackupsAt<T>(
   session: Session,
-  work: (storage: Storage, jobBackupId: string | undefined) => Promise<T>,
+  work: (storage: Storage, jobBackupId: string | undefined, job?: Job) => Promise<T>,
 ): Promise<T> {
   const { path, config, set, keyFile } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
@@ -13,7 +14,7 @@ export async function withBackupsAt<T>(
   if (config !== undefined) {
     const job = await session.loadJob(config)
     const opened = await session.actions.openJobStorage(job, keyFile, session.signal)
-    return withOpen(opened, storage => work(storage, job.backupId))
+    return withOpen(opened, storage => work(storage, job.backupId, job))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
   return withOpen(await session.actions.openLocation(path, keyFile, session.signal), storage =>

@@ -87,6 +87,8 @@ const proxyLogin: Meaning = {
   help: 'Give it in `storage.proxy`: `http://user:password@proxy:3128`.',
 }
 
+const retained: Meaning = { code: 'STORAGE_RETAINED', meaning: 'the store protects it for some time yet' }
+
 const statusTable: Record<number, Meaning> = {
   401: { code: 'STORAGE_DENIED', meaning: 'access denied' },
   403: { ...nameTable.AccessDenied, code: 'STORAGE_DENIED', meaning: 'access denied' },
@@ -125,6 +127,8 @@ interface Facts {
   errno: string | undefined
   isProxyLogin: boolean
   region: string | undefined
+  /** Object lock: S3 has no name of its own for it, and denies access with these words; MinIO refuses with others. */
+  isLocked: boolean
 }
 
 /** The SDK puts the store's own name of the error in `name`; for an answer without a body it makes one up. */
@@ -145,6 +149,7 @@ function readFacts(error: Error): Facts {
     errno: typeof code === 'string' && status === undefined ? code : undefined,
     isProxyLogin: code === 'ERR_PROXY_TUNNEL' && statusCode === 407,
     region: header ?? (typeof Region === 'string' ? Region : undefined),
+    isLocked: error.name === 'ObjectLocked' || /protected by object lock|WORM protected/i.test(error.message),
   }
 }
 
@@ -152,6 +157,7 @@ function findMeaning(facts: Facts): Meaning | undefined {
   const { name, status, errno } = facts
   if (isElsewhere(facts)) return elsewhere(facts)
   if (facts.isProxyLogin) return proxyLogin
+  if (facts.isLocked && status !== undefined) return retained
   // The SDK calls a broken connection a timeout, too.
   if (errno !== undefined && errno !== 'ETIMEDOUT') return findNetworkMeaning(errno)
   const named = Object.hasOwn(nameTable, name) ? nameTable[name] : undefined

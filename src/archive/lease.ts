@@ -1,0 +1,74 @@
+import * as z from 'zod'
+import { hasCode } from '../errors.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+import { leasesPrefix } from './layout.ts'
+import { count } from './scalars.ts'
+
+/** Whoever works with a backup says so here, and says it again and again while it does. */
+export const leaseSchema = z.object({
+  format: z.literal('kafka-backup-lease'),
+  format_version: z.literal(1),
+  /** A `reader` needs all that manifests name, a `writer` what it has not committed yet, and `prune` wants neither there. */
+  role: z.enum(['reader', 'writer', 'prune']),
+  /** What it does, for people: `restore`, `backup`. */
+  kind: z.string(),
+  run: z.string(),
+  host: z.string(),
+  pid: count,
+  tool_version: z.string(),
+  started_at: z.string(),
+  renewed_at: z.string(),
+  /** It counts for so long after it was written last, by the clock of the store. */
+  ttl_ms: count,
+})
+
+export type LeaseDocument = z.output<typeof leaseSchema>
+export type LeaseRole = LeaseDocument['role']
+
+export interface FoundLease {
+  key: string
+  run: string
+  role: LeaseRole
+  modifiedMs: number
+  ttlMs: number
+  /** Who holds it, for a message. */
+  holder: string
+}
+
+/** No term is longer. One that cannot be read is taken for a reader's for so long: too careful is safe. */
+export const LONGEST_TTL_MS = 3_600_000
+
+/**
+ * The leases of a backup that live. Both times are of the store's clock, so that no other clock needs to be right. What
+ * processes that died have left behind, or others that may not remove anything, is not even read.
+ */
+export async function readLiveLeases(
+  storage: Storage,
+  backupId: string,
+  storeNowMs: number,
+  signal: AbortSignal,
+): Promise<FoundLease[]> {
+  const objects: StoredObject[] = []
+  for await (const object of storage.list(leasesPrefix(backupId), signal)) {
+    if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
+  }
+  const found = await Promise.all(objects.map(object => readLease(storage, object, signal)))
+  return found.filter(lease => lease !== undefined).filter(lease => storeNowMs - lease.modifiedMs <= lease.ttlMs)
+}
+
+async function readLease(
+  storage: Storage,
+  { key, modifiedMs }: StoredObject,
+  signal: AbortSignal,
+): Promise<FoundLease | undefined> {
+  const run = key.slice(key.lastIndexOf('/') + 1).replace(/\.json$/, '')
+  try {
+    const lease = leaseSchema.parse(JSON.parse((await storage.read(key, signal)).toString('utf8')))
+    const holder = `${lease.kind} on ${lease.host}, process ${lease.pid}, since ${lease.started_at}`
+    return { key, run, role: lease.role, modifiedMs, ttlMs: lease.ttl_ms, holder }
+  } catch (error) {
+    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error
+    return { key, run, role: 'reader', modifiedMs, ttlMs: LONGEST_TTL_MS, holder: `${key}, which cannot be read` }
+  }
+}

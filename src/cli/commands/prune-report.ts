@@ -1,0 +1,104 @@
+import { formatBytes, formatDuration } from '../../lib/units.ts'
+import { type BackupOutcome, type PruneReport, totalsOf } from '../../retention/outcome.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { formatInstant, plural, printable } from '../text.ts'
+
+/** The plan of a prune, or what it has done: every backup with the reason, then what goes of it and what waits. */
+export function formatPrune(report: PruneReport, look: Look): string[] {
+  if (report.backups.length === 0) return [`No backups at ${printable(report.location)} match.`]
+  return [
+    formatHead(report, look),
+    '',
+    ...formatBackups(report, look),
+    ...formatDetails(report, look),
+    ...report.notes.map(note => `note: ${note}`),
+  ]
+}
+
+function formatHead({ backups, isDryRun, graceMs }: PruneReport, look: Look): string {
+  const totals = totalsOf(backups)
+  const [goes, waits] = isDryRun ? ['would go', 'would wait'] : ['removed', 'wait']
+  const parts = [
+    `${plural(totals.removed.objects, 'object')} (${formatBytes(totals.removed.bytes)}) ${goes}`,
+    totals.waiting.objects > 0
+      ? `${plural(totals.waiting.objects, 'object')} (${formatBytes(totals.waiting.bytes)}) ${waits} for the end of the grace period of ${formatDuration(graceMs)}`
+      : '',
+    totals.retained.objects > 0
+      ? `${plural(totals.retained.objects, 'object')} kept by the store until it lets go`
+      : '',
+  ]
+  return `${look.bold(isDryRun ? 'prune, a plan' : 'prune')}: ${parts.filter(part => part !== '').join(', ')}`
+}
+
+const words: Record<BackupOutcome['state'], [plan: string, done: string]> = {
+  kept: ['keep', 'kept'],
+  given_up: ['give up', 'given up'],
+  removed: ['remove', 'removed'],
+  left: ['leave', 'left'],
+}
+
+function formatBackups({ backups, isDryRun }: PruneReport, look: Look): string[] {
+  return formatTable<BackupOutcome>(
+    [
+      { title: 'BACKUP', cell: one => one.backupId, shrinks: true, paint: text => look.bold(text) },
+      { title: 'CREATED', cell: one => (one.createdAt === null ? '-' : formatInstant(one.createdAt)) },
+      { title: 'STORED', align: 'right', cell: one => formatBytes(one.storedBytes) },
+      {
+        title: 'ACTION',
+        cell: one => words[one.state][isDryRun ? 0 : 1],
+        paint: (text, one) => (one.state === 'kept' ? look.good(text) : look.warn(text)),
+      },
+      { title: 'WHY', cell: one => one.reasons.join(', ') },
+    ],
+    backups,
+    look,
+  )
+}
+
+function formatDetails({ backups, isDryRun }: PruneReport, look: Look): string[] {
+  const lines = backups.flatMap(one => detailsOf(one, isDryRun).map(line => `  ${printable(line)}`))
+  return lines.length === 0 ? [] : ['', look.bold('Details'), ...lines]
+}
+
+function detailsOf(one: BackupOutcome, isDryRun: boolean): string[] {
+  const { backupId, trimmed, generationsRemoved, unknown, usedBy, notes } = one
+  const would = isDryRun ? 'would be ' : ''
+  const lines = [
+    trimmed.segments > 0
+      ? `${plural(trimmed.segments, 'segment')} of ${plural(trimmed.partitions, 'partition')}, ${plural(trimmed.records, 'record')}, ${formatBytes(trimmed.bytes)}, ${would}cut off`
+      : '',
+    generationsRemoved > 0 ? `${plural(generationsRemoved, 'generation')} ${would}removed` : '',
+    ...usedBy.map(user => `in use by ${user}`),
+    unknown.length > 0
+      ? `${plural(unknown.length, 'object')} that no backup has, left: ${unknown.slice(0, 5).join(', ')}`
+      : '',
+    ...notes,
+  ]
+  return lines.filter(line => line !== '').map(line => `${backupId}: ${line}`)
+}
+
+export function pruneDocument({ location, isDryRun, graceMs, backups, notes }: PruneReport) {
+  return {
+    location,
+    dry_run: isDryRun,
+    grace_ms: graceMs,
+    totals: totalsOf(backups),
+    backups: backups.map(one => ({
+      backup_id: one.backupId,
+      state: one.state,
+      reasons: one.reasons,
+      created_at: one.createdAt,
+      stored_bytes: one.storedBytes,
+      used_by: one.usedBy,
+      trimmed: one.trimmed,
+      generations_removed: one.generationsRemoved,
+      removed: one.removed,
+      waiting: one.waiting,
+      retained: one.retained,
+      unknown: one.unknown,
+      notes: one.notes,
+    })),
+    notes,
+  }
+}

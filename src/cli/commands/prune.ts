@@ -1,0 +1,111 @@
+import { KafkaBackupError } from '../../errors.ts'
+import { formatBytes, parseDurationMs } from '../../lib/units.ts'
+import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
+import { periodRules, type RetentionPolicy } from '../../retention/policy.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { policyOf } from '../../wiring/prune-jobs.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { Session } from '../session.ts'
+import { plural } from '../text.ts'
+import { withBackupsAt } from './backups-at.ts'
+import { formatPrune, pruneDocument } from './prune-report.ts'
+
+export async function run(session: Session): Promise<number> {
+  const given = rulesOf(session.options)
+  return withBackupsAt(session, async (storage, _, job) => {
+    if (session.options.keep.length > 0) return takeBack(session, storage)
+    return prune(session, storage, policyOf(job, given))
+  })
+}
+
+async function takeBack(session: Session, storage: Storage): Promise<number> {
+  const { keep } = session.options
+  for (const id of keep) {
+    await session.withProgress('prune', 'taking back', onProgress =>
+      session.actions.takeBackAt(storage, id, { onProgress }, session.signal),
+    )
+  }
+  session.print(
+    () => keep.map(id => `backup ${session.look.bold(id)} is taken back`),
+    () => ({ taken_back: keep }),
+  )
+  return 0
+}
+
+async function prune(session: Session, storage: Storage, policy: RetentionPolicy): Promise<number> {
+  const { dryRun, yes } = session.options
+  if (!yes) {
+    const plan = await act(session, storage, policy, true)
+    if (dryRun || isNothing(plan)) return show(session, plan)
+    const agreed = await ask(session, plan)
+    if (agreed === undefined) {
+      show(session, plan)
+      throw new KafkaBackupError('USAGE', 'nothing was removed: nobody can be asked here', {
+        help: 'Give --yes to remove what the plan shows, or --dry-run for the plan alone.',
+      })
+    }
+    if (!agreed) {
+      session.tell(() => ['nothing was removed'])
+      return 0
+    }
+  } else if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
+  return show(session, await act(session, storage, policy, false))
+}
+
+async function ask(session: Session, plan: PruneReport): Promise<boolean | undefined> {
+  const { backups, segments, generations, removed } = totalsOf(plan.backups)
+  const parts = [
+    backups > 0 ? plural(backups, 'backup') : '',
+    segments > 0 ? plural(segments, 'segment') : '',
+    generations > 0 ? plural(generations, 'old generation') : '',
+    removed.objects > 0 ? `${plural(removed.objects, 'object')} (${formatBytes(removed.bytes)})` : '',
+  ]
+  session.tell(look => formatPrune(plan, look))
+  return session.confirm(`Remove ${parts.filter(part => part !== '').join(', ')}?`)
+}
+
+function act(session: Session, storage: Storage, policy: RetentionPolicy, isDryRun: boolean): Promise<PruneReport> {
+  return session.withProgress('prune', 'looking at the backups', onProgress =>
+    session.actions.pruneAt(storage, policy, { onProgress }, { isDryRun }, session.signal),
+  )
+}
+
+function show(session: Session, report: PruneReport): number {
+  session.print(
+    () => formatPrune(report, session.look),
+    () => pruneDocument(report),
+  )
+  return 0
+}
+
+/** Nothing to ask for: a prune would only look. */
+function isNothing({ backups }: PruneReport): boolean {
+  const totals = totalsOf(backups)
+  return totals.backups + totals.segments + totals.generations + totals.removed.objects === 0
+}
+
+/** What the options say of the rules. */
+function rulesOf(options: CommandOptions): Partial<RetentionPolicy> {
+  const fields = ['keepLast', ...periodRules.map(([, field]) => field)] as const
+  const counts = fields.map(field => [field, parseCount(field, options[field])] as const)
+  const olderThanMs = parseSpan('--older-than', options.olderThan)
+  const graceMs = parseSpan('--grace', options.grace)
+  return {
+    ...Object.fromEntries(counts.filter(([, count]) => count !== undefined)),
+    ...(olderThanMs !== undefined && { olderThanMs }),
+    ...(graceMs !== undefined && { graceMs }),
+    ...(options.match.length > 0 && { match: options.match }),
+  }
+}
+
+function parseCount(field: string, text: string | undefined): number | undefined {
+  if (text === undefined || /^\d{1,9}$/.test(text)) return text === undefined ? undefined : Number(text)
+  const name = field.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+  throw new KafkaBackupError('USAGE', `--${name} ${JSON.stringify(text)} is not a whole number`)
+}
+
+function parseSpan(name: string, text: string | undefined): number | undefined {
+  const ms = text === undefined ? undefined : parseDurationMs(text)
+  if (text === undefined || ms !== undefined) return ms
+  throw new KafkaBackupError('USAGE', `${name} ${JSON.stringify(text)} is no duration; give one such as 30d, 12h or 0s`)
+}

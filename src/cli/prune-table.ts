@@ -1,0 +1,65 @@
+import type { CommandSpec } from './command-spec.ts'
+import { config, dryRun, type OptionSpec, path, set } from './option-specs.ts'
+
+const text = (label: string) => ({ kind: 'text', label }) as const
+
+const keepRule = (name: string, what: string): OptionSpec => ({
+  name: `keep-${name}`,
+  value: text('number'),
+  description: `keeps ${what}`,
+})
+
+export const pruneCommand: CommandSpec = {
+  name: 'prune',
+  summary: 'remove backups, and parts of them, that are not to be kept',
+  description:
+    'Shows what the rules keep and what goes, and asks. A backup that goes is only marked at first, and can be taken back with `--keep` until its grace period is over. In backups that stay, segments that are too old are cut off, and generations and objects go that nothing needs any more. The newest complete backup, and what is in use, are never removed. Rules come from `retention` of the job file, and from options, which have the last word.',
+  options: [
+    path,
+    { ...config, description: 'the job file (YAML) with the rules, in place of `--path`' },
+    set,
+    {
+      name: 'match',
+      value: text('id'),
+      description: 'only these backups: an id, or a pattern with * and ?; may be repeated',
+      isRepeatable: true,
+    },
+    keepRule('last', 'so many backups, the newest ones'),
+    keepRule('hourly', 'the newest of each of so many hours that have one'),
+    keepRule('daily', 'the newest of each of so many days'),
+    keepRule('weekly', 'the newest of each of so many weeks'),
+    keepRule('monthly', 'the newest of each of so many months'),
+    keepRule('yearly', 'the newest of each of so many years'),
+    {
+      name: 'older-than',
+      value: text('duration'),
+      description: 'only what is older goes, such as `30d`; cuts off older segments of backups that stay',
+    },
+    {
+      name: 'grace',
+      value: text('duration'),
+      description: 'how long what goes stays for those who still read it; 24h where nothing else is said',
+    },
+    { ...dryRun, description: 'shows what would be removed and changes nothing' },
+    { name: 'yes', short: 'y', description: 'does not ask' },
+    {
+      name: 'keep',
+      value: text('id'),
+      description: 'takes back a backup that is given up, and does nothing else; may be repeated',
+      isRepeatable: true,
+    },
+  ],
+  examples: [
+    { command: 'kafka-backup prune --config job.yaml --dry-run', meaning: 'what the rules of the job would remove' },
+    { command: 'kafka-backup prune --config job.yaml --yes', meaning: 'removes it, for schedulers' },
+    {
+      command: "kafka-backup prune --path /backups --match 'orders-*' --keep-last 7 --keep-weekly 8",
+      meaning: 'rules without a job file; asks first',
+    },
+    { command: 'kafka-backup prune --path /backups --older-than 30d', meaning: 'also cuts off old segments' },
+    { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'takes a backup back' },
+  ],
+  exits:
+    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when nobody can be asked and `--yes` is missing: then nothing is removed; 5 when the lease could not be kept up',
+  onInterrupt: 'No manifest names what is gone; run the same command to go on.',
+}

@@ -1,0 +1,49 @@
+import { camelKeys } from './camel-keys.ts'
+import { fields } from './leaf.ts'
+import { duration, flag, integer } from './scalar-leaves.ts'
+import { textList } from './text-leaves.ts'
+import { backupId, type TextRule } from './text-rules.ts'
+
+const idPattern: TextRule = {
+  ...backupId,
+  allowed: 'a backup id in which * stands for any characters and ? for one',
+  pattern: '^[A-Za-z0-9._*?-]{1,200}$',
+  wrong: text => (/^[A-Za-z0-9._*?-]{1,200}$/.test(text) ? undefined : 'is not a backup id or pattern'),
+}
+
+const newestOf = (period: string) =>
+  integer({ description: `Keeps the newest backup of each of so many ${period}, in UTC, that have one.`, min: 0 })
+
+export const retentionSchema = fields({
+  match: textList(idPattern, {
+    description:
+      'The backups at the location that the rules are about. Without it: that of `backup_id` alone. Others are never touched.',
+    allowed: 'at least one backup id or pattern with * and ?',
+    min: 1,
+  }).exactOptional(),
+  keep_last: integer({ description: 'Keeps so many backups, the newest ones.', min: 0 }).exactOptional(),
+  keep_hourly: newestOf('hours').exactOptional(),
+  keep_daily: newestOf('days').exactOptional(),
+  keep_weekly: newestOf('weeks, which begin on Monday').exactOptional(),
+  keep_monthly: newestOf('months').exactOptional(),
+  keep_yearly: newestOf('years').exactOptional(),
+  older_than: duration({
+    description:
+      'Only backups that are older are removed; with another rule those that it does not keep. Of a backup that stays, ' +
+      'leading segments that were stored longer ago are cut off.',
+    min: '1s',
+    max: '36500d',
+  }).exactOptional(),
+  grace: duration({
+    description:
+      'How long what is not needed any more stays: a backup that is given up, a generation after its successor came, an ' +
+      'object that nothing names. It covers readers that may not write a lease.',
+    min: '0s',
+    max: '3650d',
+  }).prefault('24h'),
+  after_backup: flag({
+    description: 'Prunes when a backup has ended well; a continuous one does so at most once an hour.',
+  }).prefault(false),
+})
+  .transform(retention => camelKeys(retention, { older_than: 'olderThanMs', grace: 'graceMs' }))
+  .meta({ description: 'Which backups `kafka-backup prune` keeps.' })

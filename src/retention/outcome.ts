@@ -1,0 +1,93 @@
+import type { StoredObject } from '../storage/storage.ts'
+
+export interface Amount {
+  objects: number
+  bytes: number
+}
+
+/** What became of a backup, or what would in a plan. */
+export interface BackupOutcome {
+  backupId: string
+  /**
+   * `kept`: it stays; what nothing needs of it may have gone. `given_up`: it waits for the end of its grace period.
+   * `removed`: all of it is gone that the store lets go. `left`: it was not touched at all.
+   */
+  state: 'kept' | 'given_up' | 'removed' | 'left'
+  reasons: string[]
+  /** Of its newest complete generation, else of its newest. */
+  createdAt: string | null
+  /** Of its newest generation. */
+  storedBytes: number
+  usedBy: string[]
+  /** Leading segments that its newest generation does not name any more. */
+  trimmed: { partitions: number; segments: number; records: number; bytes: number }
+  generationsRemoved: number
+  removed: Amount
+  /** Nothing needs them; they go when their grace period is over. */
+  waiting: Amount
+  /** The store protects them for some time yet. */
+  retained: Amount
+  /** Objects that are none of a backup; they are left. */
+  unknown: string[]
+  notes: string[]
+}
+
+export interface PruneReport {
+  location: string
+  isDryRun: boolean
+  graceMs: number
+  backups: BackupOutcome[]
+  notes: string[]
+}
+
+export interface PruneTotals {
+  /** Given up by this run or finally removed by it. */
+  backups: number
+  segments: number
+  generations: number
+  removed: Amount
+  waiting: Amount
+  retained: Amount
+}
+
+export function newOutcome(backupId: string): BackupOutcome {
+  return {
+    backupId,
+    state: 'left',
+    reasons: [],
+    createdAt: null,
+    storedBytes: 0,
+    usedBy: [],
+    trimmed: { partitions: 0, segments: 0, records: 0, bytes: 0 },
+    generationsRemoved: 0,
+    removed: nothing(),
+    waiting: nothing(),
+    retained: nothing(),
+    unknown: [],
+    notes: [],
+  }
+}
+
+export function amountOf(objects: readonly Pick<StoredObject, 'size'>[]): Amount {
+  return { objects: objects.length, bytes: objects.reduce((sum, { size }) => sum + size, 0) }
+}
+
+export function totalsOf(backups: readonly BackupOutcome[]): PruneTotals {
+  const sum = (pick: (one: BackupOutcome) => number) => backups.reduce((total, one) => total + pick(one), 0)
+  const sumOf = (pick: (one: BackupOutcome) => Amount) => ({
+    objects: sum(one => pick(one).objects),
+    bytes: sum(one => pick(one).bytes),
+  })
+  return {
+    backups: backups.filter(({ state }) => state === 'given_up' || state === 'removed').length,
+    segments: sum(one => one.trimmed.segments),
+    generations: sum(one => one.generationsRemoved),
+    removed: sumOf(one => one.removed),
+    waiting: sumOf(one => one.waiting),
+    retained: sumOf(one => one.retained),
+  }
+}
+
+function nothing(): Amount {
+  return { objects: 0, bytes: 0 }
+}

@@ -1,0 +1,80 @@
+import { hasKeepRules, hasRules, periodRules, type RetentionPolicy } from './policy.ts'
+
+/** What the rules know of a backup. */
+export interface RetainedBackup {
+  backupId: string
+  /** When its newest complete generation was made; where it has none, when its newest was. */
+  timeMs: number
+  hasComplete: boolean
+  /** Who works with it. */
+  users: readonly string[]
+  /** Why it cannot be judged. */
+  error?: string | undefined
+}
+
+export interface Verdict {
+  backupId: string
+  isKept: boolean
+  /** The rules that keep it, or why it goes. */
+  reasons: string[]
+}
+
+/**
+ * Pure. Which of the backups stay: those that a rule keeps, and whatever the rules say the newest complete one, those in
+ * use and those that cannot be read. With `olderThanMs` everything younger stays, too. All times are UTC.
+ */
+export function planRetention(
+  backups: readonly RetainedBackup[],
+  policy: RetentionPolicy,
+  nowMs: number,
+): Map<string, Verdict> {
+  const complete = backups
+    .filter(({ hasComplete, error }) => hasComplete && error === undefined)
+    .toSorted((a, b) => b.timeMs - a.timeMs || (a.backupId < b.backupId ? 1 : -1))
+  const kept = keptByRules(complete, policy)
+  const verdicts = backups.map(backup => {
+    const reasons = [...(kept.get(backup.backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
+    if (reasons.length > 0) return { backupId: backup.backupId, isKept: true, reasons }
+    return { backupId: backup.backupId, isKept: false, reasons: [whyItGoes(backup, policy)] }
+  })
+  return new Map(verdicts.map(verdict => [verdict.backupId, verdict]))
+}
+
+/** Of each period the newest, as far back as there are backups, not as time goes. */
+function keptByRules(newestFirst: readonly RetainedBackup[], policy: RetentionPolicy): Map<string, string[]> {
+  const kept = new Map<string, string[]>()
+  const keep = ({ backupId }: RetainedBackup, rule: string) => kept.set(backupId, [...(kept.get(backupId) ?? []), rule])
+  for (const backup of newestFirst.slice(0, policy.keepLast ?? 0)) keep(backup, 'keep_last')
+  for (const [rule, field, periodOf] of periodRules) {
+    const periods = new Set<string>()
+    for (const backup of newestFirst) {
+      if (periods.size >= (policy[field] ?? 0)) break
+      const period = periodOf(new Date(backup.timeMs))
+      if (!periods.has(period)) keep(backup, rule)
+      periods.add(period)
+    }
+  }
+  return kept
+}
+
+function keptAnyway(
+  { backupId, timeMs, hasComplete, users, error }: RetainedBackup,
+  newest: RetainedBackup | undefined,
+  policy: RetentionPolicy,
+  nowMs: number,
+): string[] {
+  if (error !== undefined) return [`it cannot be read: ${error}`]
+  const reasons: string[] = []
+  if (backupId === newest?.backupId) reasons.push('the newest complete one')
+  // One that has failed, or is on its way, takes no place of a rule; it is of use until a newer one is complete.
+  if (!hasComplete && timeMs >= (newest?.timeMs ?? 0)) reasons.push('not complete yet')
+  if (policy.olderThanMs !== undefined && nowMs - timeMs < policy.olderThanMs) reasons.push('younger than older_than')
+  if (users.length > 0) reasons.push('in use')
+  if (!hasRules(policy)) reasons.push('no rule')
+  return reasons
+}
+
+function whyItGoes({ hasComplete }: RetainedBackup, policy: RetentionPolicy): string {
+  if (!hasComplete) return 'never completed, and a newer one is'
+  return hasKeepRules(policy) ? 'no rule keeps it' : 'older than older_than'
+}

@@ -1,0 +1,38 @@
+/** What is to stay. A rule that is absent keeps nothing; without any of them nothing is given up or cut off. */
+export interface RetentionPolicy {
+  /** Ids that the rules are about, with * and ?. All others are left alone. */
+  match: readonly string[]
+  keepLast?: number | undefined
+  keepHourly?: number | undefined
+  keepDaily?: number | undefined
+  keepWeekly?: number | undefined
+  keepMonthly?: number | undefined
+  keepYearly?: number | undefined
+  /** Only what is older goes; in a backup that stays, leading segments that were stored longer ago. */
+  olderThanMs?: number | undefined
+  /** So long what nothing needs any more stays, for whoever reads it without having said so. */
+  graceMs: number
+}
+
+/** How a rule is called in a report and in a job file. */
+export const periodRules = [
+  ['keep_hourly', 'keepHourly', (time: Date) => time.toISOString().slice(0, 13)],
+  ['keep_daily', 'keepDaily', (time: Date) => time.toISOString().slice(0, 10)],
+  ['keep_weekly', 'keepWeekly', weekOf],
+  ['keep_monthly', 'keepMonthly', (time: Date) => time.toISOString().slice(0, 7)],
+  ['keep_yearly', 'keepYearly', (time: Date) => time.toISOString().slice(0, 4)],
+] as const
+
+export function hasRules(policy: RetentionPolicy): boolean {
+  return policy.olderThanMs !== undefined || hasKeepRules(policy)
+}
+
+export function hasKeepRules(policy: RetentionPolicy): boolean {
+  return policy.keepLast !== undefined || periodRules.some(([, field]) => policy[field] !== undefined)
+}
+
+/** The Monday that its week begins with, in UTC. */
+function weekOf(time: Date): string {
+  const day = (time.getUTCDay() + 6) % 7
+  return new Date(time.getTime() - day * 86_400_000).toISOString().slice(0, 10)
+}

@@ -1,0 +1,78 @@
+import type { Lease, LeaseClaim, LeaseParts } from '../archive/hold-lease.ts'
+import { backupPrefix } from '../archive/layout.ts'
+import { type FoundLease, LONGEST_TTL_MS } from '../archive/lease.ts'
+import type { StoredObject } from '../storage/storage.ts'
+import type { BackupOutcome } from './outcome.ts'
+import { classify } from './plan-objects.ts'
+import type { RetentionPolicy } from './policy.ts'
+import { removeObjects } from './remove-objects.ts'
+
+export interface PruneParts extends LeaseParts {
+  /** Leases of this very process, which are not in its own way. */
+  ownRuns?: ReadonlySet<string>
+}
+
+/** Others wait for a prune, so that one that died must not keep them long. */
+export function pruneClaim(backupId: string): LeaseClaim {
+  return { backupId, role: 'prune', kind: 'prune', ttlMs: 60_000 }
+}
+
+/** What the steps with one backup share. In a dry run they look and count, and change nothing. */
+export class PruneContext {
+  readonly policy: RetentionPolicy
+  readonly parts: PruneParts
+  readonly lease: Lease
+  readonly isDryRun: boolean
+  readonly outcome: BackupOutcome
+
+  constructor(
+    policy: RetentionPolicy,
+    parts: PruneParts,
+    lease: Lease,
+    { isDryRun, outcome }: { isDryRun: boolean; outcome: BackupOutcome },
+  ) {
+    this.policy = policy
+    this.parts = parts
+    this.lease = lease
+    this.isDryRun = isDryRun
+    this.outcome = outcome
+  }
+
+  get backupId(): string {
+    return this.outcome.backupId
+  }
+
+  get run(): { run: string; toolVersion: string } {
+    return { run: this.lease.run, toolVersion: this.parts.toolVersion }
+  }
+
+  /** Whoever else works with the backup now. */
+  async users(signal: AbortSignal): Promise<FoundLease[]> {
+    const users = (await this.lease.others(signal)).filter(({ run }) => !this.parts.ownRuns?.has(run))
+    this.outcome.usedBy = users.map(({ holder }) => holder)
+    return users
+  }
+
+  async listObjects(signal: AbortSignal): Promise<StoredObject[]> {
+    const objects: StoredObject[] = []
+    for await (const object of this.parts.storage.list(backupPrefix(this.backupId), signal)) objects.push(object)
+    return objects
+  }
+
+  async remove(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+    const { removed } = this.outcome
+    if (!this.isDryRun) return removeObjects(objects, this.outcome, { ...this.parts, lease: this.lease }, signal)
+    removed.objects += objects.length
+    removed.bytes += objects.reduce((sum, { size }) => sum + size, 0)
+  }
+
+  /** Leases that nobody has renewed for an hour. They are no loss, so that no report counts them. */
+  async removeDeadLeases(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+    if (this.isDryRun) return
+    const nowMs = this.lease.storeNow()
+    const dead = objects.filter(
+      ({ key, modifiedMs }) => classify(this.backupId, key) === 'lease' && nowMs - modifiedMs > LONGEST_TTL_MS,
+    )
+    for (const { key } of dead) await this.parts.storage.remove(key, signal).catch(() => undefined)
+  }
+}

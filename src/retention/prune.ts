@@ -1,0 +1,106 @@
+import { type Lease, withLease } from '../archive/hold-lease.ts'
+import { readLiveLeases } from '../archive/lease.ts'
+import { totalsOf as manifestTotals } from '../archive/summary.ts'
+import { hasCode } from '../errors.ts'
+import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
+import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
+import type { RetentionPolicy } from './policy.ts'
+import { PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { removeBackup } from './remove-backup.ts'
+import { type SurveyedBackup, surveyLocation } from './survey.ts'
+import { tidyBackup } from './tidy-backup.ts'
+
+/**
+ * Judges the backups at a location by the rules and removes what they do not keep, and in those that stay what nothing
+ * needs any more. A dry run takes the same steps, and counts what they would do. A backup whose turn fails is told with
+ * its reason, and the others follow.
+ */
+export async function runPrune(
+  policy: RetentionPolicy,
+  parts: PruneParts,
+  { isDryRun }: { isDryRun: boolean },
+  signal: AbortSignal,
+): Promise<PruneReport> {
+  const facts = { nowMs: parts.clock.now(), ownRuns: parts.ownRuns ?? new Set<string>() }
+  const surveyed = await surveyLocation(parts.storage, policy.match, facts, signal)
+  const judged = surveyed.filter(({ mark, manifests }) => !mark && manifests.size > 0)
+  const verdicts = planRetention(judged.map(factsOf), policy, facts.nowMs)
+  const backups: BackupOutcome[] = []
+  for (const backup of surveyed) {
+    const outcome = describe(backup, verdicts.get(backup.backupId))
+    backups.push(outcome)
+    const isIdle = backup.error !== undefined && !backup.mark
+    if (!isIdle) await pruneOne(backup, verdicts.get(backup.backupId), policy, parts, { isDryRun, outcome }, signal)
+  }
+  return { location: parts.storage.location, isDryRun, graceMs: policy.graceMs, backups, notes: [] }
+}
+
+function factsOf({ backupId, newest, newestComplete, leases, error }: SurveyedBackup): RetainedBackup {
+  return {
+    backupId,
+    timeMs: Date.parse((newestComplete ?? newest)?.created_at ?? '') || 0,
+    hasComplete: newestComplete !== undefined,
+    users: leases.map(({ holder }) => holder),
+    error: error?.message,
+  }
+}
+
+function describe({ backupId, newest, newestComplete, mark, leases }: SurveyedBackup, verdict: Verdict | undefined) {
+  return {
+    ...newOutcome(backupId),
+    reasons: verdict?.reasons ?? [mark ? 'given up before' : 'nothing was ever committed to it'],
+    createdAt: (newestComplete ?? newest)?.created_at ?? null,
+    storedBytes: newest ? manifestTotals(newest.topics).stored_bytes : 0,
+    usedBy: leases.map(({ holder }) => holder),
+  }
+}
+
+type Step = { isDryRun: boolean; outcome: BackupOutcome }
+
+async function pruneOne(
+  backup: SurveyedBackup,
+  verdict: Verdict | undefined,
+  policy: RetentionPolicy,
+  parts: PruneParts,
+  step: Step,
+  signal: AbortSignal,
+): Promise<void> {
+  const { backupId } = backup
+  if (!verdict && !backup.mark) return
+  const act = async (lease: Lease) => {
+    const context = new PruneContext(policy, parts, lease, step)
+    if (await isBusy(context, verdict?.isKept === true, signal)) return
+    if (verdict?.isKept) return tidyBackup(context, signal)
+    const reason = verdict?.reasons.join(', ') ?? ''
+    return removeBackup(context, { newestGeneration: backup.newest?.generation, reason }, signal)
+  }
+  try {
+    if (step.isDryRun) await act(lookingLease(parts, backupId))
+    else {
+      await withLease(parts, pruneClaim(backupId), signal, lease => act(lease ?? lookingLease(parts, backupId)))
+    }
+  } catch (error) {
+    // What another writer, or damage, keeps from being pruned is no failure of the rest.
+    if (signal.aborted || !hasCode(error, 'WRITER_CONFLICT', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
+    step.outcome.notes.push(`left as it is: ${error.message}`)
+  }
+}
+
+/** A writer, or another prune, has the backup to itself; one that goes must have no readers either. */
+async function isBusy(context: PruneContext, isKept: boolean, signal: AbortSignal): Promise<boolean> {
+  const users = await context.users(signal)
+  const isInTheWay = users.some(({ role }) => !isKept || role !== 'reader')
+  if (isInTheWay) context.outcome.notes.push('it is in use, and so left alone')
+  if (isInTheWay && isKept) context.outcome.state = 'kept'
+  return isInTheWay
+}
+
+/** For a look: nothing is written, and the clock of this machine has to do. */
+function lookingLease({ storage, clock }: PruneParts, backupId: string): Lease {
+  return {
+    run: '',
+    storeNow: clock.now,
+    assertHeld: () => undefined,
+    others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
+  }
+}

@@ -1,0 +1,102 @@
+import { scanManifests } from '../archive/catalog.ts'
+import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
+import { writePrunedMark } from '../archive/pruned-mark.ts'
+import { formatUtc } from '../lib/clock.ts'
+import type { StoredObject } from '../storage/storage.ts'
+import { amountOf } from './outcome.ts'
+import { classify, isGraceOver } from './plan-objects.ts'
+import type { PruneContext } from './prune-context.ts'
+
+/**
+ * A backup that goes. First it is marked, from when on nobody finds it any more; it can be taken back. When the grace
+ * period is over its manifests go, the newest last, then all else, and the mark in the end: whenever this is cut short,
+ * no manifest names what is gone, and the next prune goes on.
+ */
+export async function removeBackup(
+  context: PruneContext,
+  known: { newestGeneration: number | undefined; reason: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const { parts, backupId, outcome, policy, lease, isDryRun } = context
+  const before = await scanManifests(parts.storage, backupId, signal)
+  const newestGeneration = [...before.manifests.keys()].at(-1)
+  if (!before.mark && newestGeneration !== known.newestGeneration) {
+    outcome.notes.push('it has a new generation since it was judged; the next prune judges it anew')
+    return
+  }
+  if (!before.mark && !isDryRun && !(await mark(context, known.reason, signal))) return
+  outcome.state = 'given_up'
+  const { mark: stored = before.mark } = await scanManifests(parts.storage, backupId, signal)
+  const objects = await context.listObjects(signal)
+  const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
+  if (!isGraceOver(stored ?? { modifiedMs: facts.storeNowMs }, facts)) {
+    outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
+    return
+  }
+  await removeManifests(context, signal)
+  if ((await context.users(signal)).length > 0) {
+    outcome.notes.push('somebody has begun to work with it; what is left of it goes later')
+    return
+  }
+  // What the store protects may be a manifest; then all that it names has to stay with it.
+  const left = isDryRun ? 0 : (await scanManifests(parts.storage, backupId, signal)).manifests.size
+  if (left > 0) outcome.waiting = amountOf(objects.filter(object => isRemovable(backupId, object)))
+  else await removeRest(context, objects, signal)
+}
+
+/** False where somebody has begun to work with the backup in the same moment: then the mark is taken away again. */
+async function mark(context: PruneContext, reason: string, signal: AbortSignal): Promise<boolean> {
+  const { parts, backupId, lease, run, outcome } = context
+  lease.assertHeld()
+  const { host, toolVersion, clock } = parts
+  await writePrunedMark(
+    parts.storage,
+    {
+      format: 'kafka-backup-pruned',
+      format_version: 1,
+      backup_id: backupId,
+      run: run.run,
+      host,
+      tool_version: toolVersion,
+      marked_at: formatUtc(clock.now()),
+      reason,
+    },
+    signal,
+  )
+  if ((await context.users(signal)).length === 0) return true
+  await parts.storage.remove(prunedMarkKey(backupId), signal)
+  outcome.notes.push('it is in use, and so left alone')
+  return false
+}
+
+/** Oldest first: as long as the newest is there the backup can be taken back whole. The copy tells of what is there. */
+async function removeManifests(context: PruneContext, signal: AbortSignal): Promise<void> {
+  const { parts, backupId, outcome } = context
+  const { manifests } = await scanManifests(parts.storage, backupId, signal)
+  const copy = await parts.storage.stat(manifestCopyKey(backupId), signal)
+  for (const object of [...(copy ? [copy] : []), ...manifests.values()]) await context.remove([object], signal)
+  outcome.generationsRemoved = manifests.size
+}
+
+async function removeRest(context: PruneContext, objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+  const { parts, backupId, outcome, isDryRun } = context
+  const rest = objects.filter(object => isRemovable(backupId, object) && classify(backupId, object.key) !== 'manifest')
+  const isKept = ({ key }: StoredObject) => classify(backupId, key) === 'kept'
+  await context.remove(
+    rest.filter(object => !isKept(object)),
+    signal,
+  )
+  // Keys last of all: without them nothing else could be read.
+  await context.remove(rest.filter(isKept), signal)
+  await context.removeDeadLeases(objects, signal)
+  outcome.unknown = objects.filter(({ key }) => classify(backupId, key) === 'unknown').map(({ key }) => key)
+  outcome.state = 'removed'
+  if (isDryRun) return
+  const { manifests, mark } = await scanManifests(parts.storage, backupId, signal)
+  const isAllGone = outcome.retained.objects === 0 && manifests.size === 0
+  if (isAllGone && mark) await context.remove([mark], signal)
+}
+
+function isRemovable(backupId: string, { key }: StoredObject): boolean {
+  return ['manifest', 'data', 'shard', 'kept'].includes(classify(backupId, key))
+}

@@ -1,0 +1,76 @@
+import { readManifest, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
+import { type FoundLease, readLiveLeases } from '../archive/lease.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { compileGlobs } from '../lib/glob.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+
+/** A folder at the location that is, or was to be, a backup. */
+export interface SurveyedBackup extends ScannedManifests {
+  backupId: string
+  newest?: Manifest
+  newestComplete?: Manifest
+  /** Those that live, without this process's own. */
+  leases: FoundLease[]
+  error?: KafkaBackupError
+}
+
+export interface SurveyFacts {
+  nowMs: number
+  /** Leases of this process. */
+  ownRuns: ReadonlySet<string>
+}
+
+const CONCURRENCY = 8
+
+/** What is at the location, of the ids that match. Each folder costs a few small requests. */
+export async function surveyLocation(
+  storage: Storage,
+  match: readonly string[],
+  facts: SurveyFacts,
+  signal: AbortSignal,
+): Promise<SurveyedBackup[]> {
+  const isMatch = compileGlobs(match)
+  const folders: string[] = []
+  for await (const folder of storage.listFolders('', signal)) {
+    if (isMatch(folder) && folder !== 'offset-snapshots') folders.push(folder)
+  }
+  return runPool(folders.sort(), CONCURRENCY, backupId => surveyBackup(storage, backupId, facts, signal))
+}
+
+async function surveyBackup(
+  storage: Storage,
+  backupId: string,
+  { nowMs, ownRuns }: SurveyFacts,
+  signal: AbortSignal,
+): Promise<SurveyedBackup> {
+  const scanned = await scanManifests(storage, backupId, signal)
+  const live = await readLiveLeases(storage, backupId, nowMs, signal)
+  const leases = live.filter(({ run }) => !ownRuns.has(run))
+  const surveyed = { backupId, ...scanned, leases }
+  try {
+    return { ...surveyed, ...(await readNewest(storage, backupId, scanned, signal)) }
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
+    return { ...surveyed, error }
+  }
+}
+
+/** The newest generation, and the newest that is complete: mostly one and the same. */
+export async function readNewest(
+  storage: Storage,
+  backupId: string,
+  { manifests }: Pick<ScannedManifests, 'manifests'>,
+  signal: AbortSignal,
+): Promise<{ newest?: Manifest; newestComplete?: Manifest }> {
+  const found: { newest?: Manifest; newestComplete?: Manifest } = {}
+  for (const generation of [...manifests.keys()].reverse()) {
+    const manifest = await readManifest(storage, backupId, generation, signal)
+    found.newest ??= manifest
+    if (!manifest.complete) continue
+    found.newestComplete = manifest
+    break
+  }
+  return found
+}

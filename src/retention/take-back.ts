@@ -1,0 +1,19 @@
+import { scanManifests } from '../archive/catalog.ts'
+import { withLease } from '../archive/hold-lease.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { type PruneParts, pruneClaim } from './prune-context.ts'
+
+/** Takes a backup back that is given up and not yet removed. */
+export async function takeBack(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
+  const { storage } = parts
+  await withLease(parts, pruneClaim(backupId), signal, async lease => {
+    const other = (await lease?.others(signal))?.find(({ role }) => role === 'prune')
+    if (other) {
+      throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`)
+    }
+    const { manifests, mark } = await scanManifests(storage, backupId, signal)
+    if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
+    const why = mark ? 'its removal has begun' : 'it is not given up'
+    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be taken back: ${why}`)
+  })
+}

@@ -1,0 +1,141 @@
+import { readIndex } from '../archive/catalog.ts'
+import { commitGeneration, freshKey, renewManifestCopy } from '../archive/commit.ts'
+import { hashOf } from '../archive/hash.ts'
+import { indexKeyBeside } from '../archive/layout.ts'
+import {
+  FORMAT_VERSION,
+  type IndexRef,
+  type Manifest,
+  type ManifestPartition,
+  type ManifestTopic,
+  type PartitionIndex,
+} from '../archive/manifest.ts'
+import { formatJson } from '../lib/json.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { mayTrim, type PartitionTrim, trimPartition } from './plan-trim.ts'
+
+/** What is cut off a backup. */
+export interface BackupTrim {
+  partitions: (PartitionTrim & { topic: ManifestTopic; pages: Page[] })[]
+  /** Topics that are not cut, since compaction makes old records count as much as new ones. */
+  compacted: string[]
+}
+
+interface Page {
+  ref: IndexRef
+  index: PartitionIndex
+}
+
+export interface PruneRun {
+  run: string
+  toolVersion: string
+}
+
+const CONCURRENCY = 8
+
+/** Reads the indexes. `storedMs` says when an object was stored; what it does not know stays. */
+export async function planTrim(
+  storage: Storage,
+  manifest: Manifest,
+  storedMs: (key: string) => number | undefined,
+  cutoffMs: number,
+  signal: AbortSignal,
+): Promise<BackupTrim> {
+  const topics = manifest.topics.filter(mayTrim)
+  const all = topics.flatMap(topic => topic.partitions.map(partition => ({ topic, partition })))
+  const trims = await runPool(all, CONCURRENCY, async ({ topic, partition }) => {
+    const pages = await readOldPages(storage, partition, storedMs, cutoffMs, signal)
+    const segments = pages.flatMap(({ index }) => index.segments)
+    const trim = trimPartition(partition, segments, storedMs, cutoffMs)
+    return trim ? [{ ...trim, topic, pages }] : []
+  })
+  const compacted = manifest.topics.filter(topic => !mayTrim(topic)).map(({ name }) => name)
+  return { partitions: trims.flat(), compacted }
+}
+
+/** Most partitions have nothing that is old enough, which their first page tells. */
+async function readOldPages(
+  storage: Storage,
+  { indexes }: ManifestPartition,
+  storedMs: (key: string) => number | undefined,
+  cutoffMs: number,
+  signal: AbortSignal,
+): Promise<Page[]> {
+  const pages: Page[] = []
+  for (const ref of indexes) {
+    const index = await readIndex(storage, ref, signal)
+    const first = index.segments[0]
+    if (pages.length === 0 && first && !((storedMs(first.key) ?? cutoffMs) < cutoffMs)) return []
+    pages.push({ ref, index })
+  }
+  return pages
+}
+
+/** Commits a generation without what is cut off; nothing is removed. All else is as it was, its times too. */
+export async function commitTrim(
+  storage: Storage,
+  manifest: Manifest,
+  trim: BackupTrim,
+  by: PruneRun,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const generation = manifest.generation + 1
+  const cut = await runPool(trim.partitions, CONCURRENCY, async one => {
+    const indexes = await writePages(storage, generation, one, by, signal)
+    return [freshKey(one.topic.id, one.partition.partition), { ...one.partition, indexes }] as const
+  })
+  const byKey = new Map<string, ManifestPartition>(cut)
+  const topics = manifest.topics.map(topic => ({
+    ...topic,
+    partitions: topic.partitions.map(one => byKey.get(freshKey(topic.id, one.partition)) ?? one),
+  }))
+  return commitAgain(storage, { ...manifest, topics }, by, signal)
+}
+
+/** The same state as the next generation: whoever wants to commit one from an older state gets WRITER_CONFLICT. */
+export async function commitAgain(
+  storage: Storage,
+  { format: _, format_version: __, ...manifest }: Manifest,
+  { run, toolVersion }: PruneRun,
+  signal: AbortSignal,
+): Promise<Manifest> {
+  const next = { ...manifest, generation: manifest.generation + 1, run, tool_version: toolVersion }
+  const draft = { manifest: next, freshSegments: new Map(), attempt: 1 }
+  const { manifest: committed } = await commitGeneration(storage, draft, signal)
+  await renewManifestCopy(storage, committed, signal)
+  return committed
+}
+
+/** The page that the cut goes through is written anew; those before it are named no more. */
+async function writePages(
+  storage: Storage,
+  generation: number,
+  { topic, pages, removed }: BackupTrim['partitions'][number],
+  { run }: PruneRun,
+  signal: AbortSignal,
+): Promise<IndexRef[]> {
+  let left = removed.length
+  const kept: IndexRef[] = []
+  for (const { ref, index } of pages) {
+    const { length } = index.segments
+    if (left >= length) {
+      left -= length
+      continue
+    }
+    if (left === 0) {
+      kept.push(ref)
+      continue
+    }
+    // Both incarnations of a name may be cut.
+    const writer = topic.state === 'replaced' ? `${run}-${topic.id.slice(0, 8)}` : run
+    // In the folder of the page that it follows: names of topics may be hidden.
+    const key = indexKeyBeside(ref.key, generation, writer)
+    const page = { ...index, format_version: FORMAT_VERSION, segments: index.segments.slice(left) }
+    const bytes = Buffer.from(`${formatJson(page, 1)}\n`)
+    await storage.create(key, bytes, signal)
+    kept.push({ key, size: bytes.length, blake3: hashOf(bytes), segments: page.segments.length })
+    left = 0
+  }
+  return kept
+}

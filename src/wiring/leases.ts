@@ -1,0 +1,23 @@
+import { hostname } from 'node:os'
+import { type Lease, type LeaseClaim, type LeaseParts, withLease } from '../archive/hold-lease.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { Storage } from '../storage/storage.ts'
+import { version } from '../version.ts'
+import { type Hooks, newRun, quiet } from './parts.ts'
+
+/** Works under a lease on a backup; what only takes a look (`quiet`) writes none. */
+export function withLeaseAt<T>(
+  storage: Storage,
+  claim: LeaseClaim,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (lease: Lease | undefined) => Promise<T>,
+): Promise<T> {
+  if (hooks === quiet) return work(undefined)
+  return withLease(leaseParts(storage, hooks), claim, signal, work)
+}
+
+export function leaseParts(storage: Storage, { onProgress }: Pick<Hooks, 'onProgress'>): LeaseParts {
+  const process_ = { host: hostname(), pid: process.pid }
+  return { storage, clock: systemClock, newRun, toolVersion: version, ...process_, onProgress }
+}

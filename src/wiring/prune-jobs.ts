@@ -1,0 +1,65 @@
+import { latestManifest } from '../archive/catalog.ts'
+import type { Lease } from '../archive/hold-lease.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import type { Job } from '../config/load-job.ts'
+import { toKafkaBackupError } from '../errors.ts'
+import { systemClock } from '../lib/clock.ts'
+import { type PruneReport, totalsOf } from '../retention/outcome.ts'
+import type { RetentionPolicy } from '../retention/policy.ts'
+import type { Storage } from '../storage/storage.ts'
+import { leaseParts } from './leases.ts'
+import type { Hooks } from './parts.ts'
+
+const DEFAULT_GRACE_MS = 24 * 3_600_000
+const PRUNE_EVERY_MS = 3_600_000
+
+/** The rules of a job, or those of nobody, with what is given in their place. */
+export function policyOf(job: Job | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
+  const { afterBackup: _, ...rules } = (job?.mode === 'backup' ? job.retention : undefined) ?? { afterBackup: false }
+  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...given }
+}
+
+export async function pruneAt(
+  storage: Storage,
+  policy: RetentionPolicy,
+  hooks: Hooks,
+  { isDryRun, ownRuns }: { isDryRun: boolean; ownRuns?: ReadonlySet<string> },
+  signal: AbortSignal,
+): Promise<PruneReport> {
+  const { runPrune } = await import('../retention/prune.ts')
+  const parts = { ...leaseParts(storage, hooks), ...(ownRuns && { ownRuns }) }
+  return runPrune(policy, parts, { isDryRun }, signal)
+}
+
+export async function takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void> {
+  const { takeBack } = await import('../retention/take-back.ts')
+  return takeBack(backupId, leaseParts(storage, hooks), signal)
+}
+
+/** Prunes and answers with the newest generation of the job's own backup, which is another when some of it was cut off. */
+export type AfterBackup = (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
+
+/** Undefined where the job does not want it. A prune that fails is told, and is no failure of the backup. */
+export function pruneAfterBackup(
+  job: Job,
+  storage: Storage,
+  hooks: Hooks,
+  lease: Lease | undefined,
+): AfterBackup | undefined {
+  if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
+  const ownRuns = new Set(lease ? [lease.run] : [])
+  let nextMs = 0
+  return async (newest, signal) => {
+    if (systemClock.monotonic() < nextMs) return newest
+    nextMs = systemClock.monotonic() + PRUNE_EVERY_MS
+    try {
+      const { backups } = await pruneAt(storage, policyOf(job), hooks, { isDryRun: false, ownRuns }, signal)
+      const { removed, ...totals } = totalsOf(backups)
+      hooks.onProgress({ type: 'pruned', backups: totals.backups, segments: totals.segments, ...removed })
+    } catch (error) {
+      if (signal.aborted) return newest
+      hooks.onProgress({ type: 'warning', message: `pruning failed: ${toKafkaBackupError(error).message}` })
+    }
+    return (await latestManifest(storage, job.backupId, signal)) ?? newest
+  }
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { withLease } from '../../src/archive/hold-lease.ts'
+import { readLiveLeases } from '../../src/archive/lease.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { World } from '../retention/world.ts'
+import { never } from './sample-archive.ts'
+
+const turn = () => new Promise(resolve => setImmediate(resolve))
+const reader = { backupId: 'a', role: 'reader', kind: 'restore' } as const
+
+describe('a lease', () => {
+  test('is there while the work goes on, says whose it is, and goes with it, also when that fails', async () => {
+    const world = new World()
+    await assert.rejects(
+      withLease(world.partsAt(), reader, never, async lease => {
+        const [found] = await readLiveLeases(world.storage, 'a', world.clock.now(), never)
+        assert.equal(found?.run, lease?.run)
+        assert.match(found?.holder ?? '', /^restore on h1, process 1, since 2026-/)
+        throw new Error('the work failed')
+      }),
+      /the work failed/,
+    )
+    assert.deepEqual(world.keys(), [])
+  })
+
+  test('is renewed in time, and lives by the clock of the store', async () => {
+    const world = new World()
+    await world.hold('a', 'writer', async () => {
+      const [key = ''] = world.keys()
+      const times = new Set<number>()
+      for (let minute = 0; minute < 30; minute++) {
+        world.clock.pass(60_000)
+        await turn()
+        times.add(world.storage.modified.get(key) ?? 0)
+        await withLease(world.partsAt(), reader, never, async lease =>
+          assert.equal((await lease?.others(never))?.length, 1),
+        )
+      }
+      assert.ok(times.size >= 10, `${times.size} renewals`)
+    })
+  })
+
+  test('that nobody renews is dead, and one that cannot be read is not', async () => {
+    const world = new World()
+    await world.storage.create('a/leases/x.json', Buffer.from('{}'), never)
+    await world.hold('a', 'writer', async () => {
+      const key = world.keys().find(one => !one.endsWith('/x.json')) ?? ''
+      const bytes = world.storage.objects.get(key) ?? assert.fail()
+      await world.storage.create('a/leases/dead.json', bytes, never)
+    })
+    world.clock.pass(300_001)
+    await withLease(world.partsAt(), reader, never, async lease => {
+      assert.deepEqual(
+        (await lease?.others(never))?.map(({ run }) => run),
+        ['x'],
+      )
+    })
+  })
+
+  test('that could not be renewed in time is told to its holder', async () => {
+    const world = new World()
+    const storage = {
+      ...world.storage,
+      replace: async () => {
+        throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store is away')
+      },
+    }
+    await withLease(world.partsAt(storage), { ...reader, role: 'prune', ttlMs: 60_000 }, never, async lease => {
+      world.clock.pass(60_000)
+      lease?.assertHeld()
+      await turn()
+      world.clock.pass(1)
+      assert.throws(
+        () => lease?.assertHeld(),
+        error => hasCode(error, 'WRITER_CONFLICT'),
+      )
+    })
+  })
+
+  test('is done without by a reader that may not write, which says so, and not by a writer', async () => {
+    const world = new World()
+    const storage = {
+      ...world.storage,
+      create: async () => {
+        throw new KafkaBackupError('STORAGE_DENIED', 'read-only')
+      },
+    }
+    const events: ProgressEvent[] = []
+    const parts = { ...world.partsAt(storage), onProgress: (event: ProgressEvent) => events.push(event) }
+    assert.equal(await withLease(parts, reader, never, async lease => lease), undefined)
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ['note'],
+    )
+    await assert.rejects(
+      withLease(parts, { ...reader, role: 'writer' }, never, async () => undefined),
+      error => hasCode(error, 'STORAGE_DENIED'),
+    )
+  })
+
+  test('of a writer waits for a prune, until that has ended or is dead', async () => {
+    for (const dies of [false, true]) {
+      const world = new World()
+      let hasBegun = false
+      const endPrune = Promise.withResolvers<void>()
+      const prune = world.hold('a', 'prune', () => endPrune.promise)
+      await turn()
+      const frozen = new Map(world.storage.objects)
+      const writer = world.hold('a', 'writer', async () => {
+        hasBegun = true
+      })
+      for (let i = 0; i < 10; i++) {
+        world.clock.pass(2000)
+        await turn()
+      }
+      assert.equal(hasBegun, false)
+      if (!dies) endPrune.resolve()
+      else {
+        const key = [...frozen.keys()][0] ?? assert.fail()
+        world.storage.modified.set(key, world.clock.now() - 300_001)
+      }
+      for (let i = 0; i < 5; i++) {
+        await turn()
+        world.clock.pass(2000)
+      }
+      await writer
+      assert.equal(hasBegun, true)
+      endPrune.resolve()
+      await prune
+    }
+  })
+})

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
+import type { RetentionPolicy } from '../../src/retention/policy.ts'
+import { fakeActions, pruneReport } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+const DAY = 86_400_000
+
+interface Ran {
+  code: number
+  out: string
+  err: string
+  /** Of each prune: its policy, and whether it was a dry run. */
+  prunes: { policy: RetentionPolicy; isDryRun: boolean }[]
+  questions: string[]
+  calls: Record<string, unknown[]>
+}
+
+async function run(argv: string[], options: { answer?: string; actions?: Partial<Actions> } = {}): Promise<Ran> {
+  const prunes: Ran['prunes'] = []
+  const questions: string[] = []
+  const { answer } = options
+  const io = Object.assign(
+    new FakeIo(),
+    answer === undefined
+      ? {}
+      : {
+          ask: async (question: string) => {
+            questions.push(question)
+            return answer
+          },
+        },
+  )
+  const actions = fakeActions({
+    pruneAt: async (_storage, policy, _hooks, { isDryRun }): Promise<PruneReport> => {
+      prunes.push({ policy, isDryRun })
+      return { ...pruneReport, isDryRun }
+    },
+    ...options.actions,
+  })
+  const code = await main([...argv, '--no-progress'], io, actions)
+  return { code, out: io.stdout.text, err: io.stderr.text, prunes, questions, calls: actions.calls }
+}
+
+const at = ['prune', '--path', '/backups']
+
+describe('prune', () => {
+  test('--dry-run shows every backup with its reason and asks nobody', async () => {
+    const { code, out, prunes, questions } = await run([...at, '--keep-last', '1', '--dry-run'], { answer: 'y' })
+    assert.deepEqual([code, questions, prunes.map(({ isDryRun }) => isDryRun)], [0, [], [true]])
+    assert.match(out, /^prune, a plan: 4 objects \(4\.0 KiB\) would go, 12 objects .* would wait for the end/)
+    assert.match(out, /orders-1 .* give up +no rule keeps it/)
+    assert.match(out, /orders-2 .* keep +keep_last, the newest complete one/)
+    assert.match(out, /orders-2: 6 segments of 2 partitions, 60 records, .* would be cut off/)
+    assert.match(out, /orders-2: in use by restore on h1/)
+    assert.match(out, /left: orders-2\/notes\.txt/)
+  })
+
+  test('asks on a terminal, and acts on yes alone', async () => {
+    for (const [answer, isDone] of [
+      ['y', true],
+      ['YES', true],
+      ['', false],
+      ['n', false],
+    ] as const) {
+      const { code, prunes, questions, err } = await run([...at, '--keep-last', '1'], { answer })
+      assert.equal(code, 0)
+      assert.deepEqual(questions, ['Remove 1 backup, 6 segments, 3 old generations, 4 objects (4.0 KiB)? [y/N] '])
+      assert.deepEqual(
+        prunes.map(({ isDryRun }) => isDryRun),
+        isDone ? [true, false] : [true],
+      )
+      assert.equal(err.includes('nothing was removed'), !isDone)
+    }
+  })
+
+  test('removes nothing where nobody can be asked and --yes is missing, and exits 2', async () => {
+    const { code, out, err, prunes } = await run([...at, '--keep-last', '1'])
+    assert.deepEqual([code, prunes.length], [2, 1])
+    assert.match(out, /orders-1/)
+    assert.match(err, /nothing was removed: nobody can be asked here/)
+  })
+
+  test('--yes acts at once', async () => {
+    const { code, out, prunes } = await run([...at, '--keep-last', '1', '--yes'])
+    assert.deepEqual([code, prunes.map(({ isDryRun }) => isDryRun)], [0, [false]])
+    assert.match(out, /^prune: 4 objects \(4\.0 KiB\) removed/)
+  })
+
+  test('asks nobody where there is nothing to remove', async () => {
+    const nothing: PruneReport = { ...pruneReport, backups: [{ ...newOutcome('a'), state: 'kept' }] }
+    const { code, questions } = await run(at, { answer: 'y', actions: { pruneAt: async () => nothing } })
+    assert.deepEqual([code, questions], [0, []])
+  })
+
+  test('has rules from options; without any it keeps all ids, with a day of grace', async () => {
+    const { prunes } = await run([...at, '--yes'])
+    assert.deepEqual(prunes[0]?.policy, { match: ['*'], graceMs: DAY })
+    const rules = ['--keep-daily', '14', '--keep-yearly', '2', '--older-than', '30d', '--grace', '0s']
+    const { prunes: ruled } = await run([...at, '--yes', ...rules, '--match', 'a-*', '--match', 'b'])
+    assert.deepEqual(ruled[0]?.policy, {
+      match: ['a-*', 'b'],
+      graceMs: 0,
+      keepDaily: 14,
+      keepYearly: 2,
+      olderThanMs: 30 * DAY,
+    })
+  })
+
+  test('has rules from the job, which options override; its own backup alone where it matches no others', async () => {
+    const text = (retention: string) => `mode: backup
+backup_id: orders
+source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
+storage: { backend: filesystem, path: /backups }
+${retention}`
+    const load = (retention: string) => ({
+      loadJob: async () => parseJob(text(retention), { source: 'job.yaml', env: {} }),
+    })
+    const given = ['prune', '--config', 'job.yaml', '--yes']
+    const plain = await run(given, { actions: load('') })
+    assert.deepEqual(plain.prunes[0]?.policy, { match: ['orders'], graceMs: DAY })
+    const rules = 'retention: { match: [orders-*], keep_last: 7, older_than: 30d, grace: 2h, after_backup: true }'
+    const ruled = await run([...given, '--keep-last', '3'], { actions: load(rules) })
+    assert.deepEqual(ruled.prunes[0]?.policy, {
+      match: ['orders-*'],
+      graceMs: 7_200_000,
+      keepLast: 3,
+      olderThanMs: 30 * DAY,
+    })
+  })
+
+  test('refuses numbers and durations that are none, and --yes with --dry-run', async () => {
+    for (const [wrong, message] of [
+      [['--keep-last', '-1'], /--keep-last/],
+      [['--keep-monthly', 'two'], /--keep-monthly "two" is not a whole number/],
+      [['--older-than', '30'], /--older-than "30" is no duration/],
+      [['--grace', 'soon'], /--grace "soon" is no duration/],
+      [['--yes', '--dry-run'], /do not go together/],
+    ] as const) {
+      const { code, err, prunes } = await run([...at, ...wrong])
+      assert.deepEqual([code, prunes], [2, []])
+      assert.match(err, message)
+    }
+  })
+
+  test('--keep takes backups back and does nothing else', async () => {
+    const { code, out, calls, prunes } = await run([...at, '--keep', 'orders-1'])
+    assert.deepEqual([code, out, prunes], [0, 'backup orders-1 is taken back\n', []])
+    assert.equal(calls.takeBackAt?.[1], 'orders-1')
+  })
+
+  test('in JSON is one document with totals and all backups', async () => {
+    const { out } = await run([...at, '--keep-last', '1', '--yes', '--format', 'json'])
+    const { dry_run, totals, backups } = JSON.parse(out)
+    assert.deepEqual([dry_run, totals.backups, totals.segments, backups.length], [false, 1, 6, 2])
+    assert.deepEqual(backups[1].unknown, ['orders-2/notes.txt'])
+  })
+})

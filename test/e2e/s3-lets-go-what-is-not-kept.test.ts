@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { CreateBucketCommand, PutObjectLegalHoldCommand, S3Client } from '@aws-sdk/client-s3'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { pruneAt } from '../../src/wiring/prune-jobs.ts'
+import { DAY, World } from '../retention/world.ts'
+import { type S3Server, startS3 } from '../servers/versitygw.ts'
+
+const never = new AbortController().signal
+const silent = { onProgress: () => undefined }
+const policy = { match: ['*'], keepLast: 1, graceMs: 0 }
+
+/** Two backups in a bucket that may lock objects. */
+async function withLockingBucket(
+  versioning: boolean,
+  work: (storage: Storage, client: S3Client) => Promise<void>,
+): Promise<void> {
+  await using server: S3Server = await startS3({ versioning })
+  const { endpoint, credentials } = server
+  const client = new S3Client({ endpoint, region: 'us-east-1', forcePathStyle: true, credentials })
+  await client.send(new CreateBucketCommand({ Bucket: 'locked', ObjectLockEnabledForBucket: true }))
+  const storage = openStorage({ backend: 's3', bucket: 'locked', endpoint, ...credentials })
+  const world = new World()
+  await world.commit('a', {}, storage)
+  world.clock.pass(DAY)
+  for (let i = 0; i < 3; i++) await world.commit('b', {}, storage)
+  try {
+    await work(storage, client)
+  } finally {
+    await storage.close()
+    client.destroy()
+  }
+}
+
+async function keysOf(storage: Storage, prefix: string): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of storage.list(prefix, never)) keys.push(key)
+  return keys.sort()
+}
+
+describe('a bucket lets go what is not kept', () => {
+  test('with versions: it is gone for all, and the backup that stays is whole', () =>
+    withLockingBucket(true, async storage => {
+      const { backups } = await pruneAt(storage, policy, silent, { isDryRun: false }, never)
+      assert.deepEqual(
+        backups.map(({ state, generationsRemoved }) => [state, generationsRemoved]),
+        [
+          ['removed', 1],
+          ['kept', 2],
+        ],
+      )
+      assert.deepEqual(await keysOf(storage, 'a'), [])
+      assert.deepEqual(await keysOf(storage, 'b/leases'), [])
+      const report = await verifyBackup(storage, 'b', { deep: true, ...silent }, never)
+      assert.deepEqual([report.problems, report.warnings], [[], []])
+    }))
+
+  test('except for what is locked, which is counted, and goes when the lock has run out', () =>
+    withLockingBucket(false, async (storage, client) => {
+      const [segment = ''] = (await keysOf(storage, 'a/kafka')).filter(key => key.endsWith('.log'))
+      const hold = (Status: 'ON' | 'OFF') =>
+        client.send(new PutObjectLegalHoldCommand({ Bucket: 'locked', Key: segment, LegalHold: { Status } }))
+      await hold('ON')
+      const [first] = (await pruneAt(storage, policy, silent, { isDryRun: false }, never)).backups
+      assert.deepEqual([first?.state, first?.retained.objects], ['removed', 1])
+      assert.deepEqual(await keysOf(storage, 'a'), [segment, 'a/manifests/pruned.json'].sort())
+      await hold('OFF')
+      await pruneAt(storage, policy, silent, { isDryRun: false }, never)
+      assert.deepEqual(await keysOf(storage, 'a'), [])
+    }))
+})
