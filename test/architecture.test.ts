@@ -22,6 +22,7 @@ const allowed: Record<string, string[]> = {
   restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
+  copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -37,9 +38,21 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'copy',
     'config',
   ],
-  library: ['errors', 'archive', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'storage', 'wiring'],
+  library: [
+    'errors',
+    'archive',
+    'backup',
+    'restore',
+    'type:schemas',
+    'type:copy',
+    'config',
+    'observe',
+    'storage',
+    'wiring',
+  ],
   index: ['errors', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'wiring', 'library'],
   cli: [
     'lib',
@@ -55,6 +68,7 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'copy',
   ],
 }
 

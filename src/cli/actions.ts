@@ -13,6 +13,7 @@ import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
 import type { ServedRegistry } from '../wiring/registry-server.ts'
@@ -44,6 +45,8 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
+  /** Opens both locations for the time of the work. */
+  withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
@@ -80,6 +83,7 @@ export const realActions: Actions = {
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../archive/verify.ts')).verifyBackup(...args),
+  withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),

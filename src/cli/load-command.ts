@@ -8,6 +8,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   list: () => import('./commands/list.ts'),
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
+  copy: () => import('./commands/copy.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),
   schemas: () => import('./commands/schemas.ts'),

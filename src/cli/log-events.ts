@@ -36,6 +36,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'copied':
     case 'compared':
     case 'checked':
+    case 'transferred':
       return 'debug'
   }
 }
@@ -80,6 +81,8 @@ function messageOf(event: ProgressEvent): string {
       return `looked at the ends of ${plural(event.partitions.length, 'partition')}`
     case 'checked':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
+    case 'transferred':
+      return `${event.objects} of ${plural(event.totalObjects, 'object')} copied`
   }
 }
 
@@ -98,7 +101,8 @@ function fieldsOf(event: ProgressEvent): LogFields {
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':
       return { event: event.type, delay_ms: event.delayMs }
-    case 'checked': {
+    case 'checked':
+    case 'transferred': {
       const { objects, bytes, totalObjects, totalBytes } = event
       return { event: event.type, objects, bytes, total_objects: totalObjects, total_bytes: totalBytes }
     }

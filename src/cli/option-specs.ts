@@ -13,6 +13,8 @@ export interface OptionSpec {
   isRequired?: true
   /** Given several times, the values are collected; without a value the times are counted. */
   isRepeatable?: true
+  /** Where the collected values are found, for an option that other commands take once. */
+  plural?: 'paths' | 'configs' | 'backupIds'
 }
 
 /** The values of all options of all commands; what a command does not have keeps its rest value. */
@@ -21,6 +23,16 @@ export interface CommandOptions {
   set: string[]
   path?: string | undefined
   backupId?: string | undefined
+  /** In place of the single ones, in commands that take several. */
+  configs: string[]
+  paths: string[]
+  backupIds: string[]
+  from?: string | undefined
+  to?: string | undefined
+  fromConfig?: string | undefined
+  toConfig?: string | undefined
+  all: boolean
+  verifyExisting: boolean
   deep: boolean
   dryRun: boolean
   shard?: string | undefined

@@ -64,7 +64,7 @@ async function withStorage<T>(
   work: (storage: Storage, opened: Opened) => Promise<T>,
 ): Promise<T> {
   return runWatched(options, 'Nothing was changed.', async (tell, scoped) => {
-    const { at, backupId } = await find(place)
+    const { at, backupId } = await findPlace(place)
     const { openExistingStorage } = await import('../wiring/parts.ts')
     const storage = await openExistingStorage(at, scoped)
     try {
@@ -75,7 +75,8 @@ async function withStorage<T>(
   })
 }
 
-async function find({ location, job, backupId }: Place & { backupId?: string | undefined }) {
+/** How a place is opened, and the backup that is meant there, where one is. */
+export async function findPlace({ location, job, backupId }: Place & { backupId?: string | undefined }) {
   if (job !== undefined) {
     const loaded = await jobOf(job, undefined)
     return { at: loaded.storage, backupId: backupId ?? loaded.backupId }
