@@ -15,7 +15,7 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { assertSameRecords, hashChain } from '../oracle/records.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { seedZoo } from './record-zoo.ts'
+import { anyTime, seedZoo } from './record-zoo.ts'
 import { launcher, root, run } from './run-cli.ts'
 import { openRegistry, register, send } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
@@ -48,6 +48,7 @@ describe('a copy of a backup of Kafka', () => {
     await server.makeBucket('backups')
     process.env.AWS_ACCESS_KEY_ID = server.credentials.accessKeyId
     process.env.AWS_SECRET_ACCESS_KEY = server.credentials.secretAccessKey
+    await kafka.driver.createTopic('zoo', { partitions: 2, configs: anyTime })
     await seedZoo(kafka.driver, 'zoo', 'zstd')
     await kafka.driver.createTopic('bulk', { partitions: 3 })
     await kafka.driver.seedBulk('bulk', { count: 15_000, partitions: 3, valueBytes: 1000 })
@@ -103,7 +104,11 @@ describe('a copy of a backup of Kafka', () => {
         backup_id: 'b1',
         target: { bootstrap_servers: kafka.server.bootstrapServers },
         storage: { backend: 'filesystem', path: back },
-        restore: { topic_mapping: { zoo: 'copy-zoo', bulk: 'copy-bulk' }, retention: 'hold' },
+        restore: {
+          topic_mapping: { zoo: 'copy-zoo', bulk: 'copy-bulk' },
+          retention: 'hold',
+          consumer_groups: { include: ['readers'] },
+        },
         ...registryPart(other.server.url),
       }
       const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'restore' })
@@ -173,7 +178,7 @@ describe('a copy that is ended from outside', () => {
       await withFolder(async folder => {
         const [here, there] = [join(folder, 'here'), join(folder, 'there')]
         const source = openLocation(here)
-        await storeGenerations(source, GENERATIONS, { valueBytes: 8 << 20 })
+        await storeGenerations(source, GENERATIONS, { valueBytes: 4 << 20 })
         const argv = ['copy', '--from', here, '--to', there, '--backup-id', 'b1', '-v']
         const moments = [/to copy/, /committed generation 1\b/, /committed generation 3\b/]
         for (const when of moments) {
