@@ -15,6 +15,7 @@ export {
   verify,
 } from './library/archive.ts'
 export { type BackupReport, backup, backupShard, check, commitShards } from './library/backup.ts'
+export { type CopiedBackup, type CopyRequest, copyBackup } from './library/copy.ts'
 export {
   type BackupJobDocument,
   type JobInput,

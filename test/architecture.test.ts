@@ -24,6 +24,7 @@ const allowed: Record<string, string[]> = {
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
+  copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -41,6 +42,7 @@ const allowed: Record<string, string[]> = {
     'schemas',
     'offsets',
     'retention',
+    'copy',
     'config',
   ],
   library: [
@@ -50,6 +52,7 @@ const allowed: Record<string, string[]> = {
     'restore',
     'type:schemas',
     'retention',
+    'type:copy',
     'config',
     'observe',
     'storage',
@@ -71,6 +74,7 @@ const allowed: Record<string, string[]> = {
     'schemas',
     'offsets',
     'retention',
+    'copy',
   ],
 }
 

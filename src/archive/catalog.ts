@@ -64,9 +64,18 @@ function givenUp({ location }: Storage, backupId: string): KafkaBackupError {
 export async function openBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Manifest> {
   const manifest = await latestManifest(storage, backupId, signal)
   if (manifest) return manifest
+  throw await backupNotFound(storage, backupId, signal)
+}
+
+/** With the backups that are there instead. */
+export async function backupNotFound(
+  storage: Storage,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<KafkaBackupError> {
   const ids = await listBackupIds(storage, signal)
   const there = ids.length === 0 ? 'there are no backups there' : `there are: ${ids.slice(0, 20).join(', ')}`
-  throw new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}; ${there}`)
+  return new KafkaBackupError('BACKUP_NOT_FOUND', `no backup \`${backupId}\` at ${storage.location}; ${there}`)
 }
 
 export async function readManifest(

@@ -15,6 +15,7 @@ import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
@@ -56,6 +57,8 @@ export interface Actions {
   ): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** Opens both locations for the time of the work. */
+  withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
@@ -99,6 +102,7 @@ export const realActions: Actions = {
   verifyBackup: async (...args) => (await import('../wiring/verify-job.ts')).verifyAt(...args),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),

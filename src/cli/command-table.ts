@@ -1,4 +1,5 @@
 import type { CommandSpec } from './command-spec.ts'
+import { copyCommand } from './copy-command.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import {
@@ -110,14 +111,29 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: 'list',
-    summary: 'list the backups at a location',
-    description: 'Shows one row for each backup at the location.',
-    options: [path, jobInPlaceOfPath, set, keyFile],
+    summary: 'list the backups at one or more locations',
+    description:
+      'Shows one row for each backup at the location. Given several locations, it shows them in one table, and one that cannot be read is named in the end.',
+    options: [
+      { ...path, description: `${path.description}; may be repeated`, isRepeatable: true, plural: 'paths' },
+      {
+        ...jobInPlaceOfPath,
+        description: `${jobInPlaceOfPath.description}; may be repeated`,
+        isRepeatable: true,
+        plural: 'configs',
+      },
+      set,
+      keyFile,
+    ],
     examples: [
       { command: 'kafka-backup list --path /backups', meaning: 'all backups in the folder' },
       { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
+      {
+        command: 'kafka-backup list --path /backups --path s3://backups/kafka',
+        meaning: 'those of two places beside each other',
+      },
     ],
-    exits: '1 also when a backup among them cannot be read',
+    exits: '1 also when a location or a backup among them cannot be read; 3 when a backup is damaged',
     ...nothingChanged,
   },
   {
@@ -149,6 +165,7 @@ export const commandTable: readonly CommandSpec[] = [
     ...nothingChanged,
   },
   pruneCommand,
+  copyCommand,
   {
     name: 'compare',
     summary: 'prove that a restored cluster holds what the backup says',

@@ -39,6 +39,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'compared':
     case 'removed':
     case 'checked':
+    case 'transferred':
       return 'debug'
   }
 }
@@ -88,6 +89,8 @@ function messageOf(event: ProgressEvent): string {
       return `looked at the ends of ${plural(event.partitions.length, 'partition')}`
     case 'checked':
       return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
+    case 'transferred':
+      return `${event.objects} of ${plural(event.totalObjects, 'object')} copied`
   }
 }
 
@@ -107,7 +110,8 @@ function fieldsOf(event: ProgressEvent): LogFields {
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':
       return { event: event.type, delay_ms: event.delayMs }
-    case 'checked': {
+    case 'checked':
+    case 'transferred': {
       const { objects, bytes, totalObjects, totalBytes } = event
       return { event: event.type, objects, bytes, total_objects: totalObjects, total_bytes: totalBytes }
     }

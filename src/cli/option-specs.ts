@@ -13,6 +13,8 @@ export interface OptionSpec {
   isRequired?: true
   /** Given several times, the values are collected; without a value the times are counted. */
   isRepeatable?: true
+  /** Where the collected values are found, for an option that other commands take once. */
+  plural?: 'paths' | 'configs' | 'backupIds'
 }
 
 /** The values of all options of all commands; what a command does not have keeps its rest value. */
@@ -22,6 +24,17 @@ export interface CommandOptions {
   path?: string | undefined
   keyFile: string[]
   backupId?: string | undefined
+  /** In place of the single ones, in commands that take several. */
+  configs: string[]
+  paths: string[]
+  backupIds: string[]
+  from?: string | undefined
+  to?: string | undefined
+  fromConfig?: string | undefined
+  toConfig?: string | undefined
+  all: boolean
+  verifyExisting: boolean
+  decrypt: boolean
   deep: boolean
   dryRun: boolean
   shard?: string | undefined

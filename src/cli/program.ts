@@ -21,7 +21,7 @@ export type CommandLine = { exitCode: number } | { command: CommandSpec; options
 export function parseCommandLine(argv: readonly string[], io: Io, version: string): CommandLine {
   let chosen: CommandLine = { exitCode: 0 }
   const program = buildProgram(io, version, (command, values, argument) => {
-    chosen = { command, options: readOptions(values, argument) }
+    chosen = { command, options: readOptions(command, values, argument) }
   })
   try {
     program.parse([...argv], { from: 'user' })
@@ -109,12 +109,25 @@ function setUp(command: Command, io: Io, look: Look): void {
     })
 }
 
-function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
-  const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
-  const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
-  const off = { ...flags, newDataKey: false }
-  const rest = { ...none, ...off, verbose: 0 }
-  return { ...rest, ...argument, ...values } as unknown as CommandOptions
+/** The rest values of all options. */
+const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
+const several = { paths: [], configs: [], backupIds: [] }
+const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
+const off = { ...flags, newDataKey: false, all: false, verifyExisting: false, decrypt: false }
+
+function readOptions(
+  { options }: CommandSpec,
+  values: Record<string, unknown>,
+  argument: Record<string, string>,
+): CommandOptions {
+  const given = { ...none, ...several, ...off, verbose: 0, ...argument, ...values } as Record<string, unknown>
+  for (const { name, plural } of options) {
+    const single = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+    if (plural === undefined || given[single] === undefined) continue
+    given[plural] = given[single]
+    delete given[single]
+  }
+  return given as unknown as CommandOptions
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {

@@ -38,7 +38,7 @@ export function formatIdleLine(reading: Reading): string {
 
 export function formatStartLine({ task }: Reading): string {
   if (task === undefined) return ''
-  if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to read`
+  if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to ${task.verb}`
   const { topics, partitions, offsets, unit, phase } = task
   const work = phase === 'compare' ? 'compare' : 'copy'
   const amount =

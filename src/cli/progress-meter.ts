@@ -5,7 +5,7 @@ export interface Reading {
   /** What there is to do, in words; empty while that is not known. */
   task:
     | { topics: number; partitions: number; offsets: bigint; unit?: 'records'; phase?: 'compare' }
-    | { objects: number; bytes: number }
+    | { objects: number; bytes: number; verb: 'read' | 'copy' }
     | undefined
   /** From 0 to 1. */
   fraction: number
@@ -73,8 +73,10 @@ export class ProgressMeter {
       this.#records += event.records
       this.#bytes += event.bytes
       this.#sample(nowMs)
-    } else if (event.type === 'checked') {
-      if (this.#task === undefined) this.#task = { objects: event.totalObjects, bytes: event.totalBytes }
+    } else if (event.type === 'checked' || event.type === 'transferred') {
+      const task = { objects: event.totalObjects, bytes: event.totalBytes }
+      if (this.#task === undefined && event.type === 'transferred') this.#start({ ...task, verb: 'copy' }, nowMs)
+      this.#task ??= { ...task, verb: 'read' }
       this.#objects = event.objects
       this.#bytes = event.bytes
       this.#sample(nowMs)

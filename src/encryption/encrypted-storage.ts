@@ -11,6 +11,8 @@ import { SEALED_WRITER_BYTES, SealedWriter } from './sealed-writer.ts'
 export interface EncryptedStorage extends Storage {
   /** The keys that a backup is written with, made where it is to be encrypted and new; undefined where it is not. */
   keysFor(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
+  /** The keys that a backup has; undefined where it is not encrypted. Makes none. */
+  existingKeys(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
 }
 
 /** Folders at the top that are no backups. */
@@ -35,6 +37,8 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
     location: storage.location,
     writerBytes: storage.writerBytes + (options.own ? SEALED_WRITER_BYTES : 0),
     keysFor: (backupId, signal) => state.keysForWriting(backupId, signal),
+    existingKeys: async (backupId, signal) =>
+      (await state.isEncrypted(backupId, signal)) ? state.keysOf(backupId, signal) : undefined,
     create: async (key, body, signal) => {
       const cipher = await cipherFor(key, signal)
       await storage.create(key, cipher ? sealObject(cipher, body) : body, signal)

@@ -47,6 +47,8 @@ export type ProgressEvent =
   | { type: 'pruned'; backups: number; segments: number; objects: number; bytes: number }
   /** How far a deep verification is. */
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
+  /** How far the copy of a backup to another location is. */
+  | { type: 'transferred'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
 
 export interface PartitionBound {
   topic: string

@@ -7,6 +7,7 @@ import type { BackupReport } from '../../src/backup/run-backup.ts'
 import type { ShardReport } from '../../src/backup/run-shard.ts'
 import type { Actions } from '../../src/cli/actions.ts'
 import { parseJob } from '../../src/config/load-job.ts'
+import type { CopyReport } from '../../src/copy/sides.ts'
 import type { CheckReport } from '../../src/observe/check.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
@@ -309,6 +310,23 @@ export const offsetRuns: OffsetMapRun[] = [
   },
 ]
 
+export const copyReport: CopyReport = {
+  backup_id: 'orders',
+  from: '/backups',
+  to: '/copies',
+  ok: true,
+  dry_run: false,
+  generations: [2, 3],
+  newest_generation: 3,
+  objects: 12,
+  bytes: 394_264_576,
+  existing_objects: 4,
+  existing_bytes: 2_000_000,
+  existing_verified: false,
+  older_generations: [],
+  problems: [],
+}
+
 /** Answers with the samples above; a test replaces what it is about. `calls` has the arguments of each call. */
 export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls: Record<string, unknown[]> } {
   const calls: Record<string, unknown[]> = {}
@@ -341,6 +359,14 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
     takeBackAt: answer('takeBackAt', undefined),
+    withCopies: async (places, _hooks, _signal, work) => {
+      note('withCopies', [places])
+      const copy = async (backup_id: string, ...args: unknown[]) => {
+        note(`copy ${backup_id}`, args)
+        return { ...copyReport, backup_id }
+      }
+      return work({ from: '/backups', to: '/copies', listIds: answer('listIds', ['orders', 'payments']), copy })
+    },
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),

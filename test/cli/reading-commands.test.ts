@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { parseJson } from '../../src/lib/json.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { description, fakeActions, gap, job, summaries, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
@@ -57,6 +59,59 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     assert.equal(calls.openJobStorage?.[0], job)
     assert.equal(calls.loadJob?.[0], 'job.yaml')
     assert.deepEqual(Object(calls.loadJob?.[1]).set, ['a=1', 'b=2'])
+  })
+
+  const elsewhere = ['--path', '/backups', '--path', 's3://bucket/a']
+  const opening = (failing?: string): Partial<Actions> => ({
+    openLocation: async path => {
+      if (path === failing) throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${path}`)
+      return { location: path, close: async () => undefined } as unknown as Storage
+    },
+  })
+
+  test('of several locations is one table with a column for them', async () => {
+    const { code, out } = await run(['list', ...elsewhere], opening())
+    assert.equal(code, 0)
+    const rows = out.split('\n').map(line => line.split(/ {2,}/).slice(0, 3))
+    assert.deepEqual(rows.slice(0, 3), [
+      ['LOCATION', 'BACKUP', 'STATE'],
+      ['/backups', 'orders', 'complete'],
+      ['s3://bucket/a', 'orders', 'complete'],
+    ])
+  })
+
+  test('names a location that cannot be read after the others, and exits 1', async () => {
+    const { code, out } = await run(['list', ...elsewhere], opening('/backups'))
+    assert.equal(code, 1)
+    assert.match(out, /^LOCATION .*\ns3:\/\/bucket\/a {2}orders .*\n\n\/backups: there is nothing at \/backups\n$/)
+    const { out: json } = await run(['list', ...elsewhere, '--format', 'json'], opening('/backups'))
+    assert.deepEqual(JSON.parse(json), {
+      locations: [
+        { location: '/backups', error: 'there is nothing at /backups', code: 'STORAGE_NOT_FOUND' },
+        { location: 's3://bucket/a', backups: summaries },
+      ],
+    })
+  })
+
+  test('of several locations names those without a backup, and where a broken one is', async () => {
+    const listBackups: Actions['listBackups'] = async ({ location }) => (location === '/backups' ? [] : broken())
+    const { code, out } = await run(['list', ...elsewhere], { ...opening(), listBackups })
+    assert.equal(code, 3)
+    assert.match(out, /\n\nNo backups at \/backups\.\nbroken at s3:\/\/bucket\/a: manifests\/3\.json is not JSON\n$/)
+  })
+
+  test('of one location that cannot be read fails with its error', async () => {
+    const { code, err } = await run(['list', ...at], opening('/backups'))
+    assert.equal(code, 1)
+    assert.match(err, /error: there is nothing at \/backups/)
+  })
+
+  test('takes several job files, and refuses them beside a path', async () => {
+    const { code, out } = await run(['list', '--config', 'a.yaml', '--config', 'b.yaml'])
+    assert.deepEqual([code, out.split('\n').length], [0, 4])
+    assert.match((await run(['list', ...at, ...config])).err, /either --path or --config/)
+    assert.match((await run(['list', ...at, '--set', 'a=1'])).err, /--set changes a job file/)
+    assert.match((await run(['list'])).err, /say where the backups are/)
   })
 
   test('closes the storage, also after a failure', async () => {

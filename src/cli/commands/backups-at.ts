@@ -29,7 +29,7 @@ export function withBackup<T>(session: Session, work: (storage: Storage, backupI
   return withBackupsAt(session, (storage, jobBackupId) => work(storage, backupId ?? jobBackupId ?? ''))
 }
 
-async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {
+export async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {
   try {
     return await work(storage)
   } finally {

@@ -1,46 +1,102 @@
 import type { BackupSummary } from '../../archive/describe.ts'
-import { errorTable } from '../../errors.ts'
+import { type ErrorCode, errorTable, KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
+import type { Storage } from '../../storage/storage.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { type Column, formatTable } from '../table.ts'
 import { formatInstant, printable } from '../text.ts'
-import { withBackupsAt } from './backups-at.ts'
+import { withOpen } from './backups-at.ts'
 
 type Readable = Exclude<BackupSummary, { error: string }>
 
+/** What there is at a location, or why that cannot be told. */
+type Listing = { location: string; backups: BackupSummary[] } | { location: string; error: string; code: ErrorCode }
+type Row = BackupSummary & { location: string }
+
 export async function run(session: Session): Promise<number> {
-  return withBackupsAt(session, async storage => {
-    const backups = await session.actions.listBackups(storage, session.signal)
-    session.print(
-      () => formatBackups(backups, storage.location, session.look),
-      () => ({ location: storage.location, backups }),
-    )
-    // Damage outranks what may pass, such as a folder that cannot be read now.
-    return Math.max(0, ...backups.map(exitCodeOf))
-  })
+  const places = readPlaces(session)
+  const listings: Listing[] = []
+  for (const place of places) listings.push(await listAt(session, place, places.length > 1))
+  const [first] = listings
+  session.print(
+    () => formatListings(listings, session.look),
+    () => (listings.length === 1 ? first : { locations: listings }),
+  )
+  // Damage outranks what may pass, such as a folder that cannot be read now.
+  const codes = listings.flatMap(listing =>
+    'error' in listing ? [listing.code] : listing.backups.filter(isBroken).map(({ code }) => code),
+  )
+  // That there is no key for a backup is no failure of a listing.
+  return Math.max(0, ...codes.filter(code => code !== 'ENCRYPTION_KEY').map(code => errorTable[code].exitCode))
 }
 
-/** That there is no key for a backup is no failure of a listing. */
-function exitCodeOf(backup: BackupSummary): number {
-  return 'error' in backup && !isLocked(backup) ? errorTable[backup.code].exitCode : 0
+/** A location as it was given, and how it is opened. */
+interface Place {
+  name: string
+  open(): Promise<Storage>
 }
 
-function isLocked(backup: BackupSummary): boolean {
-  return 'error' in backup && backup.code === 'ENCRYPTION_KEY'
-}
-
-function formatBackups(backups: readonly BackupSummary[], location: string, look: Look): string[] {
-  if (backups.length === 0) return [`No backups at ${printable(location)}.`]
-  const broken = backups.filter(backup => 'error' in backup)
-  const lines = formatTable(columns(look), backups, look)
-  if (broken.length > 0) lines.push('')
-  return [...lines, ...broken.map(({ backup_id, error }) => `${look.bad(printable(backup_id))}: ${printable(error)}`)]
-}
-
-function columns(look: Look): Column<BackupSummary>[] {
-  const of = (pick: (backup: Readable) => string) => (backup: BackupSummary) => ('error' in backup ? '-' : pick(backup))
+function readPlaces(session: Session): Place[] {
+  const { actions, signal } = session
+  const { paths, configs, set, keyFile } = session.options
+  if (paths.length > 0 && configs.length > 0) throw usage('give either --path or --config, not both')
+  if (configs.length === 0 && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (paths.length + configs.length === 0) throw usage('say where the backups are, with --path or --config')
   return [
+    ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, keyFile, signal) })),
+    ...configs.map(config => ({
+      name: config,
+      open: async () => actions.openJobStorage(await session.loadJob(config), keyFile, signal),
+    })),
+  ]
+}
+
+/** One of several that cannot be read does not hide the others. */
+async function listAt(session: Session, { name, open }: Place, isOneOfSeveral: boolean): Promise<Listing> {
+  try {
+    return await withOpen(await open(), async storage => ({
+      location: storage.location,
+      backups: await session.actions.listBackups(storage, session.signal),
+    }))
+  } catch (error) {
+    session.signal.throwIfAborted()
+    if (!isOneOfSeveral || !(error instanceof KafkaBackupError)) throw error
+    return { location: name, error: error.message, code: error.code }
+  }
+}
+
+function formatListings(listings: readonly Listing[], look: Look): string[] {
+  const rows = listings.flatMap(listing =>
+    'error' in listing ? [] : listing.backups.map(backup => ({ ...backup, location: listing.location })),
+  )
+  const [empty, unread] = [
+    listings.filter(one => 'backups' in one && one.backups.length === 0),
+    listings.filter(isBroken),
+  ]
+  const isOne = listings.length === 1
+  const lines = rows.length === 0 ? [] : formatTable(columns(look, isOne), rows, look)
+  const notes = [
+    ...empty.map(({ location }) => `No backups at ${printable(location)}.`),
+    ...rows.filter(isBroken).map(row => `${look.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
+    ...unread.map(({ location, error }) => `${look.bad(printable(location))}: ${printable(error)}`),
+  ]
+  return [...lines, ...(lines.length > 0 && notes.length > 0 ? [''] : []), ...notes]
+}
+
+function nameOf({ backup_id, location }: Row, isOne: boolean): string {
+  return printable(isOne ? backup_id : `${backup_id} at ${location}`)
+}
+
+function isBroken<T extends object>(one: T): one is Extract<T, { error: string }> {
+  return 'error' in one
+}
+
+function columns(look: Look, isOne: boolean): Column<Row>[] {
+  const of = (pick: (backup: Readable) => string) => (backup: BackupSummary) => ('error' in backup ? '-' : pick(backup))
+  const location: Column<Row>[] = [{ title: 'LOCATION', cell: ({ location }) => location, shrinks: true }]
+  return [
+    ...(isOne ? [] : location),
     { title: 'BACKUP', cell: backup => backup.backup_id, shrinks: true, paint: text => look.bold(text) },
     {
       title: 'STATE',
@@ -64,6 +120,10 @@ function columns(look: Look): Column<BackupSummary>[] {
   ]
 }
 
+function isLocked(backup: BackupSummary): boolean {
+  return 'error' in backup && backup.code === 'ENCRYPTION_KEY'
+}
+
 function stateOf(backup: BackupSummary): string {
   if ('error' in backup) return isLocked(backup) ? 'encrypted, no key' : 'UNREADABLE'
   return `${backup.complete ? 'complete' : 'incomplete'}${backup.encrypted ? ', encrypted' : ''}`
@@ -72,4 +132,8 @@ function stateOf(backup: BackupSummary): string {
 function paintState(text: string, backup: BackupSummary, look: Look): string {
   if ('error' in backup) return isLocked(backup) ? look.warn(text) : look.bad(text)
   return backup.complete ? look.good(text) : look.warn(text)
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
 }

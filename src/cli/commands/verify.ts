@@ -45,7 +45,7 @@ function formatExtent({ deep, encrypted, objects, bytes, partitions, records }: 
   return `${extent} (${depth})`
 }
 
-function formatProblems(problems: readonly Problem[], look: Look): string[] {
+export function formatProblems(problems: readonly Problem[], look: Look): string[] {
   if (problems.length === 0) return []
   const rows = formatTable<Problem>(
     [

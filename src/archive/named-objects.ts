@@ -1,0 +1,69 @@
+import { registryKey } from './layout.ts'
+import type { IndexRef, Manifest, PartitionIndex } from './manifest.ts'
+import type { RegistrySection } from './registry-section.ts'
+
+/** An object that a generation needs, with what the archive vouches for. */
+export interface NamedObject {
+  key: string
+  size: number
+  blake3: string
+}
+
+/** Pure. The indexes that a manifest names: whoever wants all objects of a generation reads these first. */
+export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): IndexRef[] {
+  return topics.flatMap(({ partitions }) => partitions.flatMap(({ indexes }) => indexes))
+}
+
+/**
+ * Pure. Every object that a generation names, besides its own manifest: segments first, then what names them, then all
+ * other sections. `indexes` are those of `indexRefsOf`, or the part of them that the caller wants the segments of. An object
+ * may come more than once.
+ *
+ * Whoever moves or removes objects of a backup stands on this being complete.
+ */
+export function* objectsOf(manifest: Manifest, indexes: Iterable<PartitionIndex>): Generator<NamedObject> {
+  for (const { segments } of indexes) yield* segments.map(({ key, size, blake3 }) => ({ key, size, blake3 }))
+  yield* sectionObjectsOf(manifest)
+}
+
+/** Pure. The same without segments: what the manifest itself names. */
+export function* sectionObjectsOf(manifest: Manifest): Generator<NamedObject> {
+  for (const name of Object.values(namers)) yield* name(manifest)
+}
+
+const nothing = (): NamedObject[] => []
+
+/** What each field of a manifest names. A field that is new does not compile before it is decided here. */
+const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObject>> = {
+  format: nothing,
+  format_version: nothing,
+  tool_version: nothing,
+  backup_id: nothing,
+  generation: nothing,
+  run: nothing,
+  complete: nothing,
+  created_at: nothing,
+  started_at: nothing,
+  cluster: nothing,
+  selection: nothing,
+  topics: manifest => indexRefsOf(manifest).map(({ key, size, blake3 }) => ({ key, size, blake3 })),
+  schema_registry: ({ backup_id, schema_registry }) =>
+    schema_registry ? registryFiles(backup_id, schema_registry) : [],
+  consumer_groups: ({ consumer_groups: groups }) =>
+    groups?.state === 'taken' ? [{ key: groups.key, size: groups.size, blake3: groups.blake3 }] : [],
+  /** Keys are beside the objects, and wrapped for each place on its own. */
+  encryption: nothing,
+  warnings: nothing,
+}
+
+function registryFiles(backupId: string, { settings, global, subjects }: RegistrySection): NamedObject[] {
+  const files = [
+    settings,
+    global,
+    ...subjects.flatMap(({ metadata, versions }) => [
+      metadata,
+      ...versions.map(({ schema_file: file, size, blake3 }) => ({ file, size, blake3 })),
+    ]),
+  ]
+  return files.map(({ file, size, blake3 }) => ({ key: registryKey(backupId, file), size, blake3 }))
+}

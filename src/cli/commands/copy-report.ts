@@ -1,0 +1,54 @@
+import type { CopyReport } from '../../copy/sides.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { formatBytes } from '../../lib/units.ts'
+import type { Look } from '../look.ts'
+import { plural, printable } from '../text.ts'
+import { formatProblems } from './verify.ts'
+
+/** One that could not be copied has its error. */
+export type CopyRow = CopyReport | { backup_id: string; error: string; code: ErrorCode }
+
+export function formatCopies({ rows, from, to }: { rows: CopyRow[]; from: string; to: string }, look: Look): string[] {
+  if (rows.length === 0) return [`No backups at ${printable(from)}.`]
+  return [`From ${printable(from)} to ${printable(to)}`, ...rows.flatMap(row => formatRow(row, look))]
+}
+
+function formatRow(row: CopyRow, look: Look): string[] {
+  const name = look.bold(printable(row.backup_id))
+  if ('error' in row) return [`${name}: ${look.bad('NOT COPIED')}: ${printable(row.error)}`]
+  return [
+    `${name}: ${row.ok ? formatOutcome(row, look) : look.bad(`DAMAGED, ${plural(row.problems.length, 'problem')}; ${formatOutcome(row, look)}`)}`,
+    ...formatExtent(row).map(line => `  ${line}`),
+    ...formatProblems(row.problems, look),
+  ]
+}
+
+function formatOutcome({ dry_run, generations, newest_generation }: CopyReport, look: Look): string {
+  const verb = dry_run ? 'would be copied' : 'copied'
+  if (generations.length > 0) return look.good(`${formatGenerations(generations)} ${verb}`)
+  return newest_generation === null ? 'no generation copied' : look.good(`up to date, generation ${newest_generation}`)
+}
+
+function formatExtent(report: CopyReport): string[] {
+  const { objects, bytes, existing_objects, existing_bytes, existing_verified, older_generations, dry_run } = report
+  const verb = dry_run ? 'to copy' : 'copied and verified'
+  const there = `${plural(existing_objects, 'object')}, ${formatBytes(existing_bytes)} there before`
+  const how = existing_verified && !dry_run ? ', read and compared' : ''
+  const older = `${formatGenerations(older_generations)} of the source: older than all at the target, left out`
+  return [
+    `${plural(objects, 'object')}, ${formatBytes(bytes)} ${verb}${existing_objects > 0 ? `; ${there}${how}` : ''}`,
+    ...(older_generations.length > 0 ? [older] : []),
+  ]
+}
+
+/** `generations 1 to 3, 5`. */
+export function formatGenerations(generations: readonly number[]): string {
+  const runs: [number, number][] = []
+  for (const generation of generations) {
+    const last = runs.at(-1)
+    if (last && last[1] === generation - 1) last[1] = generation
+    else runs.push([generation, generation])
+  }
+  const texts = runs.map(([first, last]) => (first === last ? `${first}` : `${first} to ${last}`))
+  return `${generations.length === 1 ? 'generation' : 'generations'} ${texts.join(', ')}`
+}

@@ -1,0 +1,90 @@
+import { errorTable, hasCode, KafkaBackupError } from '../../errors.ts'
+import { parseLocation } from '../../storage/location.ts'
+import type { Copies } from '../../wiring/copy-jobs.ts'
+import type { StoragePlace } from '../../wiring/encryption.ts'
+import { logEvent } from '../log-events.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { Session } from '../session.ts'
+import { type CopyRow, formatCopies } from './copy-report.ts'
+
+const DAMAGE_FOUND = 3
+const ofKeys = ['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const
+
+export async function run(session: Session): Promise<number> {
+  const { options, signal } = session
+  const generation = readGeneration(options)
+  const [from, to] = [await readSide(session, 'from'), await readSide(session, 'to')]
+  const named = namedIds(options, from.backupId)
+  const hooks = { onProgress: logEvent.bind(undefined, session.log) }
+  const { decrypt, keyFile: keyFiles } = options
+  const places = { from: { ...from, keyFiles }, to: { ...to, keyFiles }, decrypt }
+  const rows = await session.actions.withCopies(places, hooks, signal, async copies => {
+    const ids = named ?? (await copies.listIds(signal))
+    const rows: CopyRow[] = []
+    for (const id of ids) rows.push(await copyOne(session, copies, id, generation, ids.length > 1))
+    return { from: copies.from, to: copies.to, rows }
+  })
+  session.print(
+    () => formatCopies(rows, session.look),
+    () => ({ from: rows.from, to: rows.to, backups: rows.rows }),
+  )
+  return Math.max(0, ...rows.rows.map(exitCodeOf))
+}
+
+/** Of several backups, one that cannot be copied does not keep the others back. */
+async function copyOne(
+  session: Session,
+  copies: Copies,
+  backupId: string,
+  generation: number | 'newest' | undefined,
+  isOneOfSeveral: boolean,
+): Promise<CopyRow> {
+  const { dryRun, verifyExisting } = session.options
+  const label = isOneOfSeveral ? `copy ${backupId}` : 'copy'
+  try {
+    return await session.withProgress(label, 'comparing both locations', onProgress =>
+      copies.copy(backupId, { generation, verifyExisting, dryRun, onProgress }, session.signal),
+    )
+  } catch (error) {
+    const isOwn = hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', ...ofKeys)
+    if (!isOneOfSeveral || !isOwn) throw error
+    return { backup_id: backupId, error: error.message, code: error.code }
+  }
+}
+
+async function readSide(session: Session, side: 'from' | 'to'): Promise<StoragePlace> {
+  const { from, to, fromConfig, toConfig } = session.options
+  const [location, config] = side === 'from' ? [from, fromConfig] : [to, toConfig]
+  if (location !== undefined && config !== undefined) throw usage(`give either --${side} or --${side}-config, not both`)
+  if (location !== undefined) return { storage: parseLocation(location) }
+  if (config === undefined) {
+    const what = side === 'from' ? 'where the backup is' : 'where the copy goes'
+    throw usage(`say ${what}, with --${side} or --${side}-config`)
+  }
+  return session.loadOtherJob(config)
+}
+
+/** Undefined stands for all that are there. */
+function namedIds({ backupIds, all }: CommandOptions, ofJob: string | undefined): string[] | undefined {
+  if (all && backupIds.length > 0) throw usage('give either --backup-id or --all, not both')
+  if (all) return undefined
+  const ids = backupIds.length > 0 ? [...new Set(backupIds)] : ofJob === undefined ? [] : [ofJob]
+  if (ids.length === 0) throw usage('say which backup, with --backup-id, or --all')
+  return ids
+}
+
+function readGeneration({ generation, backupIds, all }: CommandOptions): number | 'newest' | undefined {
+  if (generation === undefined || generation === 'newest') return generation
+  if (!/^[1-9]\d{0,14}$/.test(generation)) throw usage('--generation is a number from 1 on, or `newest`')
+  if (all || backupIds.length > 1) throw usage('--generation with a number is about one backup; `newest` fits several')
+  return Number(generation)
+}
+
+function exitCodeOf(row: CopyRow): number {
+  if ('error' in row) return errorTable[row.code].exitCode
+  return row.ok ? 0 : DAMAGE_FOUND
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

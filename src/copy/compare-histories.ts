@@ -1,0 +1,121 @@
+import { readIndex, readManifest } from '../archive/catalog.ts'
+import { manifestKey } from '../archive/layout.ts'
+import { parseManifest } from '../archive/manifest.ts'
+import { indexRefsOf, objectsOf } from '../archive/named-objects.ts'
+import type { Problem } from '../archive/verify-objects.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Storage } from '../storage/storage.ts'
+import { isSameGeneration } from './same-generation.ts'
+import type { Sides } from './sides.ts'
+
+export interface History {
+  backupId: string
+  /** Ascending, as the next two. */
+  source: readonly number[]
+  target: readonly number[]
+  shared: readonly number[]
+}
+
+export interface Agreement {
+  /** The newest generation that is the same on both sides; undefined where there is none. */
+  agreed: number | undefined
+  /** Manifests of the source that are damaged, and could not be compared. */
+  problems: Problem[]
+}
+
+const CONCURRENCY = 8
+
+/**
+ * Refuses a target that holds another backup of the same id, or the same one with commits of its own. Run ids are random, so
+ * that one generation which is the same on both sides proves those before it; `isThorough` compares all of them.
+ */
+export async function compareHistories(
+  sides: Sides,
+  history: History,
+  isThorough: boolean,
+  signal: AbortSignal,
+): Promise<Agreement> {
+  const { backupId, source, target, shared } = history
+  const [newest, newestThere] = [source.at(-1) ?? 0, target.at(-1)]
+  if (newestThere === undefined) return { agreed: undefined, problems: [] }
+  if (newestThere > newest) {
+    throw diverged(sides, backupId, `it has generation ${newestThere}, and the newest of the source is ${newest}`)
+  }
+  const problems: Problem[] = []
+  let agreed: number | undefined
+  for (const generation of shared.toReversed()) {
+    const problem = await compareGeneration(sides, backupId, generation, signal)
+    if (problem) problems.push(problem)
+    else agreed ??= generation
+    if (agreed !== undefined && !isThorough) break
+  }
+  if (agreed === undefined && !(await shareData(sides, history, newestThere, signal))) {
+    throw diverged(sides, backupId, 'no generation and no data of it are those of the source')
+  }
+  return { agreed, problems }
+}
+
+/** Undefined where it is the same; a problem where the source's is damaged. */
+async function compareGeneration(
+  sides: Sides,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Problem | undefined> {
+  const key = manifestKey(backupId, generation)
+  const [ours, theirs] = await Promise.all([sides.source.read(key, signal), sides.target.read(key, signal)])
+  if (isSameGeneration(ours, theirs)) return undefined
+  const why = damageOf(ours, key)
+  if (why !== undefined) return { key, problem: why }
+  const whyThere = damageOf(theirs, key)
+  if (whyThere === undefined) throw diverged(sides, backupId, `its generation ${generation} is another one`)
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} at ${sides.target.location} is damaged: ${whyThere}`, {
+    help: 'Nothing was written. Remove the object at the target and run the same command again.',
+  })
+}
+
+function damageOf(bytes: Buffer, key: string): string | undefined {
+  try {
+    parseManifest(bytes, key)
+    return undefined
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    return error.message.replace(`${key} `, 'it ')
+  }
+}
+
+/**
+ * Where retention has left no generation on both sides, data tell: the names of segments and indexes hold the random id of
+ * the run that wrote them. Names of schemas do not, and prove nothing.
+ */
+async function shareData(
+  { source, target }: Sides,
+  { backupId, source: generations }: History,
+  newestThere: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const next = generations.find(generation => generation > newestThere) ?? newestThere
+  const theirs = await dataOf(target, backupId, newestThere, signal)
+  const ours = await dataOf(source, backupId, next, signal)
+  return [...ours].some(([key, blake3]) => theirs.get(key) === blake3)
+}
+
+async function dataOf(
+  storage: Storage,
+  backupId: string,
+  generation: number,
+  signal: AbortSignal,
+): Promise<Map<string, string>> {
+  const manifest = await readManifest(storage, backupId, generation, signal)
+  const indexes = await runPool(indexRefsOf(manifest), CONCURRENCY, ref => readIndex(storage, ref, signal))
+  const objects = [...objectsOf(manifest, indexes)].filter(({ key }) => key.startsWith(`${backupId}/kafka/`))
+  return new Map(objects.map(({ key, blake3 }) => [key, blake3]))
+}
+
+function diverged({ target }: Sides, backupId: string, why: string): KafkaBackupError {
+  const message = `the backup \`${backupId}\` at ${target.location} is not a copy of the source: ${why}`
+  return new KafkaBackupError('WRITER_CONFLICT', message, {
+    help: 'Nothing was written. Copy to another location, or remove the backup at the target first.',
+  })
+}

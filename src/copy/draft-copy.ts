@@ -1,0 +1,50 @@
+import { backupNotFound, listGenerations } from '../archive/catalog.ts'
+import { listSizes } from '../archive/verify-objects.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { assertTargetFits } from './assert-target-fits.ts'
+import { chooseGenerations, type WishedGeneration } from './choose-generations.ts'
+import { compareHistories } from './compare-histories.ts'
+import { planObjects } from './plan-copy.ts'
+import type { CopyOptions, CopyPlan, Sides } from './sides.ts'
+import { surveySource } from './survey-source.ts'
+
+/**
+ * Looks at both sides and says what is to be copied. A target that holds something else is refused here, by name, before
+ * anything is written. The source is fixed at the newest generation that it has now.
+ */
+export async function draftCopy(
+  sides: Sides,
+  backupId: string,
+  { generation, verifyExisting }: Pick<CopyOptions, 'generation' | 'verifyExisting'>,
+  signal: AbortSignal,
+): Promise<CopyPlan> {
+  // The target first: what another copy brings there meanwhile is at the source, too.
+  const target = await listGenerations(sides.target, backupId, signal)
+  const source = await listGenerations(sides.source, backupId, signal)
+  if (source.length === 0) throw await backupNotFound(sides.source, backupId, signal)
+  assertThere(sides, backupId, source, generation)
+  const chosen = chooseGenerations(source, target, generation, verifyExisting)
+  const history = { backupId, source, target, shared: chosen.shared }
+  const { agreed, problems } = await compareHistories(sides, history, verifyExisting, signal)
+  const survey = await surveySource(sides.source, backupId, chosen.walked, signal)
+  const sizes = await listSizes(sides.target, backupId, signal)
+  const { objects, existing, misfits } = planObjects(survey.generations, chosen.missing, sizes, verifyExisting)
+  await assertTargetFits(sides, { backupId, existing, misfits, agreed }, signal)
+  const missing = new Set(chosen.missing)
+  return {
+    backupId,
+    generations: survey.generations.filter(one => missing.has(one.generation)),
+    objects,
+    existing: { objects: existing.length, bytes: existing.reduce((sum, { size }) => sum + size, 0) },
+    older: chosen.older,
+    newestThere: target.at(-1),
+    problems: [...problems, ...survey.problems.filter(({ key }) => problems.every(known => known.key !== key))],
+  }
+}
+
+function assertThere({ source }: Sides, backupId: string, there: readonly number[], wished: WishedGeneration): void {
+  if (typeof wished !== 'number' || there.includes(wished)) return
+  const message = `the backup \`${backupId}\` at ${source.location} has no generation ${wished}`
+  const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}.`
+  throw new KafkaBackupError('BACKUP_NOT_FOUND', message, { help })
+}
