@@ -20,7 +20,7 @@ after(async () => {
 const retryPolicy = { attempts: 1, baseDelayMs: 0, maxDelayMs: 0 }
 
 /** The server looks through all objects of the bucket at every request. */
-const listed = 1_500
+const listed = 1_100
 
 function suite(name: string, options: () => Partial<GcsOptions>): void {
   const open = async () => {

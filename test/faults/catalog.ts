@@ -59,3 +59,12 @@ export const bucketFaults: Fault[] = faults
     const rounds = { test: fault === deathAtEveryCall ? 0 : Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
     return { ...fault, name: `${fault.name} (S3)`, rounds }
   })
+
+/** A round of each, to see that another bucket is no worse. One that wakes up meets the same condition as two at once. */
+export const googleBucketFaults: Fault[] = bucketFaults
+  .filter(({ promise }) => promise !== wakingWriter.promise)
+  .map(({ name, rounds, ...fault }) => ({
+    ...fault,
+    name: name.replace('(S3)', '(Google Cloud)'),
+    rounds: { test: Math.min(rounds.test, 1), soak: rounds.soak },
+  }))

@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { loginProperties, scramPassword, scramUser } from '../e2e/secure-kafka.ts'
 import { brokerNames, makeIdentity } from '../servers/certificates.ts'
 import { openDriver } from '../servers/driver.ts'
+import { startGcs } from '../servers/fake-gcs.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { startS3 } from '../servers/versitygw.ts'
 import type { Lab } from './lab.ts'
 
 export interface LabOptions {
   brokers: 1 | 3
-  store: 'filesystem' | 's3'
+  store: 'filesystem' | 's3' | 'gcs'
 }
 
 export type OpenLab = Lab & AsyncDisposable
@@ -33,13 +34,30 @@ export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> 
     await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
     const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }
     const source = { security: { protocol: 'SASL_SSL', tls: { ca_cert: ca.cert }, sasl } }
-    const storageAt = store === 's3' ? await openBuckets(stack) : openFolders(folder)
+    const storageAt = await openStores(store, folder, stack)
     const servers = server.secureBootstrapServers
     const dispose = () => stack.disposeAsync()
     return { server, driver, folder, servers, source, storageAt, [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await stack.disposeAsync()
     throw error
+  }
+}
+
+async function openStores(
+  store: LabOptions['store'],
+  folder: string,
+  stack: AsyncDisposableStack,
+): Promise<Lab['storageAt']> {
+  switch (store) {
+    case 'filesystem':
+      return openFolders(folder)
+    case 's3':
+      return openBuckets(stack)
+    case 'gcs':
+      return openGoogleBuckets(stack)
+    default:
+      return store satisfies never
   }
 }
 
@@ -52,4 +70,11 @@ async function openBuckets(stack: AsyncDisposableStack): Promise<Lab['storageAt'
   const { bucket, endpoint, accessKeyId, secretAccessKey, caCert } = await s3.makeBucket('faults')
   const fixed = { access_key_id: accessKeyId, secret_access_key: secretAccessKey, ca_cert: caCert }
   return prefix => ({ backend: 's3', bucket, endpoint, prefix, ...fixed })
+}
+
+async function openGoogleBuckets(stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
+  const gcs = await startGcs({ tls: true })
+  stack.defer(() => gcs.stop())
+  const { bucket, endpoint, anonymous, caCert } = await gcs.makeBucket('faults')
+  return prefix => ({ backend: 'gcs', bucket, endpoint, prefix, anonymous, ca_cert: caCert })
 }

@@ -48,7 +48,7 @@ test('verify checks a backup and tells how far it is', async () => {
 test('a place that is not there, a backup that is not there and no place at all are errors with codes', async () => {
   const isCode = (code: Parameters<typeof hasCode>[1]) => (error: unknown) => hasCode(error, code)
   await assert.rejects(list({ location: join(location, 'nowhere') }), isCode('STORAGE_NOT_FOUND'))
-  await assert.rejects(list({ location: 'gs://bucket' }), isCode('LOCATION_INVALID'))
+  await assert.rejects(list({ location: 'ftp://bucket' }), isCode('LOCATION_INVALID'))
   await assert.rejects(describe({ location, backupId: 'other' }), isCode('BACKUP_NOT_FOUND'))
   // @ts-expect-error A program in JavaScript may forget it.
   await assert.rejects(describe({ location }), isCode('USAGE'))
