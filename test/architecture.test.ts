@@ -22,6 +22,7 @@ const allowed: Record<string, string[]> = {
   restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
+  access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -37,6 +38,7 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'access',
     'config',
   ],
   library: ['errors', 'archive', 'backup', 'restore', 'type:schemas', 'config', 'observe', 'storage', 'wiring'],
@@ -55,6 +57,7 @@ const allowed: Record<string, string[]> = {
     'registry',
     'schemas',
     'offsets',
+    'access',
   ],
 }
 

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { accessSectionSchema } from './access-section.ts'
 import { groupsSectionSchema } from './groups-section.ts'
 import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64 } from './scalars.ts'
@@ -81,6 +82,8 @@ export const manifestSchema = z.strictObject({
   schema_registry: registrySectionSchema.exactOptional(),
   /** Absent in backups of versions that did not take them. */
   consumer_groups: groupsSectionSchema.exactOptional(),
+  /** Absent where the job takes none of it. */
+  access: accessSectionSchema.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),

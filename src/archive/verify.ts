@@ -2,6 +2,7 @@ import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+import { verifyAccess } from './access.ts'
 import { openBackup } from './catalog.ts'
 import { verifyGroups } from './groups.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
@@ -51,8 +52,10 @@ export async function verifyBackup(
   const misfits = findMisfits(segments, sizes)
   const registry = await verifyRegistry(storage, manifest, { deep, sizes }, signal)
   const groups = await verifyGroups(storage, manifest, signal)
-  const other = { objects: registry.objects + groups.objects, bytes: registry.bytes + groups.bytes }
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...registry.problems, ...groups.problems]
+  const access = await verifyAccess(storage, manifest, signal)
+  const beside = [registry, groups, access]
+  const other = { objects: sum(beside, one => one.objects), bytes: sum(beside, one => one.bytes) }
+  const problems = [...gathered, ...beside].flatMap(one => one.problems).concat(misfits)
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -74,6 +77,10 @@ export async function verifyBackup(
     ),
     warnings,
   }
+}
+
+function sum<T>(all: readonly T[], pick: (one: T) => number): number {
+  return all.reduce((total, one) => total + pick(one), 0)
 }
 
 async function checkBytes(

@@ -1,3 +1,4 @@
+import type { AccessReading, AccessSection } from '../archive/access-section.ts'
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
@@ -26,6 +27,8 @@ export interface BackupParts {
   readRegistry?: (signal: AbortSignal) => Promise<RegistrySnapshot>
   /** Reads the groups that have positions on these partitions; absent where the job does not want them. */
   readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
+  /** Reads the access rules that the job wants; absent where it wants none. */
+  readAccess?: (signal: AbortSignal) => Promise<AccessReading>
   toolVersion: string
   onProgress: OnProgress
 }
@@ -45,6 +48,8 @@ export interface Prepared {
   registry?: RegistrySection
   /** And of consumer groups. */
   groups?: GroupsSection
+  /** And of access rules. */
+  access?: AccessSection
 }
 
 export interface RoundReport {

@@ -7,6 +7,7 @@ import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
+import { accessReader } from './access-session.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { withRegistryReader } from './registry.ts'
 
@@ -74,7 +75,7 @@ function withRun<T>(
         await assertFit({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
         const run = { newRun, toolVersion: version, onProgress, ...(readRegistry && { readRegistry }) }
-        return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) })
+        return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts), ...accessReader(job, parts) })
       }),
     ),
   )

@@ -65,7 +65,7 @@ export async function plainRestoreJob({ path, backupId, target }: PlainRestore):
 }
 
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, consumerGroups: _, ...options } = restore
+  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, ...options } = restore
   const timeWindow = {
     ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
     ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
