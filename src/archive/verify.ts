@@ -2,14 +2,12 @@ import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import { verifyAccess } from './access.ts'
 import { openBackup } from './catalog.ts'
-import { verifyGroups } from './groups.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
+import { verifyBeside } from './verify-beside.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
-import { verifyRegistry } from './verify-registry.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions {
@@ -50,12 +48,8 @@ export async function verifyBackup(
   const segments = gathered.flatMap(one => one.segments)
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
-  const registry = await verifyRegistry(storage, manifest, { deep, sizes }, signal)
-  const groups = await verifyGroups(storage, manifest, signal)
-  const access = await verifyAccess(storage, manifest, signal)
-  const beside = [registry, groups, access]
-  const other = { objects: sum(beside, one => one.objects), bytes: sum(beside, one => one.bytes) }
-  const problems = [...gathered, ...beside].flatMap(one => one.problems).concat(misfits)
+  const beside = await verifyBeside(storage, manifest, { deep, sizes }, signal)
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...beside.problems]
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -67,8 +61,8 @@ export async function verifyBackup(
     generation,
     complete,
     deep,
-    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + other.objects,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, other.bytes),
+    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + beside.objects,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, beside.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),
@@ -77,10 +71,6 @@ export async function verifyBackup(
     ),
     warnings,
   }
-}
-
-function sum<T>(all: readonly T[], pick: (one: T) => number): number {
-  return all.reduce((total, one) => total + pick(one), 0)
 }
 
 async function checkBytes(
