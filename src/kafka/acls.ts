@@ -18,6 +18,7 @@ export interface Acl {
 }
 
 const ACLS_PER_REQUEST = 200
+const CLUSTER_AUTHORIZATION_FAILED = 31
 
 /** All rules of the cluster, in no order. KAFKA_NO_AUTHORIZER where it has none, as nothing checks them. */
 export function listAcls(cluster: Cluster, signal: AbortSignal): Promise<Acl[]> {
@@ -25,7 +26,7 @@ export function listAcls(cluster: Cluster, signal: AbortSignal): Promise<Acl[]> 
     const link = await anyLink(cluster, signal)
     const api = link.speaks(describeAcls) ? describeAcls : describeAclsBeforeUsers
     const { errorCode, errorMessage, acls } = await link.call(api, {}, signal)
-    if (errorCode !== 0) throw brokerError(errorCode, 'listing the ACLs of the cluster', errorMessage)
+    if (errorCode !== 0) throw refusal(errorCode, 'listing the ACLs of the cluster', errorMessage)
     return acls.map(toAcl)
   }, signal)
 }
@@ -57,12 +58,17 @@ function createSome(
       throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker answered ${results.length} of ${acls.length} new ACLs`)
     }
     const errors = results.map(({ errorCode, errorMessage }) =>
-      errorCode === 0 ? undefined : brokerError(errorCode, 'creating the ACL', errorMessage),
+      errorCode === 0 ? undefined : refusal(errorCode, 'creating the ACL', errorMessage),
     )
     const passing = errors.find(error => error?.retryable)
     if (passing) throw passing
     return errors
   }, signal)
+}
+
+/** Who is denied is told the broker's own view of the request, another one each time: it says nothing more, and is left out. */
+function refusal(errorCode: number, doing: string, said: string | null): KafkaBackupError {
+  return brokerError(errorCode, doing, errorCode === CLUSTER_AUTHORIZATION_FAILED ? null : said)
 }
 
 /** Any broker takes rules, or passes them on. */

@@ -29,7 +29,7 @@ export async function runTool(server: KafkaServer, mainClass: string, ...args: s
 
 /** As `kafka-acls.sh --list` tells them, one line a rule, behind its resource. */
 export async function listedAcls(server: KafkaServer): Promise<string[]> {
-  const stdout = await runTool(server, 'kafka.admin.AclCommand', '--list')
+  const stdout = await runTool(server, 'org.apache.kafka.tools.AclCommand', '--list')
   let resource = ''
   return stdout
     .split('\n')

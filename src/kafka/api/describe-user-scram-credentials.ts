@@ -12,8 +12,9 @@ export interface DescribeUserScramCredentialsResponse {
 }
 
 /**
- * DescribeUserScramCredentials v0: all users that log in with SCRAM. Salts and keys are never told
- *   request  => [name TAGS] (null for all) TAGS
+ * DescribeUserScramCredentials v0: all users that log in with SCRAM. Salts and keys are never told. An empty list asks for all;
+ * null is defined to do the same, but a broker that would refuse it never answers
+ *   request  => [name TAGS] TAGS
  *   response => throttle_time_ms error_code error_message [user] TAGS
  *   user     => user error_code error_message [mechanism iterations TAGS] TAGS
  */
@@ -21,7 +22,7 @@ export const describeUserScramCredentials: Api<Record<never, never>, DescribeUse
   name: 'DescribeUserScramCredentials',
   key: 50,
   version: 0,
-  encode: writer => writer.array(null, () => undefined).noTags(),
+  encode: writer => writer.array([], () => undefined).noTags(),
   decode: reader => {
     reader.int32()
     const errorCode = reader.int16()

@@ -170,7 +170,7 @@ describeCodec('AlterClientQuotas v1', {
 describeCodec('DescribeUserScramCredentials v0', {
   api: describeUserScramCredentials,
   request: {},
-  encoded: ['00', '00'],
+  encoded: ['01', '00'],
   answer: [
     '00000000',
     '0000',
