@@ -25,7 +25,7 @@ const outcomes: Record<Shown, string> = {
   created: 'created',
   kept: 'is there',
   differs: 'DIFFERS, stays',
-  cannot: 'CANNOT BE',
+  cannot: 'not restored',
   failed: 'FAILED',
 }
 
