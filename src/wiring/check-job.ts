@@ -45,13 +45,14 @@ async function checkGroups({ backup }: BackupJob, cluster: Cluster, signal: Abor
 
 /** Whether ACLs, quotas and users can be read, where the job wants them. */
 async function checkAccessRules({ backup }: BackupJob, cluster: Cluster, signal: AbortSignal): Promise<Check[]> {
+  const wanted = (['acls', 'quotas', 'users'] as const).filter(kind => backup[kind])
+  if (wanted.length === 0) return []
   const [{ listAcls }, { listQuotas }, { listScramUsers }] = await Promise.all([
     import('../kafka/acls.ts'),
     import('../kafka/client-quotas.ts'),
     import('../kafka/scram-users.ts'),
   ])
   const kinds = { acls: listAcls, quotas: listQuotas, users: listScramUsers }
-  const wanted = (['acls', 'quotas', 'users'] as const).filter(kind => backup[kind])
   return Promise.all(
     wanted.map(kind => attempt(`backup.${kind}`, 'read', signal, () => countRules(() => kinds[kind](cluster, signal)))),
   )
