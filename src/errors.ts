@@ -116,6 +116,11 @@ export const errorTable = {
     help: 'Check mechanism, user and password under `security.sasl`; docs/security.md explains each.',
   },
   KAFKA_DENIED: { retryable: false, exitCode: 1, help: '`kafka-backup check` lists every permission that is missing.' },
+  KAFKA_NO_AUTHORIZER: {
+    retryable: false,
+    exitCode: 1,
+    help: 'The brokers have no `authorizer.class.name`: they keep no ACLs and check none.',
+  },
   KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
   KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },
   KAFKA_PROTOCOL: { retryable: false, exitCode: 1, help: 'The answer is not Kafka protocol; is this a broker?' },

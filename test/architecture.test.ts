@@ -25,6 +25,7 @@ const allowed: Record<string, string[]> = {
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
+  access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   wiring: [
     'lib',
@@ -43,6 +44,7 @@ const allowed: Record<string, string[]> = {
     'offsets',
     'retention',
     'copy',
+    'access',
     'config',
   ],
   library: [
@@ -75,6 +77,7 @@ const allowed: Record<string, string[]> = {
     'offsets',
     'retention',
     'copy',
+    'access',
   ],
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
 import { jobMetricsTable } from '../docs/metrics-table.ts'
+import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
@@ -77,6 +78,7 @@ for (const [name, schema, marker] of [
   ['index', partitionIndexSchema, 'index-fields'],
   ['settings of a registry', registrySettingsSchema, 'registry-settings-fields'],
   ['global configuration of a registry', globalConfigSchema, 'registry-global-fields'],
+  ['access rules', accessFileSchema, 'access-fields'],
   ['positions of groups', groupsFileSchema, 'groups-fields'],
   ['metadata of a subject', subjectMetadataSchema, 'registry-metadata-fields'],
 ] as const) {

@@ -1,6 +1,7 @@
 import { type ErrorCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { AccessKind, AccessSection } from './access-section.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
@@ -37,6 +38,17 @@ export interface Description {
   topics: DescribedTopic[]
   schema_registry: DescribedRegistry
   consumer_groups: DescribedGroups
+  access: DescribedAccess
+}
+
+/** ACLs, quotas and users; all are `off` where the job takes none. */
+export type DescribedAccess = { taken_at: string | null } & Record<AccessKind, DescribedAccessKind>
+
+export interface DescribedAccessKind {
+  state: 'taken' | 'off' | 'failed'
+  count: number
+  /** Why it could not be read. */
+  error: string | null
 }
 
 /** `none` is a backup of a version that did not take them. */
@@ -110,6 +122,7 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     topics: manifest.topics.map(describeTopic),
     schema_registry: describeRegistry(manifest.schema_registry),
     consumer_groups: describeGroups(manifest.consumer_groups),
+    access: describeAccess(manifest.access),
   }
 }
 
@@ -137,6 +150,23 @@ function describeGroups(section: Manifest['consumer_groups']): DescribedGroups {
     positions: counts.positions,
     errors: counts.errors,
     error: section?.state === 'failed' ? section.error : null,
+  }
+}
+
+function describeAccess(section: AccessSection | undefined): DescribedAccess {
+  return {
+    taken_at: section?.taken_at ?? null,
+    acls: describeAccessKind(section?.acls),
+    quotas: describeAccessKind(section?.quotas),
+    users: describeAccessKind(section?.users),
+  }
+}
+
+function describeAccessKind(said: AccessSection[AccessKind] = { state: 'off' }): DescribedAccessKind {
+  return {
+    state: said.state,
+    count: said.state === 'taken' ? said.count : 0,
+    error: said.state === 'failed' ? said.error : null,
   }
 }
 

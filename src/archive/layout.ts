@@ -58,6 +58,11 @@ export function groupsKey(backupId: string, generation: number, run: string): st
   return `${backupId}/kafka/groups-${generation}.${run}.json`
 }
 
+/** Rules of access: ACLs, quotas, users. */
+export function accessKey(backupId: string, generation: number, run: string): string {
+  return `${backupId}/kafka/access-${generation}.${run}.json`
+}
+
 /** What several processes have done towards a generation. */
 export function shardsPrefix(backupId: string, generation: number): string {
   return `${backupId}/shards/${String(generation).padStart(8, '0')}/`

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
+import { accessSectionSchema } from './access-section.ts'
 import { groupsSectionSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
@@ -91,6 +92,8 @@ export const manifestSchema = z.strictObject({
   consumer_groups: groupsSectionSchema.exactOptional(),
   /** Absent where the backup is not encrypted. */
   encryption: encryptionSchema.exactOptional(),
+  /** Absent where the job takes none of it. */
+  access: accessSectionSchema.exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),

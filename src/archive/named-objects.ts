@@ -51,6 +51,7 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
     schema_registry ? registryFiles(backup_id, schema_registry) : [],
   consumer_groups: ({ consumer_groups: groups }) =>
     groups?.state === 'taken' ? [{ key: groups.key, size: groups.size, blake3: groups.blake3 }] : [],
+  access: ({ access }) => (access ? [{ key: access.key, size: access.size, blake3: access.blake3 }] : []),
   /** Keys are beside the objects, and wrapped for each place on its own. */
   encryption: nothing,
   warnings: nothing,

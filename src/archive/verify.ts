@@ -3,12 +3,11 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openBackup } from './catalog.ts'
-import { verifyGroups } from './groups.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
+import { verifyBeside } from './verify-beside.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
-import { verifyRegistry } from './verify-registry.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions {
@@ -50,10 +49,8 @@ export async function verifyBackup(
   const segments = gathered.flatMap(one => one.segments)
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
-  const registry = await verifyRegistry(storage, manifest, { deep, sizes }, signal)
-  const groups = await verifyGroups(storage, manifest, signal)
-  const other = { objects: registry.objects + groups.objects, bytes: registry.bytes + groups.bytes }
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...registry.problems, ...groups.problems]
+  const beside = await verifyBeside(storage, manifest, { deep, sizes }, signal)
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...beside.problems]
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
@@ -66,8 +63,8 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + other.objects,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, other.bytes),
+    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + beside.objects,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, beside.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),

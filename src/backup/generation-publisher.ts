@@ -96,7 +96,7 @@ export class GenerationPublisher implements Publisher {
 
   #draft({ copies, complete, warnings }: Published): Draft {
     const { clock, toolVersion, encryption } = this.#parts
-    const { observed, groups, registry = this.#newest?.schema_registry } = this.#prepared
+    const { observed, groups, access, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
     const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
     return {
@@ -118,6 +118,7 @@ export class GenerationPublisher implements Publisher {
         ...(registry && { schema_registry: registry }),
         ...(groups && { consumer_groups: groups }),
         ...(encryption && { encryption: encryption.section }),
+        ...(access && { access }),
         warnings: [...warnings],
       },
     }
@@ -126,13 +127,15 @@ export class GenerationPublisher implements Publisher {
 
 /** What counts as news; how far an open transaction holds the end back is only a reading. */
 function contentOf(
-  manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry' | 'consumer_groups'>,
+  manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry' | 'consumer_groups' | 'access'>,
 ): unknown {
   const { selection, topics, warnings } = manifest
   const registry = manifest.schema_registry && { ...manifest.schema_registry, backup_timestamp: '' }
   const groups = manifest.consumer_groups && { ...manifest.consumer_groups, taken_at: '' }
+  const access = manifest.access && { ...manifest.access, taken_at: '' }
   const partitions = topics.flatMap(topic =>
     topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
   )
-  return { selection, warnings, registry, groups, partitions, topics: topics.map(({ partitions: _, ...rest }) => rest) }
+  const others = topics.map(({ partitions: _, ...rest }) => rest)
+  return { selection, warnings, registry, groups, access, partitions, topics: others }
 }

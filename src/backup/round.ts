@@ -1,3 +1,4 @@
+import type { AccessReading, AccessSection } from '../archive/access-section.ts'
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
@@ -28,6 +29,8 @@ export interface BackupParts {
   readGroups?: (ends: PartitionEnds, signal: AbortSignal) => Promise<GroupsReading>
   /** How what is written is encrypted; absent where it is not. */
   encryption?: ArchiveEncryption | undefined
+  /** Reads the access rules that the job wants; absent where it wants none. */
+  readAccess?: (signal: AbortSignal) => Promise<AccessReading>
   toolVersion: string
   onProgress: OnProgress
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
@@ -49,6 +52,8 @@ export interface Prepared {
   registry?: RegistrySection
   /** And of consumer groups. */
   groups?: GroupsSection
+  /** And of access rules. */
+  access?: AccessSection
 }
 
 export interface RoundReport {

@@ -1,8 +1,9 @@
 import type { BackupParts, Prepared } from './round.ts'
+import { takeAccess } from './take-access.ts'
 import { takeGroups } from './take-groups.ts'
 import { takeRegistry } from './take-registry.ts'
 
-/** What belongs to the records and is no record: the schemas, and how far consumer groups have read. */
+/** What belongs to the records and is no record: the schemas, how far consumer groups have read, and who may do what. */
 export async function takeBeside(
   prepared: Prepared,
   backupId: string,
@@ -10,5 +11,6 @@ export async function takeBeside(
   signal: AbortSignal,
 ): Promise<Prepared> {
   const withSchemas = await takeRegistry(prepared, backupId, parts, signal)
-  return takeGroups(withSchemas, backupId, parts, signal)
+  const withGroups = await takeGroups(withSchemas, backupId, parts, signal)
+  return takeAccess(withGroups, backupId, parts, signal)
 }

@@ -1,3 +1,4 @@
+import { backupAccessFields } from './access-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { backupGroupsSchema } from './groups-schema.ts'
 import { fields } from './leaf.ts'
@@ -25,6 +26,7 @@ export const backupSchema = fields({
       '`fail` ends the run with exit code 4.',
   }).prefault('warn'),
   consumer_groups: backupGroupsSchema,
+  ...backupAccessFields,
   commit_interval: duration({
     description:
       'How often a long run commits what it has, so that a crash loses no more than that. For a continuous run also how ' +

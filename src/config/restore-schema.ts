@@ -1,3 +1,4 @@
+import { restoreAccessFields } from './access-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { restoreGroupsSchema } from './groups-schema.ts'
 import { fields } from './leaf.ts'
@@ -26,6 +27,7 @@ const policyFields = {
       '`x-original-offset`, `x-original-timestamp` and `x-source-cluster`.',
   }).prefault(false),
   consumer_groups: restoreGroupsSchema,
+  ...restoreAccessFields,
   verify: flag({
     description:
       'Reads the target back and compares it with the backup when all is written, before settings that were held back ' +

@@ -42,6 +42,7 @@ const brokerErrors: Record<number, { name: string; code: ErrorCode }> = {
   45: { name: 'OUT_OF_ORDER_SEQUENCE_NUMBER', code: 'KAFKA_REFUSED' },
   46: { name: 'DUPLICATE_SEQUENCE_NUMBER', code: 'KAFKA_REFUSED' },
   47: { name: 'INVALID_PRODUCER_EPOCH', code: 'KAFKA_REFUSED' },
+  54: { name: 'SECURITY_DISABLED', code: 'KAFKA_NO_AUTHORIZER' },
   56: { name: 'KAFKA_STORAGE_ERROR', code: 'KAFKA_NOT_READY' },
   59: { name: 'UNKNOWN_PRODUCER_ID', code: 'KAFKA_REFUSED' },
   68: { name: 'NON_EMPTY_GROUP', code: 'GROUP_ACTIVE' },

@@ -64,12 +64,20 @@ export function fetchGroupPermissions(
 
 /** A list of groups holds those that one may describe, and does not tell what it leaves out. */
 export async function maySeeAllGroups(cluster: Cluster, signal: AbortSignal): Promise<boolean> {
+  return (await fetchClusterPermissions(cluster, signal))?.has('Describe') ?? true
+}
+
+/** What we may do to the cluster itself; undefined where the broker does not tell. */
+export async function fetchClusterPermissions(
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<Set<TopicOperation> | undefined> {
   try {
     const { errorCode, authorizedOperations } = await cluster.callAny(describeCluster, {}, signal)
-    return errorCode === 0 && namesOf(authorizedOperations).has('Describe')
+    return errorCode === 0 ? namesOf(authorizedOperations) : new Set()
   } catch (error) {
-    if (hasCode(error, 'KAFKA_DENIED')) return false
-    if (hasCode(error, 'KAFKA_UNSUPPORTED')) return true
+    if (hasCode(error, 'KAFKA_DENIED')) return new Set()
+    if (hasCode(error, 'KAFKA_UNSUPPORTED')) return undefined
     throw error
   }
 }

@@ -97,6 +97,7 @@ function described(description: Description) {
       })),
     })),
     consumerGroups: camelKeys(description.consumer_groups),
+    access: camelKeys(description.access),
     schemaRegistry: {
       ...camelKeys(description.schema_registry),
       subjects: description.schema_registry.subjects.map(subject => camelKeys(subject)),

@@ -102,19 +102,20 @@ function isSame(before: RegistrySection | undefined, now: RegistrySection): bool
   return before !== undefined && content(before) === content(now)
 }
 
-type Kept = Pick<Manifest, 'complete' | 'cluster' | 'selection' | 'topics' | 'warnings'>
+type Kept = Pick<Manifest, 'complete' | 'cluster' | 'selection' | 'topics' | 'warnings' | 'consumer_groups' | 'access'>
 
-/** What the generation before says of topics. Its warnings about schemas are those of an older reading, and go. */
+/** What the generation before says of topics, of their groups and of who may do what. Its warnings about schemas are those of an older reading, and go. */
 async function keepOf(previous: Manifest | undefined, storage: Storage, signal: AbortSignal): Promise<Kept> {
   if (!previous) {
     const selection = { include: [], exclude: [] }
     return { complete: true, cluster: { id: null, brokers: 0 }, selection, topics: [], warnings: [] }
   }
-  const { backup_id, complete, cluster, selection, topics, schema_registry } = previous
+  const { backup_id, complete, cluster, selection, topics, schema_registry, consumer_groups, access } = previous
   const settings =
     schema_registry && (await readJson(storage, backup_id, schema_registry.settings, registrySettingsSchema, signal))
   const older = new Set(settings?.warnings)
-  return { complete, cluster, selection, topics, warnings: previous.warnings.filter(one => !older.has(one)) }
+  const beside = { ...(consumer_groups && { consumer_groups }), ...(access && { access }) }
+  return { complete, cluster, selection, topics, ...beside, warnings: previous.warnings.filter(one => !older.has(one)) }
 }
 
 async function commit(

@@ -7,6 +7,7 @@ import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
+import { accessReader } from './access-session.ts'
 import { withLeaseAt } from './leases.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup } from './prune-jobs.ts'
@@ -91,8 +92,9 @@ function withRun<T>(
           // Made before anything is copied: shards that begin at the same time share one data key.
           const encryption = await parts.storage.keysFor(job.backupId, signal)
           const run = { newRun, toolVersion: version, onProgress, encryption, ...(readRegistry && { readRegistry }) }
+          const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
           const prune = pruneAfterBackup(job, parts.storage, watched, lease)
-          return work(backupOptions(job), { ...parts, ...run, ...groupsReader(job, parts) }, prune)
+          return work(backupOptions(job), { ...parts, ...run, ...readers }, prune)
         })
       }),
     ),

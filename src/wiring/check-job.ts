@@ -1,4 +1,5 @@
 import type { BackupJob, Job } from '../config/load-job.ts'
+import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
@@ -21,7 +22,8 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
     const registryChecks = await checkRegistry(job, signal)
     const groupChecks = await checkGroups(job, parts.cluster, signal)
     const keyChecks = await checkEncryption(job, signal)
-    const otherChecks = [...storageChecks, ...keyChecks, ...registryChecks, ...groupChecks]
+    const accessChecks = await checkAccessRules(job, parts.cluster, signal)
+    const otherChecks = [...storageChecks, ...keyChecks, ...registryChecks, ...groupChecks, ...accessChecks]
     return checkBackup(backupOptions(job), { ...parts, otherChecks }, signal)
   })
 }
@@ -41,4 +43,29 @@ async function checkGroups({ backup }: BackupJob, cluster: Cluster, signal: Abor
     return `${length} on the cluster${hidden}`
   })
   return [check]
+}
+
+/** Whether ACLs, quotas and users can be read, where the job wants them. */
+async function checkAccessRules({ backup }: BackupJob, cluster: Cluster, signal: AbortSignal): Promise<Check[]> {
+  const wanted = (['acls', 'quotas', 'users'] as const).filter(kind => backup[kind])
+  if (wanted.length === 0) return []
+  const [{ listAcls }, { listQuotas }, { listScramUsers }] = await Promise.all([
+    import('../kafka/acls.ts'),
+    import('../kafka/client-quotas.ts'),
+    import('../kafka/scram-users.ts'),
+  ])
+  const kinds = { acls: listAcls, quotas: listQuotas, users: listScramUsers }
+  return Promise.all(
+    wanted.map(kind => attempt(`backup.${kind}`, 'read', signal, () => countRules(() => kinds[kind](cluster, signal)))),
+  )
+}
+
+/** A cluster without an authorizer has no ACLs, which a backup is told and goes on. */
+async function countRules(list: () => Promise<unknown[]>): Promise<string> {
+  try {
+    return `${(await list()).length} on the cluster`
+  } catch (error) {
+    if (hasCode(error, 'KAFKA_NO_AUTHORIZER')) return 'none: the cluster has no authorizer'
+    throw error
+  }
 }

@@ -1,3 +1,4 @@
+import type { AccessPlan, AccessReport } from '../access/access-plan.ts'
 import type { RestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
@@ -11,6 +12,7 @@ import type { RestoreReport } from '../restore/report.ts'
 import type { RestoreParts } from '../restore/run-restore.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../schemas/schema-dry-run.ts'
 import type { SchemaReport } from '../schemas/schema-report.ts'
+import { type AccessSession, openAccessSession } from './access-session.ts'
 import { type GroupSession, openGroupSession } from './group-session.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, quiet, withMetrics, withParts } from './parts.ts'
@@ -18,21 +20,34 @@ import { checkRegistry } from './registry-check.ts'
 import { restoreOptions } from './restored-jobs.ts'
 import { type SchemaSession, withSchemas } from './schema-session.ts'
 
-/** Of data, of consumer groups and, where the job has a registry, of its schemas. */
-export type JobRestoreReport = RestoreReport & { schemas?: SchemaReport; consumerGroups: CarryReport }
-export type JobRestoreDryRun = RestoreDryRun & { schemas?: SchemaDryRun; consumerGroups: CarryPlan }
+/** Of data, of consumer groups and, where the job has a registry, of its schemas; of access rules where it asks for them. */
+export type JobRestoreReport = RestoreReport & {
+  schemas?: SchemaReport
+  consumerGroups: CarryReport
+  access?: AccessReport
+}
+export type JobRestoreDryRun = RestoreDryRun & {
+  schemas?: SchemaDryRun
+  consumerGroups: CarryPlan
+  access?: AccessPlan
+}
 
 /**
  * Puts a backup back on the target of the job: schemas first, then topics and records, then the positions of consumer
- * groups. The store is only read, but for the journal of the schemas.
+ * groups, then access rules. The store is only read, but for the journal of the schemas.
  */
 export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<JobRestoreReport> {
   return withRestore(job, hooks, signal, async (options, parts, session) => {
     const { runRestore } = await import('../restore/run-restore.ts')
     const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal)
-    const { hasRecords } = await refuseUnfit({ schemas: session, groups, options }, parts, signal)
-    for (const finding of groups.findings) parts.onProgress({ type: 'warning', message: describeFinding(finding) })
-    if (!session) return withGroups(await runRestore(options, parts, signal), groups, options, parts)
+    const access = await openAccessSession(job, session?.foreseen ?? options, parts, signal)
+    const beside = [...groups.findings, ...(access?.plan.findings ?? [])]
+    const { hasRecords } = await refuseUnfit({ schemas: session, findings: beside, options }, parts, signal)
+    for (const finding of beside) parts.onProgress({ type: 'warning', message: describeFinding(finding) })
+    if (!session) {
+      const report = await withGroups(await runRestore(options, parts, signal), groups, options, parts)
+      return withAccess(report, access)
+    }
     const isLeft = hasRecords && !mustRun(session)
     const schemas = await session.run(isLeft)
     // A loss stays one, also where nothing had to be written, or an earlier run has told it.
@@ -40,7 +55,7 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
     const report = await runRestore(schemas.options, parts, signal)
     const whole = { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
-    return withGroups(whole, groups, schemas.options, parts)
+    return withAccess(await withGroups(whole, groups, schemas.options, parts), access)
   })
 }
 
@@ -50,7 +65,9 @@ export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<
     const { dryRunRestore } = await import('../restore/dry-run.ts')
     const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal)
     const { findings, ...dryRun } = await dryRunRestore(session?.foreseen ?? options, parts, signal)
-    const all = { ...dryRun, consumerGroups: groups.plan, findings: [...findings, ...groups.findings] }
+    const access = await openAccessSession(job, session?.foreseen ?? options, parts, signal)
+    const found = [...findings, ...groups.findings, ...(access?.plan.findings ?? [])]
+    const all = { ...dryRun, consumerGroups: groups.plan, ...(access && { access: access.plan }), findings: found }
     if (!session) return all
     return { ...all, findings: [...session.findings, ...all.findings], schemas: describeSchemaPlan(session.survey) }
   })
@@ -73,12 +90,16 @@ function checkWith(job: RestoreJob, known: readonly Check[], signal: AbortSignal
   return withRestore(job, quiet, signal, async (options, parts, session) => {
     const { checkRestore } = await import('../restore/check.ts')
     // A backup that cannot be read is a finding of the check itself.
-    const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal).catch(error => {
+    const unread = (error: unknown) => {
       if (error instanceof KafkaBackupError && !signal.aborted) return undefined
       throw error
-    })
-    const otherChecks = [...known, ...(session ? checkSchemas(session) : [])]
-    const findings = [...(session?.findings ?? []), ...(groups?.findings ?? [])]
+    }
+    const groups = await openGroupSession(job, session?.foreseen ?? options, parts, signal).catch(unread)
+    const access = await openAccessSession(job, session?.foreseen ?? options, parts, signal).catch(unread)
+    const otherChecks = [...known, ...(session ? checkSchemas(session) : []), ...(access?.checks ?? [])]
+    // A permission that is missing for access rules is among their checks.
+    const beside = access?.plan.findings.filter(({ code }) => code !== 'KAFKA_DENIED') ?? []
+    const findings = [...(session?.findings ?? []), ...(groups?.findings ?? []), ...beside]
     return checkRestore(session?.foreseen ?? options, { ...parts, findings, otherChecks }, signal)
   })
 }
@@ -108,23 +129,36 @@ async function withGroups<R extends RestoreReport>(
   return { ...told, consumerGroups: { groups: [], totals: sumCarried([]), reason } }
 }
 
+/** Access rules come last: by then all that they speak of is there. */
+async function withAccess(report: JobRestoreReport, access: AccessSession | undefined): Promise<JobRestoreReport> {
+  if (!access) return report
+  const warnings = [...report.warnings, ...access.plan.findings.map(describeFinding)]
+  if (report.isDone) return { ...report, warnings, access: await access.run() }
+  const totals = { created: 0, kept: 0, differs: 0, cannot: 0, failed: 0 }
+  return { ...report, warnings, access: { totals, reason: 'the target differs from the backup' } }
+}
+
 /**
- * All that stands in the way of data, of schemas and of groups is told at once, before the first write. Says whether there
+ * All that stands in the way of data, of schemas, of groups and of access rules is told at once, before the first write. Says whether there
  * are schemas to write though the records are there already, wholly: the registry is in use by then, as the topics are.
  */
 async function refuseUnfit(
-  { schemas, groups, options }: { schemas: SchemaSession | undefined; groups: GroupSession; options: RestoreOptions },
+  {
+    schemas,
+    findings: beside,
+    options,
+  }: { schemas: SchemaSession | undefined; findings: readonly Finding[]; options: RestoreOptions },
   parts: RestoreParts,
   signal: AbortSignal,
 ): Promise<{ hasRecords: boolean }> {
   const { conflicts, steps } = schemas?.survey.plan ?? { conflicts: [], steps: [] }
-  if (conflicts.length + steps.length === 0 && !groups.findings.some(isError)) return { hasRecords: false }
+  if (conflicts.length + steps.length === 0 && !beside.some(isError)) return { hasRecords: false }
   const [{ isComplete, surveyRestore }, { RestoreRefusal }] = await Promise.all([
     import('../restore/prepare-restore.ts'),
     import('../restore/refusal.ts'),
   ])
   const { plan, progress, preflight } = await surveyRestore(schemas?.foreseen ?? options, parts, signal)
-  const findings = [...(schemas?.findings ?? []), ...preflight.findings, ...groups.findings]
+  const findings = [...(schemas?.findings ?? []), ...preflight.findings, ...beside]
   if (findings.some(isError)) throw new RestoreRefusal(findings)
   return { hasRecords: isComplete(plan, progress) }
 }

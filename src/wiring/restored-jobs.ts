@@ -72,7 +72,7 @@ export async function plainRestoreJob({
 }
 
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, consumerGroups: _, ...options } = restore
+  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, ...options } = restore
   const timeWindow = {
     ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
     ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),

@@ -176,6 +176,12 @@ export const description: Description = {
     errors: 1,
     error: null,
   },
+  access: {
+    taken_at: manifest.started_at,
+    acls: { state: 'taken', count: 12, error: null },
+    quotas: { state: 'off', count: 0, error: null },
+    users: { state: 'failed', count: 0, error: 'denied' },
+  },
   topics: [
     {
       name: 'orders',

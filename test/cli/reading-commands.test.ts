@@ -136,6 +136,7 @@ Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp
 Holds       2 topics, 2 partitions, 1,500,000 records
 Groups      2 consumer groups, 7 positions, 1 could not be read
+Access      12 ACLs, no users: denied
 Size        1.2 GiB, 376 MiB stored (3.3x)
 Written by  kafka-backup 0.1.0, format 1
 

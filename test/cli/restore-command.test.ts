@@ -7,9 +7,18 @@ import { type Actions, realActions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import type { Finding } from '../../src/observe/finding.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
+import { rule } from '../access/rules.ts'
 import { compareReport, fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
-import { carried, differing, findings, restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
+import {
+  accessReport,
+  carried,
+  differing,
+  findings,
+  restoreDryRun,
+  restoreJob,
+  restoreReport,
+} from './restore-samples.ts'
 import { lossyNote, schemaPlan, schemaReport } from './schema-samples.ts'
 
 async function run(argv: string[], replaced: Partial<Actions> = {}, io = new FakeIo()) {
@@ -121,6 +130,44 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual(JSON.parse(json).consumer_groups.groups[0].positions, [
       { topic: 'a', partition: 0, offset: 5, lag: 1500 },
     ])
+  })
+
+  test('says what became of access rules, and ends with 4 where one was refused', async () => {
+    const runRestoreJob = async () => ({ ...restoreReport, access: accessReport })
+    const { code, out } = await run([], { runRestoreJob })
+    assert.equal(code, 4)
+    assert.match(out, /^ {2}Access {6}1 created, 1 there already, 1 differ and stay, 1 cannot be restored, 1 FAILED$/m)
+    assert.match(out, /^ACLs +ALLOW User:a READ on topic orders +created *$/m)
+    assert.match(out, /^ACLs +DENY User:a READ on topic orders {2,}FAILED +no$/m)
+    assert.match(out, /^client quotas +user <default>: consumer_byte_rate 2 +DIFFERS, stays +the target has 3$/m)
+    assert.match(out, /^SCRAM users +b \(SCRAM-SHA-256\) +not restored +a command$/m)
+    assert.doesNotMatch(out, /topic kept/)
+    const json = await run(['--format', 'json'], { runRestoreJob })
+    const { ok, access } = JSON.parse(json.out)
+    assert.deepEqual([json.code, ok, access.totals], [4, false, accessReport.totals])
+    assert.deepEqual(
+      access.acls.rules.map(({ outcome, resource_name }: Record<string, string>) => [outcome, resource_name]),
+      [
+        ['failed', 'orders'],
+        ['created', 'orders'],
+        ['kept', 'kept'],
+      ],
+    )
+    const totals = { created: 0, kept: 0, differs: 0, cannot: 0, failed: 0 }
+    const left = await run([], { runRestoreJob: async () => ({ ...restoreReport, access: { totals, reason: 'why' } }) })
+    assert.equal(left.code, 0)
+    assert.match(left.out, /^ {2}Access {6}none: why$/m)
+  })
+
+  test('a dry run shows the access rules that would be made', async () => {
+    const create = { item: rule({}), decision: 'create' as const, notes: ['for topic x of the backup'] }
+    const access = { acls: { items: [create] }, findings: [] }
+    const dryRunRestoreJob = async () => ({ ...restoreDryRun, access })
+    const { out } = await run(['--dry-run'], { dryRunRestoreJob })
+    assert.match(out, /^ACLs +ALLOW User:a READ on topic orders +would be created +for topic x of the backup$/m)
+    const { out: json } = await run(['--dry-run', '--format', 'json'], { dryRunRestoreJob })
+    const { acls, quotas } = JSON.parse(json).access
+    assert.deepEqual([acls.rules[0].outcome, quotas], ['create', null])
   })
 
   test('in JSON has the run, the topics and the totals', async () => {

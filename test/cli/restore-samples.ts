@@ -1,9 +1,11 @@
+import type { AccessReport } from '../../src/access/access-plan.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { Finding } from '../../src/observe/finding.ts'
 import type { CarryReport } from '../../src/offsets/carry-report.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { RestoreDryRun } from '../../src/restore/dry-run.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
+import { rule } from '../access/rules.ts'
 
 export const restoreJob = parseJob(
   `mode: restore
@@ -174,4 +176,29 @@ export const differing: CompareReport = {
   ],
   totals: { topics: 1, partitions: 1, records: 7, removed: 2, differences: 3 },
   warnings: ['copy/1: a transaction is open'],
+}
+
+export const accessReport: AccessReport = {
+  acls: {
+    items: [
+      { item: rule({ permission: 'DENY' }), decision: 'failed', notes: ['no'] },
+      { item: rule({}), decision: 'created', notes: [] },
+      { item: rule({ resourceName: 'kept' }), decision: 'kept', notes: [] },
+    ],
+  },
+  quotas: {
+    items: [
+      {
+        item: { entity: [{ type: 'user', name: null }], key: 'consumer_byte_rate', value: 2 },
+        decision: 'differs',
+        notes: ['the target has 3'],
+      },
+    ],
+  },
+  users: {
+    items: [
+      { item: { user: 'b', mechanism: 'SCRAM-SHA-256', iterations: 4096 }, decision: 'cannot', notes: ['a command'] },
+    ],
+  },
+  totals: { created: 1, kept: 1, differs: 1, cannot: 1, failed: 1 },
 }

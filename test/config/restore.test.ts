@@ -28,6 +28,9 @@ describe('a restore that leaves out all it may', () => {
         offsetHeaders: false,
         verify: false,
         consumerGroups: { exclude: [], mapping: new Map() },
+        acls: false,
+        quotas: false,
+        users: false,
         commitIntervalMs: 5_000,
         batchBytes: 1_048_576,
         memoryBudgetBytes: 100_663_296,
@@ -60,6 +63,9 @@ test('a restore takes every field of its own', () => {
   retention: hold
   offset_headers: true
   consumer_groups: {include: ['billing*'], exclude: [billing-test], mapping: {billing: billing-2}}
+  acls: true
+  quotas: true
+  users: true
   verify: true
   restore_id: after-incident
   commit_interval: 10s
@@ -104,6 +110,9 @@ enterprise: {schema_registry: {enabled: false}}
     existingTopics: 'append',
     retention: 'hold',
     offsetHeaders: true,
+    acls: true,
+    quotas: true,
+    users: true,
     consumerGroups: {
       include: ['billing*'],
       exclude: ['billing-test'],

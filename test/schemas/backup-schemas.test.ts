@@ -83,6 +83,17 @@ test('after a backup of data no topic, cluster, selection or state is lost', asy
   assert.equal(complete, false)
 })
 
+test('nor are the positions of groups and the access rules', async () => {
+  const storage = openMemoryStorage()
+  const off = { state: 'off' } as const
+  const object = { key: 'k', size: 1, blake3: '0'.repeat(64) }
+  const access = { taken_at: 't', ...object, acls: { state: 'taken', count: 3 } as const, quotas: off, users: off }
+  await commitData(storage, { consumer_groups: off, access })
+  await backUp(storage, one)
+  const kept = await newest(storage)
+  assert.deepEqual([kept.consumer_groups, kept.access], [off, access])
+})
+
 test('warnings about topics stay, those about schemas are those of the newest reading', async () => {
   const storage = openMemoryStorage()
   await commitData(storage, { warnings: ['orders/0 has an open transaction'] })

@@ -79,6 +79,12 @@ export interface TopicDescription {
 }
 
 /** Names as Kafka's own tools take them: `READ`, `TOPIC`, `PREFIXED`. */
+/** Limits of an entity, such as `{ user: 'alice', 'client-id': null }`; null is the default. */
+export interface DriverQuota {
+  entity: Record<string, string | null>
+  values: Record<string, number>
+}
+
 export interface Acl {
   principal: string
   operation: string
@@ -114,6 +120,10 @@ export interface KafkaDriver {
   moveLeader(topic: string, partition: number, nodeId: number): Promise<void>
   createAcls(acls: Acl[]): Promise<void>
   createScramUser(user: string, password: string, mechanism: 'SCRAM-SHA-256' | 'SCRAM-SHA-512'): Promise<void>
+  setQuotas(quotas: DriverQuota[]): Promise<void>
+  /** As the official client words them, one text a rule, and one an entity with its limits. */
+  listAcls(): Promise<string[]>
+  listQuotas(): Promise<string[]>
   produce(topic: string, records: readonly SeedRecord[], options?: ProduceOptions): Promise<RecordPlace[]>
   transaction(topic: string, records: readonly SeedRecord[], options: TransactionOptions): Promise<RecordPlace[]>
   finishTransaction(transactionalId: string, outcome: 'commit' | 'abort'): Promise<void>
@@ -172,6 +182,9 @@ async function startDriver(
     moveLeader: (topic, partition, nodeId) => act('moveLeader', { topic, partition, nodeId }),
     createAcls: acls => act('createAcls', { acls }),
     createScramUser: (user, password, mechanism) => act('createScramUser', { user, password, mechanism }),
+    setQuotas: quotas => act('setQuotas', { quotas }),
+    listAcls: async () => (await ask('listAcls', {})) as string[],
+    listQuotas: async () => (await ask('listQuotas', {})) as string[],
     produce: (topic, records, options = {}) => send('produce', { topic, ...options }, records),
     transaction: (topic, records, options) => send('transaction', { topic, ...options }, records),
     finishTransaction: (transactionalId, outcome) => act('finishTransaction', { transactionalId, outcome }),

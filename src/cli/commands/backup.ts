@@ -68,6 +68,7 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     totals: totalsOf(topics),
     schemas: schemaTotalsOf(manifest) ?? null,
     ...(manifest.consumer_groups && { consumer_groups: manifest.consumer_groups }),
+    ...(manifest.access && { access: manifest.access }),
     gaps: newGaps.map(({ topic, partition, from, to, reason }) => ({ topic, partition, from, to, reason })),
     warnings,
   }
@@ -93,6 +94,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
         ],
         ['  Schemas', schemas && `${plural(schemas.subjects, 'subject')}, ${plural(schemas.versions, 'version')}`],
         ['  Groups', groupsOf(manifest)],
+        ['  Access', accessOf(manifest)],
         ['  Size', `${formatBytes(totals.bytes)}, ${stored}`],
         ['  Generation', String(manifest.generation)],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
@@ -109,4 +111,14 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
 function groupsOf({ consumer_groups: section }: BackupReport['manifest']): string | undefined {
   if (section?.state !== 'taken') return undefined
   return `${plural(section.groups, 'consumer group')}, ${plural(section.positions, 'position')}`
+}
+
+/** The same of ACLs, quotas and users. */
+function accessOf({ access }: BackupReport['manifest']): string | undefined {
+  const count = (kind: 'acls' | 'quotas' | 'users', word: string) => {
+    const said = access?.[kind]
+    return said?.state === 'taken' ? [plural(said.count, word)] : []
+  }
+  const parts = [...count('acls', 'ACL'), ...count('quotas', 'quota'), ...count('users', 'user')]
+  return parts.length === 0 ? undefined : parts.join(', ')
 }

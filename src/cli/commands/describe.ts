@@ -1,4 +1,10 @@
-import type { DescribedGroups, DescribedRegistry, DescribedTopic, Description } from '../../archive/describe.ts'
+import type {
+  DescribedAccess,
+  DescribedGroups,
+  DescribedRegistry,
+  DescribedTopic,
+  Description,
+} from '../../archive/describe.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
@@ -55,6 +61,7 @@ function formatHead(description: Description, look: Look): string[] {
       ],
       ['Schemas', schemasOf(description.schema_registry)],
       ['Groups', groupsOf(description.consumer_groups)],
+      ['Access', accessOf(description.access)],
       ['Size', `${formatBytes(totals.bytes)}, ${stored}`],
       ['Encrypted', encryptionOf(description.encryption)],
       ['Written by', `kafka-backup ${description.tool_version}, format ${description.format_version}`],
@@ -116,6 +123,18 @@ function groupsOf({ state, groups, positions, errors, error }: DescribedGroups):
   if (state === 'failed') return `could not be listed: ${printable(error ?? '')}`
   const unread = errors === 0 ? '' : `, ${formatCount(errors)} could not be read`
   return `${plural(groups, 'consumer group')}, ${plural(positions, 'position')}${unread}`
+}
+
+const accessWords = { acls: 'ACL', quotas: 'quota', users: 'user' } as const
+
+function accessOf(access: DescribedAccess): string | undefined {
+  const parts = (['acls', 'quotas', 'users'] as const)
+    .filter(kind => access[kind].state !== 'off')
+    .map(kind => {
+      const { state, count, error } = access[kind]
+      return state === 'taken' ? plural(count, accessWords[kind]) : `no ${kind}: ${printable(error ?? '')}`
+    })
+  return parts.length === 0 ? undefined : parts.join(', ')
 }
 
 function formatSubjects({ subjects }: DescribedRegistry, look: Look): string[] {

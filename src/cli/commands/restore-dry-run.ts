@@ -8,6 +8,7 @@ import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { accessPlanDocument, formatAccess } from './access-rules.ts'
 import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
@@ -48,6 +49,7 @@ function documentOf(plan: RestoreDryRun) {
     totals: { ...sums, is_estimate },
     schemas: plan.schemas ? planDocument(plan.schemas) : null,
     ...(plan.consumerGroups && { consumer_groups: plannedGroupsDocument(plan.consumerGroups) }),
+    ...(plan.access && { access: accessPlanDocument(plan.access) }),
     findings,
     warnings,
   }
@@ -82,6 +84,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
     ...formatHeld(topics, look),
     ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
+    ...(plan.access ? formatAccess(plan.access, look) : []),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
     ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),

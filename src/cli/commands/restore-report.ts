@@ -7,6 +7,7 @@ import type { ShownRestore as RestoreReport } from '../actions.ts'
 import type { Look } from '../look.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
+import { accessReportDocument, formatAccess, formatAccessTotals } from './access-rules.ts'
 import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
@@ -33,6 +34,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ...(schemas ? schemaFields(schemas, look) : []),
         ['  Schema IDs', formatSchemaIds(totals)],
         ['  Groups', formatCarried(report.consumerGroups)],
+        ['  Access', formatAccessTotals(report.access)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
         ['  Restore id', restoreId],
@@ -44,6 +46,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
     ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
     ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
+    ...(report.access ? formatAccess(report.access, look) : []),
     ...(verification ? formatDifferences(verification, look) : []),
     ...formatWarnings(warnings.map(printable), look),
     ...(isHeld && report.isDone ? ['', look.warn(RETENTION_HELD)] : []),
@@ -99,10 +102,15 @@ function warningsOf({ warnings, verification }: RestoreReport): string[] {
   return [...new Set([...warnings, ...(verification?.warnings ?? [])])]
 }
 
+/** Some groups have not got their positions, or some rules were refused; the same command goes on with them. */
+export function isPartlyDone({ consumerGroups, access }: RestoreReport): boolean {
+  return (consumerGroups?.totals.failed ?? 0) + (access?.totals.failed ?? 0) > 0
+}
+
 export function restoreDocument(report: RestoreReport, location: string) {
   const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
   return {
-    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas) && !report.consumerGroups?.totals.failed,
+    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas) && !isPartlyDone(report),
     restore_id: restoreId,
     backup_id: backupId,
     location,
@@ -122,6 +130,7 @@ export function restoreDocument(report: RestoreReport, location: string) {
     warnings,
     schemas: report.schemas ? schemaDocument(report.schemas) : null,
     ...(report.consumerGroups && { consumer_groups: carriedDocument(report.consumerGroups) }),
+    ...(report.access && { access: accessReportDocument(report.access) }),
     verification: report.verification ? comparisonDocument(report.verification) : null,
   }
 }

@@ -4,11 +4,10 @@ import type { Session } from '../session.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
 import { showRefusal } from './refused.ts'
 import { showRestoreDryRun } from './restore-dry-run.ts'
-import { formatRestore, restoreDocument } from './restore-report.ts'
+import { formatRestore, isPartlyDone, restoreDocument } from './restore-report.ts'
 import { isLossy, LOSSY } from './schema-report.ts'
 import { watchJob } from './watch.ts'
 
-/** Some groups have not got their positions; the same command goes on with them. */
 const PARTLY_DONE = 4
 
 export async function run(session: Session): Promise<number> {
@@ -24,6 +23,6 @@ export async function run(session: Session): Promise<number> {
     () => restoreDocument(report, formatLocation(job.storage)),
   )
   if (report.verification?.ok === false) return DIFFERENCES_FOUND
-  if (report.consumerGroups?.totals.failed) return PARTLY_DONE
+  if (isPartlyDone(report)) return PARTLY_DONE
   return isLossy(report.schemas) ? LOSSY : 0
 }

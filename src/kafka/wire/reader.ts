@@ -26,6 +26,10 @@ export class Reader {
     return this.buffer.readBigInt64BE(this.#take(8))
   }
 
+  float64(): number {
+    return this.buffer.readDoubleBE(this.#take(8))
+  }
+
   boolean(): boolean {
     return this.int8() !== 0
   }

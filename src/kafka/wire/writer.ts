@@ -31,6 +31,12 @@ export class Writer {
     return this
   }
 
+  float64(value: number): this {
+    this.#reserve(8)
+    this.#length = this.#buffer.writeDoubleBE(value, this.#length)
+    return this
+  }
+
   boolean(value: boolean): this {
     return this.int8(value ? 1 : 0)
   }

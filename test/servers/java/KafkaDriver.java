@@ -56,6 +56,7 @@ public final class KafkaDriver {
         new ProduceOperations(clients).register(operations);
         new ConsumeOperations(clients).register(operations);
         new GroupOperations(clients).register(operations);
+        new AccessOperations(clients).register(operations);
     }
 
     private void serve() throws Exception {

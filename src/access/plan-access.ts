@@ -1,0 +1,135 @@
+import type { AccessFile, AccessKind, AccessSection } from '../archive/access-section.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { TopicOperation } from '../kafka/permissions.ts'
+import type { Finding } from '../observe/finding.ts'
+import { type AccessPlan, countBy, type KindPlan } from './access-plan.ts'
+import { type Acl, describeUser, kindWords, type Quota, type ScramUser, unstoreAcl, unstoreQuota } from './model.ts'
+import { findOpenings, planAcls } from './plan-acls.ts'
+import { planQuotas, planUsers } from './plan-others.ts'
+import type { AccessWish } from './take-access.ts'
+
+export interface AccessOptions extends AccessWish {
+  /** Source topic to target topic; others keep their name. */
+  topicMapping: ReadonlyMap<string, string>
+}
+
+export interface BackedAccess {
+  generation: number
+  section: AccessSection | undefined
+  /** The object that the section names. */
+  file: AccessFile | undefined
+}
+
+/** What the target has of what is asked for, or why it does not tell. */
+export interface ExistingAccess {
+  acls: Acl[] | KafkaBackupError
+  quotas: Quota[] | KafkaBackupError
+  users: ScramUser[] | KafkaBackupError
+  /** What the user of the job may do to the cluster; undefined where the broker does not tell. */
+  granted: ReadonlySet<TopicOperation> | undefined
+}
+
+/** Pure: what of the backup is made on the target, what stays, and what cannot come. */
+export function planAccess(options: AccessOptions, backed: BackedAccess, existing: ExistingAccess): AccessPlan {
+  const { file } = backed
+  const missing = (['acls', 'quotas', 'users'] as const)
+    .filter(kind => options[kind] && backed.section?.[kind].state !== 'taken')
+    .map(kind => notInBackup(kind, backed))
+  if (missing.length > 0 || !file) return { findings: missing }
+  const acls = file.acls.map(unstoreAcl)
+  const plan = {
+    ...(options.acls && {
+      acls: planKind(acls, existing.acls, there => planAcls(acls, there, options.topicMapping)),
+    }),
+    ...(options.quotas && {
+      quotas: planKind(file.quotas.map(unstoreQuota), existing.quotas, there =>
+        planQuotas(file.quotas.map(unstoreQuota), there),
+      ),
+    }),
+    ...(options.users && {
+      users: planKind(file.users, existing.users, there => planUsers(file.users, there)),
+    }),
+  }
+  return { ...plan, findings: [...findUnread(plan, existing), ...findDenied(plan, existing), ...findNotable(plan)] }
+}
+
+function planKind<T>(
+  backed: readonly T[],
+  existing: T[] | KafkaBackupError,
+  plan: (there: T[]) => KindPlan<T>,
+): KindPlan<T> {
+  if (!(existing instanceof KafkaBackupError)) return plan(existing)
+  // Without an authorizer there is nothing that would keep rules. Of what else is not told nothing must be made blindly.
+  const isWithout = existing.code === 'KAFKA_NO_AUTHORIZER'
+  const reason = isWithout ? 'the target has no authorizer: it keeps no ACLs and checks none' : existing.message
+  const decision = isWithout ? 'cannot' : 'failed'
+  return { items: backed.map(item => ({ item, decision, notes: [] })), reason }
+}
+
+function notInBackup(kind: AccessKind, { generation, section }: BackedAccess): Finding {
+  const said = section?.[kind]
+  const why = said?.state === 'failed' ? `they could not be read: ${said.error}` : `backup.${kind} was off`
+  return {
+    severity: 'error',
+    subject: kindWords[kind],
+    problem: `generation ${generation} of the backup has none: ${why}`,
+    remedy: `restore another generation with restore.generation, or set restore.${kind}: false`,
+  }
+}
+
+type Plan = Omit<AccessPlan, 'findings'>
+
+const toRead = { acls: 'Describe', quotas: 'DescribeConfigs', users: 'Describe' } as const
+
+function findUnread(plan: Plan, existing: ExistingAccess): Finding[] {
+  return (['acls', 'quotas', 'users'] as const).flatMap(kind => {
+    const { reason, items = [] } = plan[kind] ?? {}
+    if (reason === undefined || items.length === 0) return []
+    const found = warning(kindWords[kind], `${items.length} of the backup do not come to the target: ${reason}`)
+    if (!hasCode(existing[kind], 'KAFKA_DENIED')) return [found]
+    return [{ ...found, remedy: `grant ${toRead[kind]} on the cluster`, code: 'KAFKA_DENIED' }]
+  })
+}
+
+const needed = { acls: 'Alter', quotas: 'AlterConfigs' } as const
+
+/** Rules that the user of the job may not make: they will fail, and nothing else with them. */
+function findDenied(plan: Plan, { granted }: ExistingAccess): Finding[] {
+  return (['acls', 'quotas'] as const).flatMap(kind => {
+    const operation = needed[kind]
+    if (countBy(plan[kind], 'create') === 0 || granted === undefined || granted.has(operation)) return []
+    const problem = `the user of this job may not ${operation}, so that no ${kindWords[kind]} can be made`
+    const remedy = `grant ${operation} on the cluster`
+    return [{ severity: 'warning', subject: 'cluster', problem, remedy, code: 'KAFKA_DENIED' }]
+  })
+}
+
+const SHOWN = 5
+
+function findNotable({ acls, users }: Plan): Finding[] {
+  const openings = acls ? findOpenings(acls) : []
+  const lacking = users?.reason === undefined ? (users?.items ?? []).filter(one => one.decision === 'cannot') : []
+  return [
+    ...(openings.length === 0
+      ? []
+      : [warning('ACLs', `${openings.length} would allow something to everybody: ${shorten(openings)}`)]),
+    ...(lacking.length === 0
+      ? []
+      : [
+          warning(
+            'SCRAM users',
+            `the target lacks ${shorten(lacking.map(({ item }) => describeUser(item)))}`,
+            'create them with passwords, which Kafka tells nobody; the report has the commands',
+          ),
+        ]),
+  ]
+}
+
+function shorten(all: readonly string[]): string {
+  const more = all.length > SHOWN ? `, and ${all.length - SHOWN} more` : ''
+  return `${all.slice(0, SHOWN).join('; ')}${more}`
+}
+
+function warning(subject: string, problem: string, remedy = ''): Finding {
+  return { severity: 'warning', subject, problem, remedy }
+}

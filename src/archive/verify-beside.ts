@@ -1,0 +1,31 @@
+import type { Storage } from '../storage/storage.ts'
+import { verifyAccess } from './access.ts'
+import { verifyGroups } from './groups.ts'
+import type { Manifest } from './manifest.ts'
+import type { Problem } from './verify-objects.ts'
+import { verifyRegistry } from './verify-registry.ts'
+
+export interface BesideFindings {
+  objects: number
+  bytes: number
+  problems: Problem[]
+}
+
+/** What is wrong with all that belongs to the records and is no record. */
+export async function verifyBeside(
+  storage: Storage,
+  manifest: Manifest,
+  known: Parameters<typeof verifyRegistry>[2],
+  signal: AbortSignal,
+): Promise<BesideFindings> {
+  const all = [
+    await verifyRegistry(storage, manifest, known, signal),
+    await verifyGroups(storage, manifest, signal),
+    await verifyAccess(storage, manifest, signal),
+  ]
+  return {
+    objects: all.reduce((sum, { objects }) => sum + objects, 0),
+    bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
+    problems: all.flatMap(({ problems }) => problems),
+  }
+}

@@ -1,0 +1,122 @@
+import type { AccessPlan, AccessReport, Decision, KindPlan, KindReport, Outcome } from '../../access/access-plan.ts'
+import {
+  type Acl,
+  describeAcl,
+  describeQuota,
+  describeUser,
+  kindWords,
+  type Quota,
+  type ScramUser,
+  storeAcl,
+  storeQuota,
+} from '../../access/model.ts'
+import { formatCount } from '../../lib/units.ts'
+import type { Look } from '../look.ts'
+import { formatTable } from '../table.ts'
+import { printable } from '../text.ts'
+
+type Shown = Decision | Outcome
+type Kinds = Partial<Record<'acls', KindPlan<Acl> | KindReport<Acl>>> &
+  Partial<Record<'quotas', KindPlan<Quota> | KindReport<Quota>>> &
+  Partial<Record<'users', KindPlan<ScramUser> | KindReport<ScramUser>>>
+
+const outcomes: Record<Shown, string> = {
+  create: 'would be created',
+  created: 'created',
+  kept: 'is there',
+  differs: 'DIFFERS, stays',
+  cannot: 'not restored',
+  failed: 'FAILED',
+}
+
+/** What became of access rules, in one line; undefined where the job asks for none. */
+export function formatAccessTotals(report: AccessReport | undefined): string | undefined {
+  if (!report) return undefined
+  if (report.reason !== undefined) return `none: ${printable(report.reason)}`
+  const { created, kept, differs, cannot, failed } = report.totals
+  const parts = [
+    `${formatCount(created)} created`,
+    `${formatCount(kept)} there already`,
+    ...(differs === 0 ? [] : [`${formatCount(differs)} differ and stay`]),
+    ...(cannot === 0 ? [] : [`${formatCount(cannot)} cannot be restored`]),
+    ...(failed === 0 ? [] : [`${formatCount(failed)} FAILED`]),
+  ]
+  return parts.join(', ')
+}
+
+interface Row {
+  kind: keyof typeof kindWords
+  what: string
+  decision: Shown
+  notes: string[]
+}
+
+/** What is there already is counted: a list of all rules would hide those that matter. */
+export function formatAccess(kinds: Kinds, look: Look): string[] {
+  const rows = rowsOf(kinds).filter(({ decision }) => decision !== 'kept')
+  if (rows.length === 0) return []
+  const lines = formatTable<Row>(
+    [
+      { title: 'ACCESS', cell: row => kindWords[row.kind] },
+      { title: 'RULE', cell: row => row.what, paint: text => look.bold(text) },
+      {
+        title: '',
+        cell: row => outcomes[row.decision],
+        paint: (text, row) => (row.decision === 'failed' ? look.bad(text) : text),
+      },
+      { title: '', cell: row => row.notes.join('; ') },
+    ],
+    rows,
+    look,
+  )
+  return ['', ...lines]
+}
+
+function rowsOf({ acls, quotas, users }: Kinds): Row[] {
+  return [
+    ...list('acls', acls, describeAcl),
+    ...list('quotas', quotas, describeQuota),
+    ...list('users', users, describeUser),
+  ]
+}
+
+function list<T>(
+  kind: Row['kind'],
+  part: { items: readonly { item: T; decision: Shown; notes: string[] }[]; reason?: string } | undefined,
+  describe: (item: T) => string,
+): Row[] {
+  const reason = part?.reason === undefined ? [] : [part.reason]
+  return (part?.items ?? []).map(({ item, decision, notes }) => ({
+    kind,
+    what: describe(item),
+    decision,
+    notes: [...reason, ...notes],
+  }))
+}
+
+export function accessReportDocument({ totals, reason, ...kinds }: AccessReport) {
+  return { totals, reason: reason ?? null, ...kindsDocument(kinds) }
+}
+
+export function accessPlanDocument({ findings: _, ...kinds }: AccessPlan) {
+  return kindsDocument(kinds)
+}
+
+/** The fields of each as the archive has them. */
+function kindsDocument({ acls, quotas, users }: Kinds) {
+  return {
+    acls: acls ? kindDocument<Acl>(acls, storeAcl) : null,
+    quotas: quotas ? kindDocument<Quota>(quotas, storeQuota) : null,
+    users: users ? kindDocument<ScramUser>(users, user => user) : null,
+  }
+}
+
+function kindDocument<T>(
+  { items, reason }: { items: readonly { item: T; decision: Shown; notes: string[] }[]; reason?: string },
+  fieldsOf: (item: T) => object,
+) {
+  return {
+    reason: reason ?? null,
+    rules: items.map(({ item, decision, notes }) => ({ ...fieldsOf(item), outcome: decision, notes })),
+  }
+}

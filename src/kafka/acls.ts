@@ -1,0 +1,98 @@
+import { KafkaBackupError } from '../errors.ts'
+import { aclNames } from './acl-names.ts'
+import { createAclsApi, createAclsBeforeUsers } from './api/create-acls.ts'
+import { describeAcls, describeAclsBeforeUsers } from './api/describe-acls.ts'
+import type { WireAcl } from './api/wire-acl.ts'
+import { brokerError } from './broker-errors.ts'
+import type { Cluster } from './cluster.ts'
+
+/** A rule of access in the words of `kafka-acls.sh`: `TOPIC`, `PREFIXED`, `READ`, `ALLOW`. */
+export interface Acl {
+  resourceType: string
+  resourceName: string
+  patternType: string
+  principal: string
+  host: string
+  operation: string
+  permission: string
+}
+
+const ACLS_PER_REQUEST = 200
+const CLUSTER_AUTHORIZATION_FAILED = 31
+
+/** All rules of the cluster, in no order. KAFKA_NO_AUTHORIZER where it has none, as nothing checks them. */
+export function listAcls(cluster: Cluster, signal: AbortSignal): Promise<Acl[]> {
+  return cluster.settling(async () => {
+    const link = await anyLink(cluster, signal)
+    const api = link.speaks(describeAcls) ? describeAcls : describeAclsBeforeUsers
+    const { errorCode, errorMessage, acls } = await link.call(api, {}, signal)
+    if (errorCode !== 0) throw refusal(errorCode, 'listing the ACLs of the cluster', errorMessage)
+    return acls.map(toAcl)
+  }, signal)
+}
+
+/** Makes the rules and tells of each, in order, why it was refused. One that is there already is fine. */
+export async function createAcls(
+  cluster: Cluster,
+  acls: readonly Acl[],
+  signal: AbortSignal,
+): Promise<(KafkaBackupError | undefined)[]> {
+  const outcomes: (KafkaBackupError | undefined)[] = []
+  for (let start = 0; start < acls.length; start += ACLS_PER_REQUEST) {
+    outcomes.push(...(await createSome(cluster, acls.slice(start, start + ACLS_PER_REQUEST), signal)))
+  }
+  return outcomes
+}
+
+/** To make a rule twice changes nothing, so that all are asked for again after what passes. */
+function createSome(
+  cluster: Cluster,
+  acls: readonly Acl[],
+  signal: AbortSignal,
+): Promise<(KafkaBackupError | undefined)[]> {
+  return cluster.settling(async () => {
+    const link = await anyLink(cluster, signal)
+    const api = link.speaks(createAclsApi) ? createAclsApi : createAclsBeforeUsers
+    const { results } = await link.call(api, { acls: acls.map(toWire) }, signal)
+    if (results.length !== acls.length) {
+      throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker answered ${results.length} of ${acls.length} new ACLs`)
+    }
+    const errors = results.map(({ errorCode, errorMessage }) =>
+      errorCode === 0 ? undefined : refusal(errorCode, 'creating the ACL', errorMessage),
+    )
+    const passing = errors.find(error => error?.retryable)
+    if (passing) throw passing
+    return errors
+  }, signal)
+}
+
+/** Who is denied is told the broker's own view of the request, another one each time: it says nothing more, and is left out. */
+function refusal(errorCode: number, doing: string, said: string | null): KafkaBackupError {
+  return brokerError(errorCode, doing, errorCode === CLUSTER_AUTHORIZATION_FAILED ? null : said)
+}
+
+/** Any broker takes rules, or passes them on. */
+async function anyLink(cluster: Cluster, signal: AbortSignal) {
+  const { controllerId } = await cluster.metadata({ topics: [] }, signal)
+  return cluster.link(controllerId, signal)
+}
+
+function toAcl({ resourceType, patternType, operation, permission, ...texts }: WireAcl): Acl {
+  return {
+    ...texts,
+    resourceType: aclNames.resourceTypes.nameOf(resourceType),
+    patternType: aclNames.patternTypes.nameOf(patternType),
+    operation: aclNames.operations.nameOf(operation),
+    permission: aclNames.permissions.nameOf(permission),
+  }
+}
+
+function toWire({ resourceType, patternType, operation, permission, ...texts }: Acl): WireAcl {
+  return {
+    ...texts,
+    resourceType: aclNames.resourceTypes.codeOf(resourceType),
+    patternType: aclNames.patternTypes.codeOf(patternType),
+    operation: aclNames.operations.codeOf(operation),
+    permission: aclNames.permissions.codeOf(permission),
+  }
+}

@@ -1,0 +1,51 @@
+import type { Api } from '../wire/api.ts'
+import type { Reader } from '../wire/reader.ts'
+import type { WireAcl } from './wire-acl.ts'
+
+export interface DescribeAclsResponse {
+  errorCode: number
+  errorMessage: string | null
+  acls: WireAcl[]
+}
+
+const ANY = 1
+
+/**
+ * DescribeAcls v3: all rules of the cluster
+ *   request  => resource_type_filter resource_name_filter pattern_type_filter principal_filter host_filter operation
+ *               permission_type TAGS
+ *   response => throttle_time_ms error_code error_message [resource_type resource_name pattern_type [acl] TAGS] TAGS
+ *   acl      => principal host operation permission_type TAGS
+ */
+export const describeAcls: Api<Record<never, never>, DescribeAclsResponse> = {
+  name: 'DescribeAcls',
+  key: 29,
+  version: 3,
+  encode: writer => writer.int8(ANY).string(null).int8(ANY).string(null).string(null).int8(ANY).int8(ANY).noTags(),
+  decode: reader => {
+    reader.int32()
+    const errorCode = reader.int16()
+    const errorMessage = reader.nullableString()
+    return { errorCode, errorMessage, acls: reader.array(() => decodeResource(reader)).flat() }
+  },
+}
+
+/** DescribeAcls v2, of brokers that do not know rules on users: the same fields. */
+export const describeAclsBeforeUsers: typeof describeAcls = { ...describeAcls, version: 2 }
+
+function decodeResource(reader: Reader): WireAcl[] {
+  const resource = { resourceType: reader.int8(), resourceName: reader.string(), patternType: reader.int8() }
+  const acls = reader.array(() => {
+    const acl = {
+      ...resource,
+      principal: reader.string(),
+      host: reader.string(),
+      operation: reader.int8(),
+      permission: reader.int8(),
+    }
+    reader.tags()
+    return acl
+  })
+  reader.tags()
+  return acls
+}

@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { AccessPlan } from '../../src/access/access-plan.ts'
+import { type AccessOptions, type ExistingAccess, planAccess } from '../../src/access/plan-access.ts'
+import { isLimitedBy } from '../../src/access/plan-acls.ts'
+import { commandFor } from '../../src/access/plan-others.ts'
+import type { AccessFile, AccessSection } from '../../src/archive/access-section.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { Acl } from '../../src/kafka/acls.ts'
+import { rule, stored } from './rules.ts'
+
+const section = (changes: Partial<AccessSection> = {}): AccessSection => ({
+  taken_at: 't',
+  key: 'k',
+  size: 1,
+  blake3: '0'.repeat(64),
+  acls: { state: 'taken', count: 1 },
+  quotas: { state: 'taken', count: 1 },
+  users: { state: 'taken', count: 1 },
+  ...changes,
+})
+
+const nothing: ExistingAccess = { acls: [], quotas: [], users: [], granted: new Set(['Alter', 'AlterConfigs']) }
+
+function plan(
+  file: Partial<AccessFile>,
+  existing: Partial<ExistingAccess> = {},
+  options: Partial<AccessOptions> = {},
+): AccessPlan {
+  const head = { format: 'kafka-backup-access', format_version: 1 } as const
+  const whole: AccessFile = { ...head, acls: [], quotas: [], users: [], ...file }
+  const wish = { acls: true, quotas: true, users: true, topicMapping: new Map(), ...options }
+  return planAccess(wish, { generation: 3, section: section(), file: whole }, { ...nothing, ...existing })
+}
+
+const decisions = (kind: { items: { decision: string }[] } | undefined) => kind?.items.map(({ decision }) => decision)
+
+describe('the plan of access rules', () => {
+  const cases: Record<string, { backed: Partial<Acl>; there?: Partial<Acl>; expected: string }> = {
+    'a rule that the target lacks is created': { backed: {}, expected: 'create' },
+    'one that is there is kept': { backed: {}, there: {}, expected: 'kept' },
+    'another host is another rule': { backed: {}, there: { host: '10.0.0.1' }, expected: 'create' },
+    'and so is another operation': { backed: {}, there: { operation: 'WRITE' }, expected: 'create' },
+    'and the other permission': { backed: {}, there: { permission: 'DENY' }, expected: 'create' },
+    'and a prefix of the same name': { backed: {}, there: { patternType: 'PREFIXED' }, expected: 'create' },
+    'a kind that nobody here knows is tried': { backed: { resourceType: 'CODE_9' }, expected: 'create' },
+  }
+  for (const [name, { backed, there, expected }] of Object.entries(cases)) {
+    test(name, () => {
+      const { acls } = plan({ acls: [stored(backed)] }, { acls: there ? [rule(there)] : [] })
+      assert.deepEqual(decisions(acls), [expected])
+    })
+  }
+
+  test('denials come before what they limit', () => {
+    const { acls } = plan({ acls: [stored({}), stored({ permission: 'DENY' }), stored({ principal: 'User:b' })] })
+    assert.deepEqual(
+      acls?.items.map(({ item }) => item.permission),
+      ['DENY', 'ALLOW', 'ALLOW'],
+    )
+  })
+
+  test('a literal rule on a topic follows its new name; prefixes, other resources and other topics stay', () => {
+    const topicMapping = new Map([['orders', 'restored']])
+    const { acls } = plan(
+      {
+        acls: [
+          stored({}),
+          stored({ resourceName: 'or', patternType: 'PREFIXED' }),
+          stored({ resourceName: 'x', patternType: 'PREFIXED' }),
+          stored({ resourceType: 'GROUP' }),
+          stored({ resourceName: '*' }),
+          stored({ resourceName: 'restored' }),
+        ],
+      },
+      {},
+      { topicMapping },
+    )
+    assert.deepEqual(
+      acls?.items.map(({ item, notes }) => [item.resourceName, notes.join()]),
+      [
+        ['restored', 'for topic orders of the backup'],
+        ['or', 'the prefix is kept: it covered orders, and does not cover restored'],
+        ['x', ''],
+        ['orders', ''],
+        ['*', ''],
+      ],
+      'the rule on a topic that had the new name already is the same one',
+    )
+  })
+
+  test('what would be open to everybody is a warning, unless it is so already, or denied', () => {
+    const everybody = { principal: 'User:*' }
+    const { findings } = plan({ acls: [stored(everybody), stored({ ...everybody, permission: 'DENY' })] })
+    assert.deepEqual(
+      findings.map(({ severity, problem }) => [severity, problem]),
+      [['warning', '1 would allow something to everybody: ALLOW User:* READ on topic orders']],
+    )
+    assert.deepEqual(plan({ acls: [stored(everybody)] }, { acls: [rule(everybody)] }).findings, [])
+  })
+
+  test('a quota is set, kept, or left at the value of the target; entities are the same in any order', () => {
+    const pair = [
+      { type: 'client-id', name: 'app' },
+      { type: 'user', name: null },
+    ]
+    const { quotas } = plan(
+      {
+        quotas: [
+          { entity: pair, key: 'a', value: '1' },
+          { entity: pair, key: 'b', value: '9007199254740993' },
+          { entity: pair, key: 'c', value: '2.5' },
+        ],
+      },
+      {
+        quotas: [
+          { entity: pair.toReversed(), key: 'b', value: 9007199254740992 },
+          { entity: pair, key: 'c', value: 3 },
+          { entity: [{ type: 'user', name: null }], key: 'a', value: 1 },
+        ],
+      },
+    )
+    assert.deepEqual(decisions(quotas), ['create', 'kept', 'differs'])
+    assert.deepEqual(quotas?.items[2]?.notes, ['the target has 3, which stays'])
+  })
+
+  test('users that the target lacks cannot be made, and get a command; others are kept or differ', () => {
+    const user = (name: string, iterations = 4096) => ({ user: name, mechanism: 'SCRAM-SHA-512', iterations })
+    const { users, findings } = plan(
+      { users: [user('a'), user('b'), user('c')] },
+      { users: [user('b'), user('c', 8192), { ...user('a'), mechanism: 'SCRAM-SHA-256' }] },
+    )
+    assert.deepEqual(decisions(users), ['cannot', 'kept', 'differs'])
+    assert.match(findings[0]?.problem ?? '', /the target lacks a \(SCRAM-SHA-512\)/)
+    assert.equal(
+      commandFor(user("o'x")),
+      "kafka-configs.sh --bootstrap-server <target> --alter --entity-type users --entity-name 'o'\\''x' " +
+        "--add-config 'SCRAM-SHA-512=[iterations=4096,password=<password>]'",
+    )
+  })
+
+  test('only what is asked for is planned', () => {
+    const { acls, quotas, users } = plan({ acls: [stored({})] }, {}, { acls: false, users: false })
+    assert.deepEqual([acls, quotas, users], [undefined, { items: [] }, undefined])
+  })
+
+  test('a generation without them is refused, each kind with its reason', () => {
+    const wish = { acls: true, quotas: true, users: false, topicMapping: new Map() }
+    const off = section({ acls: { state: 'failed', error: 'denied' }, quotas: { state: 'off' } })
+    for (const [said, reasons] of [
+      [off, ['they could not be read: denied', 'backup.quotas was off']],
+      [undefined, ['backup.acls was off', 'backup.quotas was off']],
+    ] as const) {
+      const { findings } = planAccess(wish, { generation: 3, section: said, file: undefined }, nothing)
+      assert.deepEqual(
+        findings.map(({ severity, problem }) => [severity, problem]),
+        reasons.map(reason => ['error', `generation 3 of the backup has none: ${reason}`]),
+      )
+    }
+  })
+
+  test('a target without an authorizer can have none; one that does not tell what it has gets none', () => {
+    const without = new KafkaBackupError('KAFKA_NO_AUTHORIZER', 'none')
+    const denied = new KafkaBackupError('KAFKA_DENIED', 'listing: denied')
+    const first = plan({ acls: [stored({})] }, { acls: without })
+    assert.deepEqual(decisions(first.acls), ['cannot'])
+    assert.match(first.findings[0]?.problem ?? '', /no authorizer/)
+    const second = plan({ acls: [stored({})] }, { acls: denied })
+    assert.deepEqual(decisions(second.acls), ['failed'])
+    const [finding] = second.findings
+    assert.deepEqual([finding?.code, finding?.remedy], ['KAFKA_DENIED', 'grant Describe on the cluster'])
+  })
+
+  test('a permission that is missing is told where something is to be made, and does not refuse the restore', () => {
+    const quota = { entity: [{ type: 'user', name: 'a' }], key: 'k', value: '1' }
+    const { findings } = plan({ acls: [stored({})], quotas: [quota] }, { granted: new Set() })
+    assert.deepEqual(
+      findings.map(({ severity, code, remedy }) => [severity, code, remedy]),
+      [
+        ['warning', 'KAFKA_DENIED', 'grant Alter on the cluster'],
+        ['warning', 'KAFKA_DENIED', 'grant AlterConfigs on the cluster'],
+      ],
+    )
+    assert.deepEqual(plan({ acls: [stored({})] }, { acls: [rule({})], granted: new Set() }).findings, [])
+    assert.deepEqual(plan({ acls: [stored({})] }, { granted: undefined }).findings, [], 'the broker does not tell')
+  })
+})
+
+describe('a denial limits', () => {
+  const limits: [string, Partial<Acl>, Partial<Acl>, boolean][] = [
+    ['the same resource of the same principal', {}, {}, true],
+    ['whatever the operation', { operation: 'WRITE' }, { operation: 'READ' }, true],
+    ['nobody else', { principal: 'User:b' }, {}, false],
+    ['everybody', { principal: 'User:b' }, { principal: 'User:*' }, true],
+    ['one of all', { principal: 'User:*' }, {}, true],
+    ['no other topic', { resourceName: 'x' }, {}, false],
+    ['no other kind', { resourceType: 'GROUP' }, {}, false],
+    ['a part of a prefix', { resourceName: 'ord', patternType: 'PREFIXED' }, {}, true],
+    ['what its prefix covers', {}, { resourceName: 'ord', patternType: 'PREFIXED' }, true],
+    [
+      'a longer prefix',
+      { resourceName: 'orders-', patternType: 'PREFIXED' },
+      { resourceName: 'o', patternType: 'PREFIXED' },
+      true,
+    ],
+    ['one of every topic', { resourceName: '*' }, {}, true],
+  ]
+  for (const [name, allow, deny, expected] of limits) {
+    test(name, () => assert.equal(isLimitedBy(rule(allow), rule({ ...deny, permission: 'DENY' })), expected))
+  }
+})
