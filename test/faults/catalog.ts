@@ -59,3 +59,10 @@ export const bucketFaults: Fault[] = faults
     const rounds = { test: fault === deathAtEveryCall ? 0 : Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
     return { ...fault, name: `${fault.name} (S3)`, rounds }
   })
+
+/** S3 and Azure share all but the requests, so these are for what only a real store can show. */
+export const containerFaults: Fault[] = [killedAtRandom, repliesLost, twoWriters].map(fault => ({
+  ...fault,
+  name: `${fault.name} (Azure)`,
+  rounds: { test: 1, soak: Math.ceil(fault.rounds.soak / 4) },
+}))

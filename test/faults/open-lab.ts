@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loginProperties, scramPassword, scramUser } from '../e2e/secure-kafka.ts'
+import { startAzure } from '../servers/azurite.ts'
 import { brokerNames, makeIdentity } from '../servers/certificates.ts'
 import { openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
@@ -10,7 +11,7 @@ import type { Lab } from './lab.ts'
 
 export interface LabOptions {
   brokers: 1 | 3
-  store: 'filesystem' | 's3'
+  store: 'filesystem' | 's3' | 'azure'
 }
 
 export type OpenLab = Lab & AsyncDisposable
@@ -33,7 +34,7 @@ export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> 
     await driver.createScramUser(scramUser, scramPassword, 'SCRAM-SHA-512')
     const sasl = { mechanism: 'SCRAM-SHA-512', username: scramUser, password: scramPassword }
     const source = { security: { protocol: 'SASL_SSL', tls: { ca_cert: ca.cert }, sasl } }
-    const storageAt = store === 's3' ? await openBuckets(stack) : openFolders(folder)
+    const storageAt = await openStore(store, stack, folder)
     const servers = server.secureBootstrapServers
     const dispose = () => stack.disposeAsync()
     return { server, driver, folder, servers, source, storageAt, [Symbol.asyncDispose]: dispose }
@@ -41,6 +42,15 @@ export async function openLab({ brokers, store }: LabOptions): Promise<OpenLab> 
     await stack.disposeAsync()
     throw error
   }
+}
+
+function openStore(
+  store: LabOptions['store'],
+  stack: AsyncDisposableStack,
+  folder: string,
+): Lab['storageAt'] | Promise<Lab['storageAt']> {
+  if (store === 'filesystem') return openFolders(folder)
+  return store === 's3' ? openBuckets(stack) : openContainers(stack)
 }
 
 function openFolders(folder: string): Lab['storageAt'] {
@@ -52,4 +62,10 @@ async function openBuckets(stack: AsyncDisposableStack): Promise<Lab['storageAt'
   const { bucket, endpoint, accessKeyId, secretAccessKey, caCert } = await s3.makeBucket('faults')
   const fixed = { access_key_id: accessKeyId, secret_access_key: secretAccessKey, ca_cert: caCert }
   return prefix => ({ backend: 's3', bucket, endpoint, prefix, ...fixed })
+}
+
+async function openContainers(stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
+  const azure = stack.use(await startAzure({ tls: true }))
+  const { container, endpoint, accountKey, caCert } = await azure.makeContainer('faults')
+  return prefix => ({ backend: 'azure', container, endpoint, prefix, account_key: accountKey, ca_cert: caCert })
 }
