@@ -64,5 +64,6 @@ export const bucketFaults: Fault[] = faults
 export const containerFaults: Fault[] = [killedAtRandom, repliesLost, twoWriters].map(fault => ({
   ...fault,
   name: `${fault.name} (Azure)`,
-  rounds: { test: 1, soak: Math.ceil(fault.rounds.soak / 4) },
+  // A kill takes many runs of the whole command to be found out; `make soak` has the time.
+  rounds: { test: fault === killedAtRandom ? 0 : 1, soak: Math.ceil(fault.rounds.soak / 4) },
 }))
