@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { bucketFaults, faults, googleBucketFaults, restoreFaults } from './catalog.ts'
+import { bucketFaults, faults, faultsOfStore, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 
@@ -8,7 +8,8 @@ import { type LabOptions, type OpenLab, openLab } from './open-lab.ts'
 const labs: [what: string, store: LabOptions['store'], faults: readonly Fault[]][] = [
   ['a backup in a folder, read over TLS, stands', 'filesystem', faults],
   ['a backup in a bucket, read over TLS, stands', 's3', bucketFaults],
-  ['a backup in a bucket of Google Cloud stands', 'gcs', googleBucketFaults],
+  ['a backup in a container of Azure, read over TLS, stands', 'azure', faultsOfStore('Azure')],
+  ['a backup in a bucket of Google Cloud stands', 'gcs', faultsOfStore('Google Cloud')],
   ['a restore stands', 'filesystem', restoreFaults],
 ]
 

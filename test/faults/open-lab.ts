@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loginProperties, scramPassword, scramUser } from '../e2e/secure-kafka.ts'
+import { startAzure } from '../servers/azurite.ts'
 import { brokerNames, makeIdentity } from '../servers/certificates.ts'
 import { openDriver } from '../servers/driver.ts'
 import { startGcs } from '../servers/fake-gcs.ts'
@@ -11,7 +12,7 @@ import type { Lab } from './lab.ts'
 
 export interface LabOptions {
   brokers: 1 | 3
-  store: 'filesystem' | 's3' | 'gcs'
+  store: 'filesystem' | 's3' | 'azure' | 'gcs'
 }
 
 export type OpenLab = Lab & AsyncDisposable
@@ -54,6 +55,8 @@ async function openStores(
       return openFolders(folder)
     case 's3':
       return openBuckets(stack)
+    case 'azure':
+      return openContainers(stack)
     case 'gcs':
       return openGoogleBuckets(stack)
     default:
@@ -77,4 +80,10 @@ async function openGoogleBuckets(stack: AsyncDisposableStack): Promise<Lab['stor
   stack.defer(() => gcs.stop())
   const { bucket, endpoint, anonymous, caCert } = await gcs.makeBucket('faults')
   return prefix => ({ backend: 'gcs', bucket, endpoint, prefix, anonymous, ca_cert: caCert })
+}
+
+async function openContainers(stack: AsyncDisposableStack): Promise<Lab['storageAt']> {
+  const azure = stack.use(await startAzure({ tls: true }))
+  const { container, endpoint, accountKey, caCert } = await azure.makeContainer('faults')
+  return prefix => ({ backend: 'azure', container, endpoint, prefix, account_key: accountKey, ca_cert: caCert })
 }

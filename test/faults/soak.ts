@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brokerKilled } from './bounces.ts'
-import { bucketFaults, faults, restoreFaults } from './catalog.ts'
+import { bucketFaults, faults, faultsOfStore, restoreFaults } from './catalog.ts'
 import { brokenPromises, type Fault, type FaultResult, measureFault, seedOf } from './fault.ts'
 import { type LabOptions, openLab } from './open-lab.ts'
 import { type Figures, writeReport } from './report.ts'
@@ -20,6 +20,8 @@ const parts: Record<keyof Figures, () => Promise<FaultResult[]>> = {
   backup: async () => [
     ...(await runFaults({ brokers: 1, store: 'filesystem' }, faults)),
     ...(await runFaults({ brokers: 1, store: 's3' }, bucketFaults)),
+    ...(await runFaults({ brokers: 1, store: 'azure' }, faultsOfStore('Azure'))),
+    ...(await runFaults({ brokers: 1, store: 'gcs' }, faultsOfStore('Google Cloud'))),
     ...(await runFaults({ brokers: 3, store: 'filesystem' }, [named(brokerKilled, 'one of three brokers is killed')])),
   ],
   restore: async () => [

@@ -98,11 +98,9 @@ export const nameTable: Record<string, Meaning> = {
     meaning: 'the account takes requests over https only',
     help: 'Write `https://` in the endpoint.',
   },
-  FeatureNotEnabled: { code: 'STORAGE_UNFIT', meaning: 'the service does not offer this' },
   UnsupportedHeader: { code: 'STORAGE_UNFIT', meaning: 'the service does not offer this' },
 
   Md5Mismatch: damaged,
-  Crc64Mismatch: damaged,
   ServerBusy: busy,
   TooManyRequests: busy,
   OperationTimedOut: { code: 'STORAGE_UNAVAILABLE', meaning: 'the service was too slow' },
