@@ -36,16 +36,20 @@ export async function surveyLocation(
   for await (const folder of storage.listFolders('', signal)) {
     if (isMatch(folder) && folder !== 'offset-snapshots') folders.push(folder)
   }
-  return runPool(folders.sort(), CONCURRENCY, backupId => surveyBackup(storage, backupId, facts, signal))
+  const found = await runPool(folders.sort(), CONCURRENCY, backupId => surveyBackup(storage, backupId, facts, signal))
+  return found.filter(backup => backup !== undefined)
 }
 
+/** Undefined for a folder of somebody else. */
 async function surveyBackup(
   storage: Storage,
   backupId: string,
   { nowMs, ownRuns }: SurveyFacts,
   signal: AbortSignal,
-): Promise<SurveyedBackup> {
+): Promise<SurveyedBackup | undefined> {
   const scanned = await scanManifests(storage, backupId, signal)
+  const isCommitted = scanned.manifests.size > 0 || scanned.mark
+  if (!isCommitted && !(await hasBegun(storage, backupId, signal))) return undefined
   const live = await readLiveLeases(storage, backupId, nowMs, signal)
   const leases = live.filter(({ run }) => !ownRuns.has(run))
   const surveyed = { backupId, ...scanned, leases }
@@ -55,6 +59,13 @@ async function surveyBackup(
     if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
     return { ...surveyed, error }
   }
+}
+
+async function hasBegun(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
+  for await (const folder of storage.listFolders(backupId, signal)) {
+    if (['kafka', 'schema-registry', 'shards'].includes(folder)) return true
+  }
+  return false
 }
 
 /** The newest generation, and the newest that is complete: mostly one and the same. */

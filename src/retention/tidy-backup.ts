@@ -10,7 +10,7 @@ import { amountOf } from './outcome.ts'
 import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
 import { readNewest } from './survey.ts'
-import { commitAgain, commitTrim, planTrim } from './trim-backup.ts'
+import { commitAgain, commitTrim, planTrim, renewCopy } from './trim-backup.ts'
 
 /**
  * A backup that stays: leading segments that are too old are cut off by a new generation, generations that were followed
@@ -29,7 +29,7 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   const complete = newest.complete ? newest : found.newestComplete
   if (isHeldUp(context, await context.users(signal))) return
   const references = new ReferenceReader(parts.storage)
-  const freed = await removeSuperseded(context, complete?.generation, references, signal)
+  const freed = await removeSuperseded(context, newest, complete?.generation, references, signal)
   if (isHeldUp(context, await context.users(signal))) return
   const named = await readReferences(context, freed.generations, references, newest.generation, signal)
   const nowMs = context.lease.storeNow()
@@ -85,6 +85,7 @@ interface Freed {
 
 async function removeSuperseded(
   context: PruneContext,
+  newest: Manifest,
   newestComplete: number | undefined,
   references: ReferenceReader,
   signal: AbortSignal,
@@ -94,6 +95,11 @@ async function removeSuperseded(
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
   const generations = planSuperseded(manifests, newestComplete, facts)
   const keys = new Set<string>()
+  // A run that died between its commit and the copy has left that of an older generation.
+  if (generations.length > 0 && !context.isDryRun && !(await renewCopy(parts.storage, newest, signal))) {
+    outcome.notes.push('its older generations stay: the store does not let manifest.json be replaced')
+    return { generations: [], keys }
+  }
   for (const generation of generations) {
     for (const key of await readFreed(context, generation, references, signal)) keys.add(key)
     const object = manifests.get(generation)

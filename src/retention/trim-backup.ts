@@ -10,6 +10,7 @@ import {
   type ManifestTopic,
   type PartitionIndex,
 } from '../archive/manifest.ts'
+import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -103,8 +104,22 @@ export async function commitAgain(
   const next = { ...manifest, generation: manifest.generation + 1, run, tool_version: toolVersion }
   const draft = { manifest: next, freshSegments: new Map(), attempt: 1 }
   const { manifest: committed } = await commitGeneration(storage, draft, signal)
-  await renewManifestCopy(storage, committed, signal)
+  await renewCopy(storage, committed, signal)
   return committed
+}
+
+/**
+ * The copy for people must be that of a generation that stays, or it would look like one that somebody changed. False
+ * where the store does not let it be replaced.
+ */
+export async function renewCopy(storage: Storage, newest: Manifest, signal: AbortSignal): Promise<boolean> {
+  try {
+    await renewManifestCopy(storage, newest, signal)
+    return true
+  } catch (error) {
+    if (signal.aborted || !hasCode(error, 'STORAGE_RETAINED', 'STORAGE_DENIED')) throw error
+    return false
+  }
 }
 
 /** The page that the cut goes through is written anew; those before it are named no more. */

@@ -4,6 +4,7 @@ import { deathAtEveryCall } from './death-at-calls.ts'
 import type { Fault } from './fault.ts'
 import { killedAtRandom, stoppedAtRandom } from './kills.ts'
 import { powerCut } from './power-cut.ts'
+import { pruneBesideBackup, pruneDeaths } from './prune-faults.ts'
 import { refusingDisk } from './refusing-disk.ts'
 import { restoreBrokerKilled } from './restore-bounces.ts'
 import { restoreKilled } from './restore-kills.ts'
@@ -32,6 +33,8 @@ export const faults: Fault[] = [
   bitFlips,
   tornObjects,
   wrongObjects,
+  pruneDeaths,
+  pruneBesideBackup,
   brokerKilled,
 ]
 

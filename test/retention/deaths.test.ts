@@ -94,6 +94,16 @@ const scenes: Scene[] = [
     },
   },
   {
+    name: 'cutting off and removing where no run has left anything',
+    policy: { olderThanMs: 2.5 * DAY, graceMs: 0 },
+    prepare: async world => {
+      for (let day = 0; day < 4; day++) {
+        await world.commit('a', { partitions: 1 })
+        world.clock.pass(DAY)
+      }
+    },
+  },
+  {
     name: 'sweeping strays behind a fence',
     policy: {},
     prepare: async world => {
@@ -114,8 +124,7 @@ describe('a prune that dies at any call to the store, before it or after it took
       const expected = whole.keys().map(withoutRuns)
       assert.ok(counting.calls.length > 8, `only ${counting.calls.length} calls`)
       let deaths = 0
-      for (let nth = 1; nth <= counting.calls.length; nth++) {
-        const moment = nth % 2 === 0 ? 'kill-before' : 'kill-after'
+      for (const [nth, moment] of everyMoment(counting.calls.length)) {
         const world = new World()
         await prepare(world)
         const { storage } = dying(world.storage, nth, moment)
@@ -135,10 +144,15 @@ describe('a prune that dies at any call to the store, before it or after it took
         assert.deepEqual(lost, [], `${moment} ${nth}`)
         for (const id of new Set(world.keys().map(key => key.split('/')[0] ?? ''))) await assertWhole(world, id)
       }
-      assert.ok(deaths > 0.8 * counting.calls.length, `${deaths} deaths`)
+      assert.ok(deaths > 1.6 * counting.calls.length, `${deaths} deaths`)
     })
   }
 })
+
+function everyMoment(calls: number) {
+  const numbers = Array.from({ length: calls }, (_, i) => i + 1)
+  return numbers.flatMap(nth => (['kill-before', 'kill-after'] as const).map(moment => [nth, moment] as const))
+}
 
 /** What is marked is not for reading. */
 async function assertWhole(world: World, id: string): Promise<void> {

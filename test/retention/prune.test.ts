@@ -110,6 +110,20 @@ test('ids that do not match, and what is no backup, are left alone', async () =>
   assert.deepEqual([...world.keys('other/'), ...world.keys('offset-snapshots/')], before)
 })
 
+test('a backup that died before its first commit is told and left; the folder of somebody else is not even told', async () => {
+  const world = new World()
+  await world.stray('begun')
+  world.storage.objects.set('photos/2026/a.jpg', Buffer.from('mine'))
+  world.clock.pass(9 * DAY)
+  const before = world.keys()
+  const { backups } = await world.prune({ keepLast: 1, graceMs: 0 })
+  assert.deepEqual(
+    backups.map(({ backupId, state, reasons }) => [backupId, state, reasons]),
+    [['begun', 'left', ['nothing was ever committed to it']]],
+  )
+  assert.deepEqual(world.keys(), before)
+})
+
 test('a dry run says what would happen and writes nothing', async () => {
   const world = new World()
   await world.commit('a')
