@@ -26,8 +26,7 @@ const otherFolders = new Set(['offset-snapshots'])
  */
 export function withEncryption(storage: Storage, options: KeyOptions): EncryptedStorage {
   const state = new KeyState(storage, options)
-  const cipherOf = createCipherOf(state)
-  const reader = new SealedReader(storage, cipherOf)
+  const reader = new SealedReader(storage, createCipherOf(state))
   const cipherFor = (key: string, signal: AbortSignal) => {
     reader.forget(key)
     return createCipher(key, state, signal)
@@ -37,8 +36,7 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
     location: storage.location,
     writerBytes: storage.writerBytes + (options.own ? SEALED_WRITER_BYTES : 0),
     keysFor: (backupId, signal) => state.keysForWriting(backupId, signal),
-    existingKeys: async (backupId, signal) =>
-      (await state.isEncrypted(backupId, signal)) ? state.keysOf(backupId, signal) : undefined,
+    existingKeys: (backupId, signal) => state.existingKeysOf(backupId, signal),
     create: async (key, body, signal) => {
       const cipher = await cipherFor(key, signal)
       await storage.create(key, cipher ? sealObject(cipher, body) : body, signal)
@@ -52,13 +50,7 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
       const writer = await storage.openWriter(key, signal)
       return cipher ? new SealedWriter(writer, cipher) : writer
     },
-    read: async (key, signal) => {
-      const backupId = backupOf(key)
-      const bytes = await storage.read(key, signal)
-      if (backupId !== undefined && isSealed(bytes)) return openObject(await cipherOf(key, bytes, signal), bytes)
-      if (backupId !== undefined) await state.meetPlain(backupId, key, signal)
-      return bytes
-    },
+    read: async (key, signal) => openWhole(key, await storage.read(key, signal), state, signal),
     readRange: async (key, start, length, signal) =>
       (await isEncrypted(key, signal))
         ? reader.readRange(key, start, length, signal)
@@ -110,6 +102,14 @@ function createCipherOf(state: KeyState) {
       `${key} is encrypted with the data key ${header.dataKeyId}, which is none of the backup \`${backupId}\``,
     )
   }
+}
+
+async function openWhole(key: string, bytes: Buffer, state: KeyState, signal: AbortSignal): Promise<Buffer> {
+  const backupId = backupOf(key)
+  if (backupId === undefined) return bytes
+  if (isSealed(bytes)) return openObject(await createCipherOf(state)(key, bytes, signal), bytes)
+  await state.meetPlain(backupId, key, signal)
+  return bytes
 }
 
 async function* listPlain(

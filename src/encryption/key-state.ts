@@ -57,6 +57,11 @@ export class KeyState {
     })
   }
 
+  /** The keys of a backup that has some. */
+  async existingKeysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined> {
+    return (await this.isEncrypted(backupId, signal)) ? this.keysOf(backupId, signal) : undefined
+  }
+
   /** The same with the newest keys file, for an object whose key is not in the one that is known. */
   async renewedKeysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys> {
     this.#known.delete(backupId)

@@ -39,7 +39,11 @@ orders: generations 2 to 3 copied
 `,
     )
     assert.deepEqual(calls.withCopies, [
-      { from: { backend: 'filesystem', path: '/backups' }, to: { backend: 'filesystem', path: '/copies' } },
+      {
+        from: { storage: { backend: 'filesystem', path: '/backups' }, keyFiles: [] },
+        to: { storage: { backend: 'filesystem', path: '/copies' }, keyFiles: [] },
+        decrypt: false,
+      },
     ])
     const { onProgress: _, ...options } = Object(calls['copy orders']?.[0])
     assert.deepEqual(options, { generation: undefined, verifyExisting: false, dryRun: false })
@@ -54,7 +58,7 @@ orders: generations 2 to 3 copied
   test('takes both sides from job files, with the backup of the first', async () => {
     const { code, calls } = await run(['--from-config', 'a.yaml', '--to-config', 'b.yaml', '--generation', 'newest'])
     assert.equal(code, 0)
-    assert.deepEqual(calls.withCopies, [{ from: job.storage, to: job.storage }])
+    assert.partialDeepStrictEqual(calls.withCopies, [{ from: { storage: job.storage }, to: { storage: job.storage } }])
     assert.equal(Object(calls['copy orders']?.[0]).generation, 'newest')
   })
 
@@ -137,7 +141,7 @@ orders: generations 2 to 3 copied
     [[...one, '--all'], /either --backup-id or --all/],
     [[...one, '--generation', '0'], /--generation is a number from 1 on, or `newest`/],
     [[...sides, '--all', '--generation', '2'], /--generation with a number is about one backup/],
-    [['--from', 'gs://a', '--to', '/b', '--all'], /scheme `gs:`/],
+    [['--from', 'ftp://a', '--to', '/b', '--all'], /scheme `ftp:`/],
   ] as [string[], RegExp][]) {
     test(`refuses ${argv.join(' ')}`, async () => {
       const { code, err } = await run(argv)
