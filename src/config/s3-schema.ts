@@ -1,20 +1,16 @@
-import * as z from 'zod'
+import { backendField, connectionFields, prefixField, transferFields, transferNames } from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
-import { bucketName, endpointUrl, proxyUrl, regionName } from './s3-text-rules.ts'
-import { choice, duration, flag, integer, size } from './scalar-leaves.ts'
+import { bucketName, endpointUrl, regionName } from './s3-text-rules.ts'
+import { choice, flag } from './scalar-leaves.ts'
 import { text } from './text-leaves.ts'
-import { anyText, file, keyPrefix } from './text-rules.ts'
-
-const MiB = 2 ** 20
+import { anyText } from './text-rules.ts'
 
 /** The field names of the storage's own options, with units where the file leaves them to the value. */
 export const s3Schema = fields({
-  backend: z
-    .literal('s3')
-    .meta({ description: 'The kind of storage.', 'x-type': 'text', 'x-allowed': 'filesystem, s3, azure, gcs' }),
+  backend: backendField('s3'),
   bucket: text(bucketName, { description: 'The bucket that holds the backups. It must exist.' }),
-  prefix: text(keyPrefix, { description: 'A sub-folder under which this job keeps its backups.' }).exactOptional(),
+  prefix: prefixField,
   region: text(regionName, {
     description: 'The region of the bucket; otherwise AWS_REGION or the profile says it.',
   }).exactOptional(),
@@ -30,13 +26,7 @@ export const s3Schema = fields({
   }).exactOptional(),
   secret_access_key: text(anyText, { description: 'The secret of the access key.', secret: true }).exactOptional(),
   session_token: text(anyText, { description: 'The token of temporary credentials.', secret: true }).exactOptional(),
-  ca_cert: text(file, {
-    description: 'CA certificates in PEM form that are trusted instead of the public ones.',
-  }).exactOptional(),
-  proxy: text(proxyUrl, {
-    description: 'A proxy for all requests; otherwise HTTPS_PROXY, HTTP_PROXY and NO_PROXY apply.',
-    secret: true,
-  }).exactOptional(),
+  ...connectionFields,
   sse: choice(['none', 'AES256', 'aws:kms', 'aws:kms:dsse'], {
     description: 'The encryption to ask the store for. With `none` the default of the bucket applies.',
   }).prefault('none'),
@@ -52,26 +42,5 @@ export const s3Schema = fields({
   sign_payload: flag({
     description: 'Whether the signature covers the bodies, which costs time. By default so over http only.',
   }).exactOptional(),
-  part_size: size({
-    description: 'The size of the parts of large objects. Each open segment holds one in memory.',
-    minBytes: 5 * MiB,
-    maxBytes: 512 * MiB,
-  }).prefault('5MiB'),
-  uploads: integer({
-    description: 'Parts that are uploaded at the same time; each is held in memory until it has arrived.',
-    min: 1,
-    max: 64,
-  }).prefault(4),
-  connect_timeout: duration({ description: 'How long a connection may take.', min: '1s', max: '10m' }).prefault('10s'),
-  idle_timeout: duration({
-    description: 'How long the store may be silent while an answer is due.',
-    min: '1s',
-    max: '1h',
-  }).prefault('60s'),
-}).transform(s3 =>
-  camelKeys(s3, {
-    part_size: 'partSizeBytes',
-    connect_timeout: 'connectTimeoutMs',
-    idle_timeout: 'idleTimeoutMs',
-  }),
-)
+  ...transferFields({ minPartMiB: 5 }),
+}).transform(s3 => camelKeys(s3, transferNames))
