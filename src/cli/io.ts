@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
 /** Everything the CLI touches of the process around it, so that a test can stand in for it. */
@@ -8,6 +9,8 @@ export interface Io {
   clock: Clock
   /** Calls back for each signal that asks to stop; the function returned ends that. */
   onSignal(listener: (name: StopSignal) => void): () => void
+  /** Replaces what the file holds, in place: it may be a mount of its own. Done when it returns. */
+  writeFile(path: string, text: string): void
   /** Ends the process at once. */
   exit(code: number): void
 }
@@ -33,6 +36,7 @@ export function processIo(): Io {
         for (const name of names) process.off(name, listener)
       }
     },
+    writeFile: (path, text) => writeFileSync(path, text),
     exit: code => process.exit(code),
   }
 }

@@ -118,11 +118,15 @@ function readOptions(values: Record<string, unknown>, argument: Record<string, s
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-  // The first of the words: what a command is told to do may be the name of another.
-  const name = argv.find(word => commandTable.some(command => command.name === word))
+  const name = commandIn(argv)
   return new KafkaBackupError(
     'USAGE',
     message,
     name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` },
   )
+}
+
+/** The first of the words: what a command is told to do may be the name of another. */
+export function commandIn(argv: readonly string[]): string | undefined {
+  return argv.find(word => commandTable.some(command => command.name === word))
 }

@@ -292,6 +292,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     listBackups: answer('listBackups', summaries),
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
+    watchVerify: (_job, hooks, work) => work(hooks),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),

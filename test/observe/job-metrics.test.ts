@@ -6,6 +6,7 @@ import { openHttpListener } from '../../src/observe/http-server.ts'
 import { openJobListener } from '../../src/observe/job-listener.ts'
 import { JobMetrics } from '../../src/observe/job-metrics.ts'
 import { jobMetrics } from '../../src/observe/job-metrics-catalogue.ts'
+import { ManualClock } from '../cli/manual-clock.ts'
 
 const make = () => new JobMetrics({ backupId: 'b1', version: '1.2.3', now: () => 1_700_000_000_000 })
 
@@ -128,7 +129,8 @@ describe('the metrics of a job', () => {
 })
 
 describe('the listener of a job', () => {
-  const open = () => openJobListener({ listen: '127.0.0.1:0', backupId: 'b1', version: '1', now: () => 0 })
+  const open = () =>
+    openJobListener({ listen: '127.0.0.1:0', job: 'backup', backupId: 'b1', version: '1', clock: new ManualClock() })
 
   test('serves metrics and health, is ready when there is a plan, and knows no other page', async () => {
     const listener = await open()

@@ -5,6 +5,7 @@ import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import { backupFacts, shardFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { formatRatio, plural, printable, shellQuote } from '../text.ts'
@@ -25,15 +26,14 @@ export async function run(session: Session): Promise<number> {
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
   const location = formatLocation(job.storage)
   if (shard) {
-    showShard(
-      session,
-      await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal)),
-      location,
-    )
+    const report = await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal))
+    session.outcome.note(shardFacts(report))
+    showShard(session, report, location)
     return 0
   }
   const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
   const report = await watchJob(session, shown, hooks => act(job, hooks, signal))
+  session.outcome.note(backupFacts(report))
   session.print(
     () => formatReport(report, location, session.look),
     () => documentOf(report, location),

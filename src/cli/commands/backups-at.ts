@@ -1,3 +1,4 @@
+import type { Job } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
@@ -5,24 +6,27 @@ import type { Session } from '../session.ts'
 /** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
 export async function withBackupsAt<T>(
   session: Session,
-  work: (storage: Storage, jobBackupId: string | undefined) => Promise<T>,
+  work: (storage: Storage, job: Job | undefined) => Promise<T>,
 ): Promise<T> {
   const { path, config, set } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return withOpen(await session.actions.openJobStorage(job, session.signal), storage => work(storage, job.backupId))
+    return withOpen(await session.actions.openJobStorage(job, session.signal), storage => work(storage, job))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
   return withOpen(await session.actions.openLocation(path, session.signal), storage => work(storage, undefined))
 }
 
 /** The same for one backup: `--backup-id`, or the one of the job. */
-export function withBackup<T>(session: Session, work: (storage: Storage, backupId: string) => Promise<T>): Promise<T> {
+export function withBackup<T>(
+  session: Session,
+  work: (storage: Storage, backupId: string, job: Job | undefined) => Promise<T>,
+): Promise<T> {
   const { backupId, config } = session.options
   if (backupId === undefined && config === undefined) throw usage('say which backup, with --backup-id or --config')
-  return withBackupsAt(session, (storage, jobBackupId) => work(storage, backupId ?? jobBackupId ?? ''))
+  return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job))
 }
 
 async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {

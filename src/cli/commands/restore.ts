@@ -1,5 +1,6 @@
 import { RestoreRefusal } from '../../restore/refusal.ts'
 import { formatLocation } from '../../storage/location.ts'
+import { restoreFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
 import { showRefusal } from './refused.ts'
@@ -19,6 +20,7 @@ export async function run(session: Session): Promise<number> {
   const report = await watchJob(session, shown, hooks => actions.runRestoreJob(job, hooks, signal)).catch(error => {
     throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
   })
+  session.outcome.note(restoreFacts(report))
   session.print(
     () => formatRestore(report, job, session.look),
     () => restoreDocument(report, formatLocation(job.storage)),
