@@ -18,6 +18,7 @@ import type { Hooks } from '../wiring/parts.ts'
 import type { ServedRegistry } from '../wiring/registry-server.ts'
 import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
 import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
+import type { RunReport } from '../wiring/run-report.ts'
 import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { SchemaSide } from '../wiring/schema-sides.ts'
 
@@ -37,6 +38,8 @@ export interface Actions {
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  /** Puts the report of a run into the storage of its job; answers with the key. */
+  writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string>
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
   runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore>
   dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun>
@@ -75,6 +78,7 @@ export const realActions: Actions = {
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
+  writeReport: async (...args) => (await import('../wiring/run-report.ts')).writeReport(...args),
   dryRunJob: async (...args) => (await import('../wiring/backup-jobs.ts')).dryRunJob(...args),
   runRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).runRestoreJob(...args),
   dryRunRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).dryRunRestoreJob(...args),

@@ -111,7 +111,7 @@ function setUp(command: Command, io: Io, look: Look): void {
 
 function readOptions(values: Record<string, unknown>, argument: Record<string, string>): CommandOptions {
   const none = { set: [], group: [], topicMapping: [] }
-  const off = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false }
+  const off = { deep: false, dryRun: false, commit: false, report: false, ids: false, strict: false, quiet: false }
   const rest = { ...none, ...off, verbose: 0 }
   return { ...rest, ...argument, ...values } as unknown as CommandOptions
 }

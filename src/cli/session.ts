@@ -106,6 +106,11 @@ export class Session {
     this.#io.stdout.write(`${text}\n`)
   }
 
+  /** The result as it may be kept elsewhere: without the secrets of the job. */
+  formatKept(document: unknown): string {
+    return `${formatJson(this.#redactor.value(document), 2)}\n`
+  }
+
   /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
   tell(lines: (look: Look) => readonly string[]): boolean {
     if (this.options.logFormat === 'json') return false

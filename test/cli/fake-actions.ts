@@ -285,6 +285,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     runBackupJob: answer('runBackupJob', backupReport),
     runShardJob: answer('runShardJob', shardReport),
     commitShardsJob: answer('commitShardsJob', backupReport),
+    writeReport: answer('writeReport', 'orders/reports/r.json'),
     dryRunJob: answer('dryRunJob', dryRun),
     runRestoreJob: answer('runRestoreJob', restoreReport),
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),

@@ -11,6 +11,7 @@ import { formatFields } from '../table.ts'
 import { formatRatio, plural, printable, shellQuote } from '../text.ts'
 import { showDryRun } from './dry-run.ts'
 import { formatGaps } from './gap-table.ts'
+import { keepReport } from './keep-report.ts'
 import { parseShard, showShard } from './shard.ts'
 import { watchJob } from './watch.ts'
 
@@ -28,7 +29,7 @@ export async function run(session: Session): Promise<number> {
   if (shard) {
     const report = await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal))
     session.outcome.note(shardFacts(report))
-    showShard(session, report, location)
+    await keepReport(session, job, showShard(session, report, location))
     return 0
   }
   const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
@@ -38,11 +39,13 @@ export async function run(session: Session): Promise<number> {
     () => formatReport(report, location, session.look),
     () => documentOf(report, location),
   )
+  await keepReport(session, job, documentOf(report, location))
   return 0
 }
 
 /** A backup is one of four things: whole, a shard, the commit of shards, or a look at what it would be. */
-function refuseTogether({ dryRun, shard, commit }: CommandOptions): void {
+function refuseTogether({ dryRun, shard, commit, report }: CommandOptions): void {
+  if (dryRun && report) throw together('--dry-run', '--report')
   const given = [dryRun && '--dry-run', shard !== undefined && '--shard', commit && '--commit'].filter(
     one => one !== false,
   )
