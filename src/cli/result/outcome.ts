@@ -11,7 +11,7 @@ export interface Facts {
   warnings?: number
   gaps?: number
   report?: string
-  /** Why the exit code is not 0 though nothing was thrown. */
+  /** Why the exit code is not 0, where nothing was thrown or the error says less. */
   problem?: { code?: ErrorCode; message: string }
 }
 
@@ -105,7 +105,7 @@ export class Outcome {
     error: KafkaBackupError | undefined,
     problem: Facts['problem'],
   ): Pick<Result, 'code' | 'message' | 'help'> {
-    if (error) return { code: error.code, message: error.message, help: error.help }
+    if (error) return { code: error.code, message: problem?.message ?? error.message, help: error.help }
     if (exit === 0) return { code: null, message: null, help: null }
     const { code, message = `ended with ${exit}; its output says why` } = problem ?? {}
     return { code: code ?? null, message, help: code === undefined ? null : errorTable[code].help }

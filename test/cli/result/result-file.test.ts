@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import type { Actions } from '../../../src/cli/actions.ts'
 import { main } from '../../../src/cli/main.ts'
 import { KafkaBackupError } from '../../../src/errors.ts'
+import { RestoreRefusal } from '../../../src/restore/refusal.ts'
 import type { OffsetsSession } from '../../../src/wiring/offset-session.ts'
 import { backupReport, checkReport, compareReport, fakeActions, gap, job, verifyReport } from '../fake-actions.ts'
 import { FakeIo } from '../fake-io.ts'
@@ -121,6 +122,16 @@ describe('the result file', () => {
     assert.deepEqual([result.exit, result.totals.records], [4, restoreReport.totals.records])
     assert.deepEqual([result.totals.groups, result.totals.groups_failed], [1, 1])
     assert.match(result.message, /1 consumer group did not get all positions; g: came back/)
+  })
+
+  test('of a restore that is refused names all that stands in the way', async () => {
+    const finding = { severity: 'error' as const, subject: 'topic t', problem: 'is too small', remedy: 'enlarge it' }
+    const { result, io } = await run(['restore', '--config', 'r.yaml'], {
+      runRestoreJob: () => Promise.reject(new RestoreRefusal([finding])),
+    })
+    assert.deepEqual([result.exit, result.code], [1, 'RESTORE_REFUSED'])
+    assert.match(result.message, /topic t: is too small/)
+    assert.match(io.stderr.text, /error: the target is not fit for this restore: 1 problem/)
   })
 
   test('keeps the way back of a reset that was cut short', async () => {
