@@ -150,6 +150,22 @@ describe('the listener of a job', () => {
     await assert.rejects(fetch(`http://${listener.address}/healthz`))
   })
 
+  test('tells as JSON how far the job is', async () => {
+    const listener = await open()
+    try {
+      const page = async () => JSON.parse(await (await fetch(`http://${listener.address}/progress`)).text())
+      assert.equal((await page()).phase, 'preparing')
+      listener.onProgress({ type: 'planned', topics: 1, partitions: 1, offsets: 4n })
+      listener.onProgress({ type: 'copied', topic: 'a', partition: 0, offsets: 1n, records: 1, bytes: 10 })
+      const { job, phase, fraction } = await page()
+      assert.deepEqual([job, phase, fraction], ['backup', 'copying', 0.25])
+      const { headers } = await fetch(`http://${listener.address}/progress`)
+      assert.equal(headers.get('content-type'), 'application/json')
+    } finally {
+      await listener.close()
+    }
+  })
+
   test('outlives trouble with a connection: it must not end the backup that it tells of', async () => {
     const listener = await open()
     const onRequest = (message: unknown) => {
