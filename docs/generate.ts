@@ -4,7 +4,7 @@ import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
-import { jobMetricsTable } from './metrics-table.ts'
+import { jobMetricsTable, progressFieldsTable } from './metrics-table.ts'
 import { progressTable } from './progress-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
@@ -12,6 +12,7 @@ await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
+await fill('metrics.md', 'progress-fields', progressFieldsTable())
 await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))

@@ -4,7 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
-import { jobMetricsTable } from '../docs/metrics-table.ts'
+import { jobMetricsTable, progressFieldsTable } from '../docs/metrics-table.ts'
 import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
@@ -12,6 +12,8 @@ import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts
 import { globalConfigSchema, registrySettingsSchema, subjectMetadataSchema } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { formatResult } from '../src/cli/result/format-result.ts'
+import { Outcome } from '../src/cli/result/outcome.ts'
 import { configTables } from '../src/config/config-table.ts'
 import { jobJsonSchema } from '../src/config/job-json-schema.ts'
 import { parseJob } from '../src/config/load-job.ts'
@@ -45,6 +47,16 @@ test('docs/errors.md has the table of errors', () => {
 
 test('docs/metrics.md has the metrics of the code', () => {
   assert.equal(marked(read('docs/metrics.md'), 'job-metrics'), jobMetricsTable().trim())
+})
+
+test('docs/metrics.md has the fields of /progress', () => {
+  assert.equal(marked(read('docs/metrics.md'), 'progress-fields'), progressFieldsTable().trim())
+})
+
+test('docs/result-file.md names every field of a result, in their order', () => {
+  const result = new Outcome('backup', 0).resultOf({ exit: 0, nowMs: 0 })
+  const documented = tableRows(read('docs/result-file.md'), 'result-fields').map(([field]) => field)
+  assert.deepEqual(documented, Object.keys(JSON.parse(formatResult(result))))
 })
 
 test('docs/benchmarks.md has the figures of bench/results.json, and all are within their limits', () => {

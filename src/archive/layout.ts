@@ -80,6 +80,11 @@ export function registryKey(backupId: string, file: string): string {
   return `${backupId}/schema-registry/${file}`
 }
 
+/** The report of a run, for people and programs; nothing of a backup depends on it. `stamp` sorts by time. */
+export function reportKey(backupId: string, stamp: string, run: string): string {
+  return `${backupId}/reports/${stamp}-${run}.json`
+}
+
 /** What restores leave behind for the run that goes on with them. */
 export function restoresPrefix(backupId: string): string {
   return `${backupId}/restores/`

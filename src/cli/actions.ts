@@ -22,6 +22,7 @@ import type { Hooks } from '../wiring/parts.ts'
 import type { ServedRegistry } from '../wiring/registry-server.ts'
 import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
 import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
+import type { RunReport } from '../wiring/run-report.ts'
 import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { SchemaSide } from '../wiring/schema-sides.ts'
 
@@ -41,6 +42,8 @@ export interface Actions {
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  /** Puts the report of a run into the storage of its job; answers with the key. */
+  writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string>
   dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
   runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore>
   dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun>
@@ -59,6 +62,8 @@ export interface Actions {
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
+  /** Serves progress while the work goes on, where the job asks for it. */
+  watchVerify<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
@@ -93,6 +98,7 @@ export const realActions: Actions = {
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
+  writeReport: async (...args) => (await import('../wiring/run-report.ts')).writeReport(...args),
   dryRunJob: async (...args) => (await import('../wiring/backup-jobs.ts')).dryRunJob(...args),
   runRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).runRestoreJob(...args),
   dryRunRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).dryRunRestoreJob(...args),
@@ -100,6 +106,8 @@ export const realActions: Actions = {
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../wiring/verify-job.ts')).verifyAt(...args),
+  watchVerify: async (job, hooks, work) =>
+    (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),

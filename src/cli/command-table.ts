@@ -13,6 +13,7 @@ import {
   offset,
   partition,
   path,
+  report,
   set,
   shard,
   target,
@@ -71,7 +72,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'copy what is new on the cluster to the storage',
     description:
       'Copies the topics of a job up to their present end. Run again, it goes on from what is stored. When it is interrupted, what is durable is committed first.',
-    options: [{ ...config, isRequired: true }, set, dryRun, shard, commit],
+    options: [{ ...config, isRequired: true }, set, dryRun, shard, commit, report],
     examples: [
       { command: 'kafka-backup backup --config job.yaml', meaning: 'copies all that is new' },
       { command: 'kafka-backup backup --config job.yaml --dry-run', meaning: 'only shows what that would be' },
@@ -93,7 +94,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'put a backup back on a cluster',
     description:
       'Writes the records of a backup to the target of a job, each one exactly once; before them the schemas, where the job has a schema registry. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
-    options: [restoreJob, restoreSet, restoreDryRun],
+    options: [restoreJob, restoreSet, restoreDryRun, report],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',

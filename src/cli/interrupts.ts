@@ -15,7 +15,7 @@ export interface Interrupts extends Disposable {
 export interface InterruptParts {
   say(text: string): void
   /** Called before the process is ended. */
-  leave(): void
+  leave(exitCode: number): void
   /** What an interruption leaves behind; the error table's words where it is undefined. */
   onInterrupt: string | undefined
   /** The command has nothing to finish. */
@@ -34,7 +34,7 @@ export function watchInterrupts(io: Io, { say, leave, onInterrupt, stopsAtOnce }
       const help = onInterrupt === undefined ? {} : { help: onInterrupt }
       controller.abort(new KafkaBackupError(codes[name], `interrupted by ${name}`, help))
     } else if (nowMs - firstMs >= SAME_PRESS_MS) {
-      leave()
+      leave(exitCodes[name])
       io.exit(exitCodes[name])
     }
   })

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
@@ -9,6 +10,8 @@ export interface Io {
   clock: Clock
   /** Calls back for each signal that asks to stop; the function returned ends that. */
   onSignal(listener: (name: StopSignal) => void): () => void
+  /** Replaces what the file holds, in place: it may be a mount of its own. Done when it returns. */
+  writeFile(path: string, text: string): void
   /** Ends the process at once. */
   exit(code: number): void
   /** Asks whoever sits there, and waits for a line; absent where nobody does. */
@@ -36,6 +39,7 @@ export function processIo(): Io {
         for (const name of names) process.off(name, listener)
       }
     },
+    writeFile: (path, text) => writeFileSync(path, text),
     exit: code => process.exit(code),
     ...(process.stdin.isTTY && process.stderr.isTTY ? { ask: askOnTerminal } : {}),
   }

@@ -10,7 +10,8 @@ import type { Io } from './io.ts'
 import { loadCommand } from './load-command.ts'
 import { lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
-import { parseCommandLine } from './program.ts'
+import { commandIn, parseCommandLine } from './program.ts'
+import { openResultFile } from './result/result-file.ts'
 import { Screen } from './screen.ts'
 import { Session } from './session.ts'
 
@@ -20,25 +21,37 @@ export async function main(argv: readonly string[], io: Io, actions: Actions = r
     const line = parseCommandLine(argv, io, version)
     return 'exitCode' in line ? line.exitCode : await runCommand(line.command, line.options, io, actions)
   } catch (error) {
-    return reportFailure(toKafkaBackupError(error), await openOutput(guessOptions(argv), io))
+    const output = await openOutput(guessOptions(argv), io)
+    const failure = toKafkaBackupError(error)
+    return openResultFile(commandIn(argv) ?? null, output).close(reportFailure(failure, output), failure)
   }
 }
 
 async function runCommand(command: CommandSpec, options: CommandOptions, io: Io, actions: Actions): Promise<number> {
   const output = await openOutput(options, io)
+  const result = openResultFile(nameOf(command, options), output)
   using interrupts = watchInterrupts(io, {
     say: text => reportNotice(text, output),
-    leave: () => output.screen.setStatus(''),
+    leave: exitCode => {
+      output.screen.setStatus('')
+      result.close(exitCode, toKafkaBackupError(interrupts.signal.reason))
+    },
     onInterrupt: command.onInterrupt,
     stopsAtOnce: command.stopsAtOnce === true,
   })
   const { signal } = interrupts
   try {
     const run = await loadCommand(command.name)
-    return await run(new Session({ ...output, actions, signal }))
+    return result.close(await run(new Session({ ...output, actions, signal, outcome: result.outcome })))
   } catch (error) {
-    return reportFailure(toKafkaBackupError(reasonOf(error, signal)), output)
+    const failure = toKafkaBackupError(reasonOf(error, signal))
+    return result.close(reportFailure(failure, output), failure)
   }
+}
+
+/** With what a command is told to do: `offsets reset`. */
+function nameOf({ name }: CommandSpec, { action }: CommandOptions): string {
+  return action === undefined ? name : `${name} ${action}`
 }
 
 type OutputOptions = FailureOutput['options'] & Pick<CommandOptions, 'quiet'>

@@ -39,6 +39,7 @@ export interface CommandOptions {
   dryRun: boolean
   shard?: string | undefined
   commit: boolean
+  report: boolean
   target?: string | undefined
   topic?: string | undefined
   partition?: string | undefined
@@ -143,6 +144,11 @@ export const shard: OptionSpec = {
 export const commit: OptionSpec = {
   name: 'commit',
   description: 'commits what all shards have copied',
+}
+
+export const report: OptionSpec = {
+  name: 'report',
+  description: 'keeps the report of the run, as `--format json` prints it, in the storage under `<backup_id>/reports/`',
 }
 
 export const deep: OptionSpec = {

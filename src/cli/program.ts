@@ -113,7 +113,7 @@ function setUp(command: Command, io: Io, look: Look): void {
 const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
 const several = { paths: [], configs: [], backupIds: [] }
 const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
-const off = { ...flags, newDataKey: false, all: false, verifyExisting: false, decrypt: false }
+const off = { ...flags, newDataKey: false, all: false, verifyExisting: false, decrypt: false, report: false }
 
 function readOptions(
   { options }: CommandSpec,
@@ -132,11 +132,15 @@ function readOptions(
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
   const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-  // The first of the words: what a command is told to do may be the name of another.
-  const name = argv.find(word => commandTable.some(command => command.name === word))
+  const name = commandIn(argv)
   return new KafkaBackupError(
     'USAGE',
     message,
     name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` },
   )
+}
+
+/** The first of the words: what a command is told to do may be the name of another. */
+export function commandIn(argv: readonly string[]): string | undefined {
+  return argv.find(word => commandTable.some(command => command.name === word))
 }

@@ -1,6 +1,6 @@
 import { formatBytes, formatCount, formatDuration } from '../lib/units.ts'
+import type { Reading } from '../observe/progress-meter.ts'
 import type { Look } from './look.ts'
-import type { Reading } from './progress-meter.ts'
 import { plural } from './text.ts'
 
 const WIDEST_BAR = 30

@@ -1,9 +1,9 @@
 import type { Clock } from '../lib/clock.ts'
 import { formatCount } from '../lib/units.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import { ProgressMeter, phaseOf, type Reading } from '../observe/progress-meter.ts'
 import type { Look } from './look.ts'
 import { formatBarLine, formatEndLine, formatIdleLine, formatPlainLine, formatStartLine } from './progress-line.ts'
-import { ProgressMeter, phaseOf, type Reading } from './progress-meter.ts'
 import type { Screen } from './screen.ts'
 
 export interface Progress {

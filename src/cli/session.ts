@@ -8,6 +8,7 @@ import { logEvent } from './log-events.ts'
 import { type Look, lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { noProgress, openBar, openLines, type Progress } from './progress.ts'
+import type { Outcome } from './result/outcome.ts'
 import type { Screen } from './screen.ts'
 
 /** A command: does its work through the session and answers with the exit code. */
@@ -21,6 +22,7 @@ export interface SessionParts {
   redactor: Redactor
   io: Io
   screen: Screen
+  outcome: Outcome
 }
 
 /** What a command has at hand while it runs. */
@@ -29,6 +31,8 @@ export class Session {
   readonly actions: Actions
   readonly signal: AbortSignal
   readonly log: Log
+  /** What the result file tells of the run. */
+  readonly outcome: Outcome
   /** Of standard output. */
   readonly look: Look
   readonly #io: Io
@@ -40,6 +44,8 @@ export class Session {
     this.actions = parts.actions
     this.signal = parts.signal
     this.log = parts.log
+    this.outcome = parts.outcome
+    this.outcome.isAbout(parts.options.backupId)
     this.look = lookOf(parts.io.stdout, parts.io.env)
     this.#io = parts.io
     this.#screen = parts.screen
@@ -84,6 +90,7 @@ export class Session {
     try {
       const result = await work(event => {
         progress.onProgress(event)
+        this.outcome.onProgress(event)
         logEvent(this.log, event)
       })
       isDone = true
@@ -106,6 +113,11 @@ export class Session {
     this.#io.stdout.write(`${text}\n`)
   }
 
+  /** The result as it may be kept elsewhere: without the secrets of the job. */
+  formatKept(document: unknown): string {
+    return `${formatJson(this.#redactor.value(document), 2)}\n`
+  }
+
   /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
   tell(lines: (look: Look) => readonly string[]): boolean {
     if (this.options.logFormat === 'json') return false
@@ -117,6 +129,7 @@ export class Session {
   async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {
     const job = await load({ env: this.#io.env, set: this.options.set })
     this.#redactor.add(secretsIn(job))
+    this.outcome.isAbout(job.backupId)
     return job
   }
 

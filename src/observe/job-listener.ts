@@ -1,13 +1,17 @@
+import type { Clock } from '../lib/clock.ts'
 import { type HttpListener, openHttpListener, text } from './http-server.ts'
 import { JobMetrics, type MeasuredCall } from './job-metrics.ts'
+import { JobProgress } from './job-progress.ts'
 import type { ProgressEvent } from './progress.ts'
 
 export interface JobListenerOptions {
   /** `host:port` */
   listen: string
+  /** What runs: `backup`, `verify` and so on. */
+  job: string
   backupId: string
   version: string
-  now: () => number
+  clock: Pick<Clock, 'now' | 'monotonic'>
 }
 
 export interface JobListener extends HttpListener {
@@ -15,26 +19,31 @@ export interface JobListener extends HttpListener {
   onStorageCall(call: MeasuredCall): void
 }
 
-/** Serves the metrics of one running job, and whether it is alive and at work. */
+/** What was asked for has answered, and there is something to do. */
+const signsOfWork = new Set<ProgressEvent['type']>(['planned', 'checked', 'schemas', 'schemas_read'])
+
+/** Serves the metrics of one running job, how far it is, and whether it is alive and at work. */
 export async function openJobListener(options: JobListenerOptions): Promise<JobListener> {
-  const metrics = new JobMetrics(options)
+  const metrics = new JobMetrics({ ...options, now: options.clock.now })
+  const progress = new JobProgress(options)
   let isPlanned = false
   const [, ip, name, port] = /^(?:\[(.+)\]|(.+)):(\d+)$/.exec(options.listen) ?? []
   const listener = await openHttpListener(
     { host: ip ?? name ?? '', port: Number(port), field: 'metrics.listen' },
     {
       '/metrics': async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.format() }),
+      '/progress': async () => ({ status: 200, contentType: 'application/json', body: progress.format() }),
       '/healthz': async () => text(200, 'ok'),
-      '/readyz': async () =>
-        isPlanned ? text(200, 'ok') : text(503, 'the cluster is being asked what there is to copy'),
+      '/readyz': async () => (isPlanned ? text(200, 'ok') : text(503, 'what there is to do is not known yet')),
     },
   )
   return {
     ...listener,
     onStorageCall: call => metrics.onStorageCall(call),
     onProgress: event => {
-      if (event.type === 'planned') isPlanned = true
+      if (signsOfWork.has(event.type)) isPlanned = true
       metrics.onProgress(event)
+      progress.onProgress(event)
     },
   }
 }

@@ -12,8 +12,8 @@ const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['data', /^kafka\/[a-z]+-\d+\.[\w-]+\.json$/],
   ['data', /^schema-registry\/.+$/],
   ['shard', /^shards\/\d+\/shard-\d+-of-\d+\.[\w-]+\.json$/],
-  // Journals of restores, and keys: they live as long as the backup.
-  ['kept', /^(restores|keys)\/.+$/],
+  // Journals of restores, reports of runs, and keys: they live as long as the backup.
+  ['kept', /^(restores|reports|keys)\/.+$/],
 ]
 
 export function classify(backupId: string, key: string): ObjectClass {

@@ -61,12 +61,25 @@ export function newRun(): string {
   return randomBytes(4).toString('hex')
 }
 
-/** Serves metrics while the work goes on, where the job asks for them; a look at things serves none. */
-export async function withMetrics<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
+export interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
+  /** What runs, where the mode of the job does not say it. */
+  name?: string
+  /** Runs beside others of the same job: an address that is taken is a warning. */
+  isBeside?: boolean
+}
+
+/** Serves metrics and progress while the work goes on, where the job asks for them; a look at things serves none. */
+export async function withMetrics<T>(job: WatchedJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
   if (!job.metrics || hooks === quiet) return work(hooks)
   const { openJobListener } = await import('../observe/job-listener.ts')
   const { listen } = job.metrics
-  const listener = await openJobListener({ listen, backupId: job.backupId, version, now: systemClock.now })
+  const options = { listen, job: job.name ?? job.mode, backupId: job.backupId, version, clock: systemClock }
+  const listener = await openJobListener(options).catch((error: Error) => {
+    if (!job.isBeside) throw error
+    hooks.onProgress({ type: 'warning', message: error.message })
+    return undefined
+  })
+  if (!listener) return work(hooks)
   const onProgress: OnProgress = event => {
     listener.onProgress(event)
     hooks.onProgress(event)

@@ -6,7 +6,7 @@ import type { RestoreOptions } from '../restore/options.ts'
 import { parseLocation } from '../storage/location.ts'
 import { keysOf, type StoragePlace } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
-import { type Hooks, type Parts, quiet, withParts } from './parts.ts'
+import { type Hooks, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
 
 /** A restore from any location, not only from one that a job file describes. */
@@ -14,10 +14,12 @@ export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & StoragePlace & { b
 
 /** Reads the target of a restore back and compares it with the backup. */
 export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
-  return withRestored(job, hooks, signal, async (options, parts) => {
-    const { compareRestore } = await import('../restore/compare.ts')
-    return compareRestore(options, { ...parts, onProgress: hooks.onProgress }, signal)
-  })
+  const compare = (watched: Hooks) =>
+    withRestored(job, watched, signal, async (options, parts) => {
+      const { compareRestore } = await import('../restore/compare.ts')
+      return compareRestore(options, { ...parts, onProgress: watched.onProgress }, signal)
+    })
+  return withMetrics({ ...job, name: 'compare', isBeside: true }, hooks, compare)
 }
 
 /** Where the records of the source are on the target. */

@@ -32,7 +32,7 @@ export type SchemaRestoreDryRun = SchemaRestoreHead & SchemaDryRun & { findings:
 /** Puts the registry of a job into its backup. Kafka is not asked anything. */
 export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport> {
   requireRegistry(job)
-  return withMetrics(job, hooks, watched =>
+  return withMetrics({ ...job, name: 'schemas backup' }, hooks, watched =>
     withRegistryReader(job, readRegistry =>
       withStorage(job, watched, async storage => {
         if (!readRegistry) throw new KafkaBackupError('INTERNAL', 'a registry that is on has no reader')
@@ -130,7 +130,7 @@ async function withSurvey<T>(
     throw new KafkaBackupError('CONFIG_INVALID', what, { help: 'Set it to true, or leave it out.' })
   }
   const wish = await schemaOptions(registry)
-  return withMetrics(job, hooks, ({ onProgress, ...others }) =>
+  return withMetrics({ ...job, name: 'schemas restore' }, hooks, ({ onProgress, ...others }) =>
     withStorage(job, { onProgress, ...others }, async storage => {
       await assertExists({ options: job.storage, storage }, signal)
       const { backupId, restore } = job

@@ -356,6 +356,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     runBackupJob: answer('runBackupJob', backupReport),
     runShardJob: answer('runShardJob', shardReport),
     commitShardsJob: answer('commitShardsJob', backupReport),
+    writeReport: answer('writeReport', 'orders/reports/r.json'),
     dryRunJob: answer('dryRunJob', dryRun),
     runRestoreJob: answer('runRestoreJob', restoreReport),
     dryRunRestoreJob: answer('dryRunRestoreJob', restoreDryRun),
@@ -373,6 +374,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
       }
       return work({ from: '/backups', to: '/copies', listIds: answer('listIds', ['orders', 'payments']), copy })
     },
+    watchVerify: (_job, hooks, work) => work(hooks),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
     offsetMapJob: answer('offsetMapJob', offsetRuns),

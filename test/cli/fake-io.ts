@@ -8,6 +8,7 @@ export class FakeIo implements Io {
   readonly stderr: Output & { text: string }
   readonly env: Record<string, string | undefined>
   readonly exits: number[] = []
+  readonly files = new Map<string, string>()
   readonly listeners = new Set<(name: StopSignal) => void>()
 
   constructor(options: { columns?: number; env?: Record<string, string> } = {}) {
@@ -23,6 +24,10 @@ export class FakeIo implements Io {
 
   signal(name: StopSignal): void {
     for (const listener of this.listeners) listener(name)
+  }
+
+  writeFile(path: string, text: string): void {
+    this.files.set(path, text)
   }
 
   exit(code: number): void {

@@ -6,6 +6,7 @@ import { openHttpListener } from '../../src/observe/http-server.ts'
 import { openJobListener } from '../../src/observe/job-listener.ts'
 import { JobMetrics } from '../../src/observe/job-metrics.ts'
 import { jobMetrics } from '../../src/observe/job-metrics-catalogue.ts'
+import { ManualClock } from '../cli/manual-clock.ts'
 
 const make = () => new JobMetrics({ backupId: 'b1', version: '1.2.3', now: () => 1_700_000_000_000 })
 
@@ -128,7 +129,8 @@ describe('the metrics of a job', () => {
 })
 
 describe('the listener of a job', () => {
-  const open = () => openJobListener({ listen: '127.0.0.1:0', backupId: 'b1', version: '1', now: () => 0 })
+  const open = () =>
+    openJobListener({ listen: '127.0.0.1:0', job: 'backup', backupId: 'b1', version: '1', clock: new ManualClock() })
 
   test('serves metrics and health, is ready when there is a plan, and knows no other page', async () => {
     const listener = await open()
@@ -146,6 +148,22 @@ describe('the listener of a job', () => {
       await listener.close()
     }
     await assert.rejects(fetch(`http://${listener.address}/healthz`))
+  })
+
+  test('tells as JSON how far the job is', async () => {
+    const listener = await open()
+    try {
+      const page = async () => JSON.parse(await (await fetch(`http://${listener.address}/progress`)).text())
+      assert.equal((await page()).phase, 'preparing')
+      listener.onProgress({ type: 'planned', topics: 1, partitions: 1, offsets: 4n })
+      listener.onProgress({ type: 'copied', topic: 'a', partition: 0, offsets: 1n, records: 1, bytes: 10 })
+      const { job, phase, fraction } = await page()
+      assert.deepEqual([job, phase, fraction], ['backup', 'copying', 0.25])
+      const { headers } = await fetch(`http://${listener.address}/progress`)
+      assert.equal(headers.get('content-type'), 'application/json')
+    } finally {
+      await listener.close()
+    }
   })
 
   test('outlives trouble with a connection: it must not end the backup that it tells of', async () => {

@@ -5,11 +5,13 @@ import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
+import { backupFacts, shardFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { formatRatio, plural, printable, shellQuote } from '../text.ts'
 import { showDryRun } from './dry-run.ts'
 import { formatGaps } from './gap-table.ts'
+import { keepReport } from './keep-report.ts'
 import { parseShard, showShard } from './shard.ts'
 import { watchJob } from './watch.ts'
 
@@ -25,24 +27,25 @@ export async function run(session: Session): Promise<number> {
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
   const location = formatLocation(job.storage)
   if (shard) {
-    showShard(
-      session,
-      await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal)),
-      location,
-    )
+    const report = await watchJob(session, shown, hooks => actions.runShardJob(job, shard, hooks, signal))
+    session.outcome.note(shardFacts(report))
+    await keepReport(session, job, showShard(session, report, location))
     return 0
   }
   const act = options.commit ? actions.commitShardsJob : actions.runBackupJob
   const report = await watchJob(session, shown, hooks => act(job, hooks, signal))
+  session.outcome.note(backupFacts(report))
   session.print(
     () => formatReport(report, location, session.look),
     () => documentOf(report, location),
   )
+  await keepReport(session, job, documentOf(report, location))
   return 0
 }
 
 /** A backup is one of four things: whole, a shard, the commit of shards, or a look at what it would be. */
-function refuseTogether({ dryRun, shard, commit }: CommandOptions): void {
+function refuseTogether({ dryRun, shard, commit, report }: CommandOptions): void {
+  if (dryRun && report) throw together('--dry-run', '--report')
   const given = [dryRun && '--dry-run', shard !== undefined && '--shard', commit && '--commit'].filter(
     one => one !== false,
   )

@@ -6,7 +6,7 @@ import type { Session } from '../session.ts'
 /** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
 export async function withBackupsAt<T>(
   session: Session,
-  work: (storage: Storage, jobBackupId: string | undefined, job?: Job) => Promise<T>,
+  work: (storage: Storage, job: Job | undefined) => Promise<T>,
 ): Promise<T> {
   const { path, config, set, keyFile } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
@@ -14,7 +14,7 @@ export async function withBackupsAt<T>(
   if (config !== undefined) {
     const job = await session.loadJob(config)
     const opened = await session.actions.openJobStorage(job, keyFile, session.signal)
-    return withOpen(opened, storage => work(storage, job.backupId, job))
+    return withOpen(opened, storage => work(storage, job))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
   return withOpen(await session.actions.openLocation(path, keyFile, session.signal), storage =>
@@ -23,10 +23,13 @@ export async function withBackupsAt<T>(
 }
 
 /** The same for one backup: `--backup-id`, or the one of the job. */
-export function withBackup<T>(session: Session, work: (storage: Storage, backupId: string) => Promise<T>): Promise<T> {
+export function withBackup<T>(
+  session: Session,
+  work: (storage: Storage, backupId: string, job: Job | undefined) => Promise<T>,
+): Promise<T> {
   const { backupId, config } = session.options
   if (backupId === undefined && config === undefined) throw usage('say which backup, with --backup-id or --config')
-  return withBackupsAt(session, (storage, jobBackupId) => work(storage, backupId ?? jobBackupId ?? ''))
+  return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job))
 }
 
 export async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { formatCount } from '../../lib/units.ts'
 import type { Check, CheckReport } from '../../observe/check.ts'
 import type { Look } from '../look.ts'
+import { checkFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable, shellQuote } from '../text.ts'
@@ -12,6 +13,7 @@ const MOST_TOPICS = 10
 export async function run(session: Session): Promise<number> {
   const job = await session.loadJob(session.options.config ?? '')
   const report = await session.actions.checkJob(job, session.signal)
+  session.outcome.note(checkFacts(report))
   session.print(
     () => formatReport(report, session.options.verbose > 0, session.look),
     () => documentOf(report),

@@ -1,3 +1,4 @@
+import { compareFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { comparisonDocument, DIFFERENCES_FOUND, formatComparison } from './comparison.ts'
 import { restoreJobOf } from './restore-job.ts'
@@ -7,6 +8,7 @@ export async function run(session: Session): Promise<number> {
   const report = await session.withProgress('compare', 'looking at the target', onProgress =>
     session.actions.compareJob(job, { onProgress }, session.signal),
   )
+  session.outcome.note(compareFacts(report))
   session.print(
     () => formatComparison(report, session.look),
     () => comparisonDocument(report),

@@ -2,6 +2,7 @@ import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
 import type { OffsetsSession } from '../../wiring/offset-session.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
+import { planFacts, snapshotFacts } from '../result/offset-facts.ts'
 import type { Session } from '../session.ts'
 import { formatGroups, formatPositions, groupsDocument } from './offsets-groups.ts'
 import { placeOf, refuseOthers, selectionOf, snapshotIdOf, usage, withOffsets } from './offsets-place.ts'
@@ -85,6 +86,7 @@ const acts: Record<OffsetAction, Act> = {
   },
   snapshot: async (session, offsets) => {
     const snapshot = await offsets.snapshot(session.options.group, session.signal)
+    session.outcome.note(snapshotFacts(snapshot))
     session.print(
       () => formatTaken(snapshot, session.look),
       () => snapshot,
@@ -122,11 +124,13 @@ const acts: Record<OffsetAction, Act> = {
 
 /** Before the first position is changed, so that a run that is cut short leaves a trace of the way back. */
 function tell(session: Session, snapshotId: string): void {
+  session.outcome.note({ totals: { snapshot_id: snapshotId } })
   session.log.write('info', `the positions are kept as snapshot ${snapshotId}`, { snapshot_id: snapshotId })
 }
 
 function showOutcome(session: Session, offsets: OffsetsSession, report: PlanReport): number {
   const requests = offsets.requests()
+  session.outcome.note(planFacts(report))
   session.print(
     () => formatOutcome(report, requests, session.look),
     () => outcomeDocument(report, requests),

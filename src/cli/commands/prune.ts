@@ -12,7 +12,7 @@ import { formatPrune, pruneDocument } from './prune-report.ts'
 
 export async function run(session: Session): Promise<number> {
   const given = rulesOf(session.options)
-  return withBackupsAt(session, async (storage, _, job) => {
+  return withBackupsAt(session, async (storage, job) => {
     if (session.options.keep.length > 0) return takeBack(session, storage)
     return prune(session, storage, policyOf(job, given))
   })

@@ -7,6 +7,7 @@ import { formatFindings } from './finding-table.ts'
 /** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
 export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
   const { findings, code, help } = refusal
+  session.outcome.note({ problem: { code, message: refusal.message } })
   const isTold = session.tell(look => formatFindings('Found before the first write', findings, look).slice(1))
   if (!isTold || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')

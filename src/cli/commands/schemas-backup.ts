@@ -2,6 +2,7 @@ import { formatCount, formatDuration } from '../../lib/units.ts'
 import type { SchemaBackupReport } from '../../schemas/backup-schemas.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
+import { schemaBackupFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -13,6 +14,7 @@ export async function run(session: Session): Promise<number> {
   const report = await session.withProgress('schemas', 'reading the registry', onProgress =>
     session.actions.backupSchemasJob(job, { onProgress }, session.signal),
   )
+  session.outcome.note(schemaBackupFacts(report))
   const location = formatLocation(job.storage)
   session.print(
     () => formatReport(report, location, session.look),

@@ -4,6 +4,7 @@ import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../wiring/schema-jobs.ts'
 import type { Look } from '../look.ts'
+import { schemaRestoreFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
 import { type Field, formatFields } from '../table.ts'
 import { printable } from '../text.ts'
@@ -32,6 +33,7 @@ export async function run(session: Session): Promise<number> {
     .catch(error => {
       throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
     })
+  session.outcome.note(schemaRestoreFacts(report))
   session.print(
     () => formatReport(report, session.look),
     () => ({ ok: !isLossy(report), ...headDocument(report), ...schemaDocument(report) }),

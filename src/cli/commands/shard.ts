@@ -18,11 +18,14 @@ export function parseShard(text: string): ShardNumber {
   })
 }
 
-export function showShard(session: Session, report: ShardReport, location: string): void {
+/** Answers with what a program reads of it. */
+export function showShard(session: Session, report: ShardReport, location: string): unknown {
+  const document = documentOf(report, location)
   session.print(
     () => formatReport(report, location, session),
-    () => documentOf(report, location),
+    () => document,
   )
+  return document
 }
 
 function documentOf(

@@ -1,7 +1,9 @@
 import type { VerifyReport } from '../../archive/verify.ts'
 import type { Problem } from '../../archive/verify-objects.ts'
 import { formatBytes } from '../../lib/units.ts'
+import type { Hooks } from '../../wiring/parts.ts'
 import type { Look } from '../look.ts'
+import { verifyFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
@@ -12,10 +14,14 @@ const DAMAGE_FOUND = 3
 
 export async function run(session: Session): Promise<number> {
   const { deep } = session.options
-  return withBackup(session, async (storage, backupId) => {
-    const report = await session.withProgress('verify', 'listing objects', onProgress =>
-      session.actions.verifyBackup(storage, backupId, { deep, onProgress }, session.signal),
-    )
+  return withBackup(session, async (storage, backupId, job) => {
+    const { actions, signal } = session
+    const report = await session.withProgress('verify', 'listing objects', onProgress => {
+      const verify = (hooks: Hooks) =>
+        actions.verifyBackup(storage, backupId, { deep, onProgress: hooks.onProgress }, signal)
+      return job?.metrics ? actions.watchVerify({ ...job, backupId }, { onProgress }, verify) : verify({ onProgress })
+    })
+    session.outcome.note(verifyFacts(report))
     session.print(
       () => formatReport(report, session.look),
       () => report,

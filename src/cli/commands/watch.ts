@@ -13,8 +13,9 @@ export async function watchJob<T>(
     requests[name] = (requests[name] ?? 0) + 1
   }
   const onRequest = session.log.has('info') ? { onRequest: count } : {}
+  const onStorageCall: Hooks['onStorageCall'] = call => session.outcome.onStorageCall(call)
   try {
-    return await session.withProgress(label, preparing, onProgress => work({ onProgress, ...onRequest }))
+    return await session.withProgress(label, preparing, onProgress => work({ onProgress, onStorageCall, ...onRequest }))
   } finally {
     const counts = Object.entries(requests).map(([name, times]) => `${name} ${formatCount(times)}`)
     session.log.write('info', `requests to Kafka: ${counts.join(', ') || 'none'}`, { requests })

@@ -1,4 +1,4 @@
-import type { ProgressEvent } from '../observe/progress.ts'
+import type { ProgressEvent } from './progress.ts'
 
 /** How far an operation is at a moment. */
 export interface Reading {

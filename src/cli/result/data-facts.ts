@@ -1,0 +1,102 @@
+import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
+import type { VerifyReport } from '../../archive/verify.ts'
+import type { BackupReport } from '../../backup/run-backup.ts'
+import type { ShardReport } from '../../backup/run-shard.ts'
+import type { CheckReport } from '../../observe/check.ts'
+import type { CompareReport } from '../../restore/compare.ts'
+import type { ShownRestore } from '../actions.ts'
+import { plural } from '../text.ts'
+import type { Facts } from './outcome.ts'
+import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
+
+/** `totals` is what the run has copied, `totals.backup` what the backup holds after it. */
+export function backupFacts({ manifest, copied, newGaps }: BackupReport): Facts {
+  const { topics, partitions, records, bytes, stored_bytes, gaps } = totalsOf(manifest.topics)
+  const schemas = schemaTotalsOf(manifest)
+  const groups = manifest.consumer_groups?.state === 'taken' ? { groups: manifest.consumer_groups.groups } : {}
+  const backup = { topics, partitions, records, bytes, stored_bytes, gaps, ...groups, ...(schemas && { schemas }) }
+  return { generation: manifest.generation, totals: { ...copied, backup }, gaps: newGaps.length }
+}
+
+export function shardFacts({ generation, shard, copied, newGaps }: ShardReport): Facts {
+  return { generation, totals: { ...copied, shard: shard.index, shards: shard.count }, gaps: newGaps.length }
+}
+
+export function restoreFacts(report: ShownRestore): Facts {
+  const { generation, totals, gaps, verification, schemas, consumerGroups } = report
+  const { topics, partitions, records, bytes, found } = totals
+  const problem = problemOfRestore(report)
+  return {
+    generation,
+    totals: {
+      ...{ topics, partitions, records, bytes, already_there: found },
+      groups: consumerGroups?.totals.groups ?? 0,
+      groups_failed: consumerGroups?.totals.failed ?? 0,
+      ...(schemas && { schemas: schemaTotals(schemas) }),
+      ...(verification && { compared: comparedTotals(verification) }),
+    },
+    gaps: gaps.length,
+    ...(problem && { problem }),
+  }
+}
+
+function problemOfRestore({ verification, schemas, consumerGroups }: ShownRestore): Facts['problem'] {
+  if (verification?.ok === false) return problemOfComparison(verification)
+  const failed = consumerGroups?.groups.filter(({ outcome }) => outcome === 'failed') ?? []
+  const [first] = failed
+  if (first) {
+    const reason = `${first.group}: ${first.error ?? 'unknown'}`
+    return { message: `${plural(failed.length, 'consumer group')} did not get all positions; ${reason}` }
+  }
+  return problemOfSchemas(schemas)
+}
+
+export function compareFacts(report: CompareReport): Facts {
+  const problem = report.ok ? undefined : problemOfComparison(report)
+  return {
+    generation: report.generation,
+    totals: comparedTotals(report),
+    warnings: report.warnings.length,
+    ...(problem && { problem }),
+  }
+}
+
+function comparedTotals({ totals }: CompareReport) {
+  const { topics, partitions, records, removed, differences } = totals
+  return { topics, partitions, records, removed, differences }
+}
+
+function problemOfComparison({ totals }: CompareReport): Facts['problem'] {
+  return { message: `the target differs from the backup: ${plural(totals.differences, 'difference')}` }
+}
+
+export function verifyFacts({
+  generation,
+  objects,
+  bytes,
+  partitions,
+  records,
+  problems,
+  ...rest
+}: VerifyReport): Facts {
+  const damaged = new Set(problems.map(({ key }) => key)).size
+  const [first] = problems
+  const message = `${plural(problems.length, 'problem')}; the first: ${first?.key}: ${first?.problem}`
+  return {
+    generation,
+    totals: { objects, damaged, bytes, partitions, records },
+    gaps: rest.gaps.length,
+    warnings: rest.warnings.length,
+    ...(first && { problem: { code: 'ARCHIVE_DAMAGED', message } }),
+  }
+}
+
+export function checkFacts({ checks, warnings }: CheckReport): Facts {
+  const failed = checks.filter(({ allowed }) => !allowed)
+  const named = failed.map(({ subject, action, detail }) => `${subject}, ${action}: ${detail}`)
+  return {
+    totals: { checks: checks.length, failed: failed.length },
+    warnings: warnings.length,
+    ...(failed.length > 0 && { problem: { message: named.join('; ') } }),
+  }
+}

@@ -1,0 +1,94 @@
+import { formatJson } from '../../lib/json.ts'
+
+/** What a command has to say of itself when it has ended; docs/result-file.md has the fields. */
+export interface Result {
+  ok: boolean
+  command: string | null
+  exit: number
+  code: string | null
+  message: string | null
+  help: string | null
+  /** The same command may succeed when it is run again as it is. */
+  retryable: boolean
+  totals: Totals
+  backup_id: string | null
+  generation: number | null
+  warnings: number
+  gaps: number
+  /** The key of the report in the storage, where one was asked for. */
+  report: string | null
+  started_at: string
+  finished_at: string
+}
+
+/** Numbers of the run by their names; groups of numbers that are about something else have a name of their own. */
+export interface Totals {
+  [name: string]: number | bigint | string | null | Totals
+}
+
+/** What Kubernetes keeps of a termination message. */
+export const MAX_RESULT_BYTES = 4096
+const MAX_HELP_BYTES = 1024
+const MAX_NAME_BYTES = 256
+
+/**
+ * Pure. One line of JSON, its newline included, of at most 4096 bytes. Texts that are too long are cut, the message last
+ * and least; where totals alone would not fit there are none.
+ */
+export function formatResult(result: Result): string {
+  const whole = fit(result)
+  return whole ?? fit({ ...result, totals: {} }) ?? ''
+}
+
+function fit(result: Result): string | undefined {
+  const { message, help, ...rest } = result
+  const short = {
+    ...rest,
+    command: cutNullable(rest.command, MAX_NAME_BYTES),
+    code: cutNullable(rest.code, MAX_NAME_BYTES),
+    backup_id: cutNullable(rest.backup_id, MAX_NAME_BYTES),
+    report: cutNullable(rest.report, MAX_NAME_BYTES * 4),
+    started_at: cutText(rest.started_at, MAX_NAME_BYTES),
+    finished_at: cutText(rest.finished_at, MAX_NAME_BYTES),
+    help: cutNullable(help, MAX_HELP_BYTES),
+  }
+  const format = (text: string | null) => `${formatJson(inOrder({ ...short, message: text }))}\n`
+  if (message === null) return within(format(null))
+  const room = MAX_RESULT_BYTES - Buffer.byteLength(format(''))
+  return room < 0 ? undefined : within(format(cutText(message, room)))
+}
+
+function within(line: string): string | undefined {
+  return Buffer.byteLength(line) <= MAX_RESULT_BYTES ? line : undefined
+}
+
+/** The verdict and its reason come first, for people who read the line. */
+function inOrder({ ok, command, exit, code, message, help, ...rest }: Result): Result {
+  return { ok, command, exit, code, message, help, ...rest }
+}
+
+function cutNullable(text: string | null, maxBytes: number): string | null {
+  return text === null ? null : cutText(text, maxBytes)
+}
+
+const ELLIPSIS = '…'
+
+/** The text, or as much of its beginning as takes no more bytes inside a JSON string, with a mark at the end. */
+export function cutText(text: string, maxBytes: number): string {
+  const markBytes = jsonBytes(ELLIPSIS)
+  let bytes = 0
+  let keptLength = 0
+  let length = 0
+  for (const character of text) {
+    bytes += jsonBytes(character)
+    if (bytes > maxBytes) return maxBytes < markBytes ? '' : text.slice(0, keptLength) + ELLIPSIS
+    length += character.length
+    if (bytes <= maxBytes - markBytes) keptLength = length
+  }
+  return text
+}
+
+/** What a text takes between its quotes; control characters and halves of pairs are escaped. */
+function jsonBytes(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text)) - 2
+}

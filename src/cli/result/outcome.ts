@@ -1,0 +1,120 @@
+import { type ErrorCode, errorTable, type KafkaBackupError } from '../../errors.ts'
+import { formatUtc } from '../../lib/clock.ts'
+import type { ProgressEvent } from '../../observe/progress.ts'
+import type { Result, Totals } from './format-result.ts'
+import { isWorthRetrying } from './retryable.ts'
+
+/** What a command knows of its own outcome; what is given replaces what was known before. */
+export interface Facts {
+  generation?: number
+  totals?: Totals
+  warnings?: number
+  gaps?: number
+  report?: string
+  /** Why the exit code is not 0, where nothing was thrown or the error says less. */
+  problem?: { code?: ErrorCode; message: string }
+}
+
+export interface Ended {
+  exit: number
+  error?: KafkaBackupError
+  nowMs: number
+}
+
+/** Gathers what is known of a run: from its events while it goes on, and from its report where it has come to one. */
+export class Outcome {
+  readonly startedMs: number
+  readonly #command: string | null
+  readonly #copied = { records: 0, bytes: 0 }
+  readonly #topics = new Set<string>()
+  readonly #partitions = new Set<string>()
+  #facts: Facts = {}
+  #backupId: string | undefined
+  #storedBytes = 0
+  #warnings = 0
+  #gaps = 0
+  #generation: number | undefined
+
+  constructor(command: string | null, startedMs: number) {
+    this.#command = command
+    this.startedMs = startedMs
+  }
+
+  note(facts: Facts): void {
+    const totals = { ...this.#facts.totals, ...facts.totals }
+    this.#facts = { ...this.#facts, ...facts, totals }
+  }
+
+  /** The backup that the command is about; the first that is named stays. */
+  isAbout(backupId: string | undefined): void {
+    this.#backupId ??= backupId
+  }
+
+  /** A warning beside those that events tell. */
+  warn(): void {
+    this.#warnings++
+  }
+
+  onProgress(event: ProgressEvent): void {
+    switch (event.type) {
+      case 'copied':
+        this.#copied.records += event.records
+        this.#copied.bytes += event.bytes
+        this.#topics.add(event.topic)
+        this.#partitions.add(`${event.topic}/${event.partition}`)
+        break
+      case 'resumed':
+      case 'committed':
+        this.#generation = event.generation
+        break
+      case 'warning':
+        this.#warnings++
+        break
+      case 'gap':
+        this.#gaps++
+        break
+    }
+  }
+
+  /** What the run writes to the store, indexes and manifests included. */
+  onStorageCall({ operation, bytes }: { operation: string; bytes: number }): void {
+    if (operation === 'create' || operation === 'replace' || operation === 'write') this.#storedBytes += bytes
+  }
+
+  resultOf({ exit, error, nowMs }: Ended): Result {
+    const { generation, totals, warnings = 0, gaps, report, problem } = this.#facts
+    return {
+      ok: exit === 0,
+      command: this.#command,
+      exit,
+      ...this.#reasonOf(exit, error, problem),
+      retryable: isWorthRetrying(exit, error ?? problem?.code),
+      totals: { ...this.#totalsSoFar(), ...totals },
+      backup_id: this.#backupId ?? null,
+      generation: generation ?? this.#generation ?? null,
+      warnings: this.#warnings + warnings,
+      gaps: gaps ?? this.#gaps,
+      report: report ?? null,
+      started_at: formatUtc(this.startedMs),
+      finished_at: formatUtc(nowMs),
+    }
+  }
+
+  #reasonOf(
+    exit: number,
+    error: KafkaBackupError | undefined,
+    problem: Facts['problem'],
+  ): Pick<Result, 'code' | 'message' | 'help'> {
+    if (error) return { code: error.code, message: problem?.message ?? error.message, help: error.help }
+    if (exit === 0) return { code: null, message: null, help: null }
+    const { code, message = `ended with ${exit}; its output says why` } = problem ?? {}
+    return { code: code ?? null, message, help: code === undefined ? null : errorTable[code].help }
+  }
+
+  /** Of a run that came to no report: what was copied, of which the last part may not be committed. */
+  #totalsSoFar(): Totals {
+    const copied = { ...this.#copied, topics: this.#topics.size, partitions: this.#partitions.size }
+    if (this.#command === 'backup') return { ...copied, stored_bytes: this.#storedBytes }
+    return this.#command === 'restore' ? copied : {}
+  }
+}

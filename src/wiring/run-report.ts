@@ -1,0 +1,25 @@
+import { reportKey } from '../archive/layout.ts'
+import type { Job } from '../config/load-job.ts'
+import { formatUtc } from '../lib/clock.ts'
+import { newRun, quiet, withStorage } from './parts.ts'
+
+export interface RunReport {
+  /** When the run began. */
+  startedMs: number
+  text: string
+}
+
+/** Keeps the report of a run beside its backup; answers with the key of the object. */
+export function writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string> {
+  return withStorage(job, quiet, async storage => {
+    const key = reportKey(job.backupId, stampOf(report.startedMs), newRun())
+    await storage.create(key, Buffer.from(report.text), signal)
+    return key
+  })
+}
+
+/** `20260131t080000z`: the names of objects sort by time. */
+function stampOf(ms: number): string {
+  const [seconds = ''] = formatUtc(ms).split('.')
+  return `${seconds.replaceAll(/[-:]/g, '').toLowerCase()}z`
+}

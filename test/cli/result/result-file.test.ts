@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../../src/cli/actions.ts'
+import { main } from '../../../src/cli/main.ts'
+import { KafkaBackupError } from '../../../src/errors.ts'
+import { RestoreRefusal } from '../../../src/restore/refusal.ts'
+import type { OffsetsSession } from '../../../src/wiring/offset-session.ts'
+import { backupReport, checkReport, compareReport, fakeActions, gap, job, verifyReport } from '../fake-actions.ts'
+import { FakeIo } from '../fake-io.ts'
+import { restoreReport } from '../restore-samples.ts'
+
+const env = { KAFKA_BACKUP_RESULT_FILE: '/dev/termination-log' }
+const backup = ['backup', '--config', 'job.yaml']
+
+async function run(argv: string[], actions: Partial<Actions> = {}, io = new FakeIo({ env })) {
+  const exit = await main(argv, io, fakeActions(actions))
+  const text = io.files.get('/dev/termination-log')
+  return { exit, io, result: text ? JSON.parse(text) : undefined }
+}
+
+describe('the result file', () => {
+  test('of a backup has what was copied, and what the backup holds', async () => {
+    const runBackupJob: Actions['runBackupJob'] = async (_job, { onProgress, onStorageCall }) => {
+      onProgress({ type: 'copied', topic: 'orders', partition: 0, offsets: 5n, records: 500_000, bytes: 429_496_730 })
+      onProgress({ type: 'warning', message: 'x' })
+      for (const operation of ['write', 'commit', 'create', 'read'] as const) {
+        onStorageCall?.({ operation, key: 'k', ms: 1, bytes: 100 })
+      }
+      return { ...backupReport, newGaps: [gap] }
+    }
+    const { exit, result } = await run(backup, { runBackupJob })
+    assert.equal(exit, 0)
+    assert.deepEqual(result, {
+      ...{ ok: true, command: 'backup', exit: 0, code: null, message: null, help: null, retryable: false },
+      totals: {
+        ...{ records: 500_000, bytes: 429_496_730, topics: 1, partitions: 1, stored_bytes: 200 },
+        backup: {
+          ...{ topics: 1, partitions: 1, records: 1_500_000, bytes: 1_288_490_189, stored_bytes: 394_264_576, gaps: 0 },
+        },
+      },
+      ...{ backup_id: 'orders', generation: 3, warnings: 1, gaps: 1, report: null },
+      ...{ started_at: '2025-11-15T09:30:00.000Z', finished_at: '2025-11-15T09:30:00.000Z' },
+    })
+  })
+
+  test('of a failure has the error, what to do, and how far it came', async () => {
+    const runBackupJob: Actions['runBackupJob'] = async (_job, { onProgress }) => {
+      onProgress({ type: 'committed', generation: 4, complete: false })
+      onProgress({ type: 'copied', topic: 'orders', partition: 0, offsets: 5n, records: 5, bytes: 50 })
+      throw new KafkaBackupError('KAFKA_DENIED', 'no Read on topic orders', { help: 'Grant it.' })
+    }
+    const { exit, result } = await run(backup, { runBackupJob })
+    assert.equal(exit, 1)
+    const { ok, exit: told, code, message, help, generation, totals, retryable } = result
+    assert.deepEqual(
+      { ok, told, code, message, help, generation, retryable },
+      {
+        ...{ ok: false, told: 1, code: 'KAFKA_DENIED', message: 'no Read on topic orders', help: 'Grant it.' },
+        ...{ generation: 4, retryable: false },
+      },
+    )
+    assert.equal(totals.records, 5)
+  })
+
+  test('is there after a bad command line and a bad job file', async () => {
+    const usage = await run(['backup', '--nothing'])
+    assert.deepEqual([usage.result.command, usage.result.exit, usage.result.code], ['backup', 2, 'USAGE'])
+    const loadBackupJob = () => Promise.reject(new KafkaBackupError('CONFIG_INVALID', 'bad'))
+    const invalid = await run(backup, { loadBackupJob })
+    assert.deepEqual([invalid.result.exit, invalid.result.code], [2, 'CONFIG_INVALID'])
+  })
+
+  test('tells whether to try again: by the code, of a part by its cause, after an interruption always', async () => {
+    const cause = (code: 'KAFKA_TIMEOUT' | 'KAFKA_AUTH') =>
+      new KafkaBackupError('BACKUP_PARTIAL', 'x', { cause: new KafkaBackupError(code, 'x') })
+    for (const [error, retryable] of [
+      [new KafkaBackupError('KAFKA_UNREACHABLE', 'x'), true],
+      [new KafkaBackupError('KAFKA_AUTH', 'x'), false],
+      [new KafkaBackupError('WRITER_CONFLICT', 'x'), false],
+      [new KafkaBackupError('ARCHIVE_DAMAGED', 'x'), false],
+      [new KafkaBackupError('GAP_FOUND', 'x'), false],
+      [new KafkaBackupError('TERMINATED', 'x'), true],
+      [cause('KAFKA_TIMEOUT'), true],
+      [cause('KAFKA_AUTH'), false],
+      [new Error('a bug'), false],
+    ] as const) {
+      const { result } = await run(backup, { runBackupJob: () => Promise.reject(error) })
+      assert.equal(result.retryable, retryable, result.code)
+    }
+  })
+
+  test('says why the exit code is not 0 though nothing failed', async () => {
+    const problems = [
+      { key: 'orders/a', problem: 'missing' },
+      { key: 'orders/a', problem: 'short' },
+    ]
+    const damaged = await run(['verify', '--path', '/b', '--backup-id', 'orders'], {
+      verifyBackup: async () => ({ ...verifyReport, ok: false, problems }),
+    })
+    const { exit, code, message, totals, backup_id } = damaged.result
+    assert.deepEqual([exit, code, message], [3, 'ARCHIVE_DAMAGED', '2 problems; the first: orders/a: missing'])
+    assert.deepEqual([totals.objects, totals.damaged, backup_id], [5, 1, 'orders'])
+    const differs = { ...compareReport, ok: false, totals: { ...compareReport.totals, differences: 2 } }
+    const compared = await run(['compare', '--config', 'r.yaml'], { compareJob: async () => differs })
+    assert.match(compared.result.message, /differs from the backup: 2 differences/)
+    const denied = { subject: 'topic t', action: 'Read', allowed: false, detail: 'denied' }
+    const checked = await run(['check', '--config', 'j.yaml'], {
+      checkJob: async () => ({ ...checkReport, ok: false, checks: [denied] }),
+    })
+    assert.deepEqual([checked.result.exit, checked.result.message], [1, 'topic t, Read: denied'])
+  })
+
+  test('of a restore has records and groups, and the first group that got no position', async () => {
+    const group = { group: 'g', target: 'g', committed: [], kept: [], leftOut: 0 }
+    const consumerGroups = {
+      groups: [{ ...group, outcome: 'failed' as const, error: 'came back' }],
+      totals: { groups: 1, committed: 0, kept: 0, failed: 1 },
+    }
+    const { result } = await run(['restore', '--config', 'r.yaml'], {
+      runRestoreJob: async () => ({ ...restoreReport, consumerGroups }),
+    })
+    assert.deepEqual([result.exit, result.totals.records], [4, restoreReport.totals.records])
+    assert.deepEqual([result.totals.groups, result.totals.groups_failed], [1, 1])
+    assert.match(result.message, /1 consumer group did not get all positions; g: came back/)
+  })
+
+  test('of a restore that is refused names all that stands in the way', async () => {
+    const finding = { severity: 'error' as const, subject: 'topic t', problem: 'is too small', remedy: 'enlarge it' }
+    const { result, io } = await run(['restore', '--config', 'r.yaml'], {
+      runRestoreJob: () => Promise.reject(new RestoreRefusal([finding])),
+    })
+    assert.deepEqual([result.exit, result.code], [1, 'RESTORE_REFUSED'])
+    assert.match(result.message, /topic t: is too small/)
+    assert.match(io.stderr.text, /error: the target is not fit for this restore: 1 problem/)
+  })
+
+  test('keeps the way back of a reset that was cut short', async () => {
+    const session: Partial<OffsetsSession> = {
+      reset: async (_request, onSnapshot) => {
+        onSnapshot('20251115t093000z-1a2b3c4d')
+        throw new KafkaBackupError('KAFKA_DISCONNECTED', 'gone')
+      },
+      close: async () => undefined,
+    }
+    const { result } = await run(
+      ['offsets', 'reset', '--bootstrap-server', 'k:9092', '--group', 'g', '--strategy', 'latest'],
+      { openOffsets: async () => session as OffsetsSession },
+    )
+    assert.deepEqual([result.command, result.code], ['offsets reset', 'KAFKA_DISCONNECTED'])
+    assert.deepEqual([result.totals.snapshot_id, result.retryable], ['20251115t093000z-1a2b3c4d', true])
+  })
+
+  test('holds no secret of the job, also where it is cut', async () => {
+    const secret = 'hunter22-hunter22'
+    const secretive = { ...job, auth: { password: secret } }
+    const message = `${secret}${'x'.repeat(3000)}`.repeat(5)
+    const { result, io } = await run(backup, {
+      loadBackupJob: async () => secretive,
+      runBackupJob: () => Promise.reject(new KafkaBackupError('KAFKA_AUTH', message, { help: `not ${secret}` })),
+    })
+    assert.match(result.message, /^\[redacted\]xxx.*…$/)
+    assert.equal(result.help, 'not [redacted]')
+    assert.doesNotMatch(io.files.get('/dev/termination-log') ?? '', /hunter/)
+  })
+
+  test('that cannot be written is a warning and changes nothing else', async () => {
+    const io = new FakeIo({ env })
+    io.writeFile = () => {
+      throw new Error('EROFS: read-only file system')
+    }
+    assert.equal((await run(backup, {}, io)).exit, 0)
+    assert.match(io.stderr.text, /warning: the result cannot be written to \/dev\/termination-log .*EROFS/)
+    assert.equal(io.stderr.text.match(/cannot be written/g)?.length, 1)
+  })
+
+  test('is written when a second signal ends the process, and empty while the command runs', async () => {
+    const io = new FakeIo({ env })
+    const started = Promise.withResolvers<void>()
+    const runBackupJob: Actions['runBackupJob'] = () => {
+      started.resolve()
+      return new Promise(() => undefined)
+    }
+    void main(backup, io, fakeActions({ runBackupJob }))
+    await started.promise
+    assert.equal(io.files.get('/dev/termination-log'), '')
+    io.signal('SIGTERM')
+    io.clock.pass(1000)
+    io.signal('SIGTERM')
+    const { exit, code, retryable } = JSON.parse(io.files.get('/dev/termination-log') ?? '')
+    assert.deepEqual([exit, code, retryable, io.exits], [143, 'TERMINATED', true, [143]])
+  })
+
+  test('is not written where none is named', async () => {
+    const io = new FakeIo()
+    await run(backup, {}, io)
+    assert.equal(io.files.size, 0)
+  })
+})
+
+describe('--report', () => {
+  test('keeps what --format json prints, and the result names it', async () => {
+    const io = new FakeIo({ env })
+    const actions = fakeActions()
+    await main([...backup, '--report', '--format', 'json'], io, actions)
+    const [, kept] = actions.calls.writeReport as [unknown, { startedMs: number; text: string }]
+    assert.deepEqual(JSON.parse(kept.text), JSON.parse(io.stdout.text))
+    assert.equal(JSON.parse(io.files.get('/dev/termination-log') ?? '').report, 'orders/reports/r.json')
+    await main(['restore', '--config', 'r.yaml', '--report'], new FakeIo(), actions)
+    const [, restored] = actions.calls.writeReport as [unknown, { text: string }]
+    assert.equal(JSON.parse(restored.text).restore_id, restoreReport.restoreId)
+  })
+
+  test('that the store does not take is a warning, never a failure', async () => {
+    const writeReport = () => Promise.reject(new KafkaBackupError('STORAGE_DENIED', 'read-only'))
+    const { exit, io, result } = await run([...backup, '--report'], { writeReport })
+    assert.deepEqual([exit, result.ok, result.report, result.warnings], [0, true, null, 1])
+    assert.match(io.stderr.text, /warning: the report is not kept in the storage: read-only/)
+  })
+
+  test('and --dry-run do not go together', async () => {
+    for (const command of ['backup', 'restore']) {
+      const { exit } = await run([command, '--config', 'x.yaml', '--dry-run', '--report'])
+      assert.equal(exit, 2)
+    }
+  })
+})
