@@ -52,7 +52,8 @@ export function exchange(sent: HttpRequest, line: Line, signal: AbortSignal): Pr
     const onAbort = () => fail(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
     request.on('socket', socket => {
-      if (request.reusedSocket) return
+      // One that is kept, or that comes out of the tunnel of a proxy, is connected.
+      if (!socket.connecting) return
       cancelConnect = clock.after(connectTimeoutMs, () => fail(timedOut('no connection', connectTimeoutMs)))
       socket.once(isTls ? 'secureConnect' : 'connect', cancelConnect)
     })
