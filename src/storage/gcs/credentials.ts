@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
+import { isLoopback } from '../loopback.ts'
 import { openS3Agents, type S3Agents } from '../s3/agents.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { networkMeaning } from './error.ts'
-import { isLoopback } from './loopback.ts'
 import { endpointOf, type GcsOptions, gcsDefaults, publicUniverse } from './options.ts'
 
 /** What a request shows to say who makes it. */
