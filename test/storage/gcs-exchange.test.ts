@@ -5,8 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openAgents } from '../../src/storage/bucket/agents.ts'
 import { exchange } from '../../src/storage/gcs/exchange.ts'
-import { openS3Agents } from '../../src/storage/s3/agents.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
 import { brokerNames, makeIdentity } from '../servers/certificates.ts'
 
@@ -17,7 +17,7 @@ test('an answer through the tunnel of a proxy may take longer than a connection 
   const server = createServer({ key, cert }, (_, answer) => setTimeout(() => answer.end('late'), 600))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const proxy = await startHttpProxy('user', 'secret')
-  const agents = await openS3Agents({ proxy: proxy.url, caCert: identity.cert })
+  const agents = await openAgents({ proxy: proxy.url, caCert: identity.cert })
   const origin = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
   const line = { origin, agents, connectTimeoutMs: 200, idleTimeoutMs: 10_000 }
   try {
