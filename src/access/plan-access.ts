@@ -11,6 +11,8 @@ import type { AccessWish } from './take-access.ts'
 export interface AccessOptions extends AccessWish {
   /** Source topic to target topic; others keep their name. */
   topicMapping: ReadonlyMap<string, string>
+  /** Topic of the target to the topic of the backup that is restored as it. */
+  sources: ReadonlyMap<string, string>
 }
 
 export interface BackedAccess {
@@ -39,7 +41,7 @@ export function planAccess(options: AccessOptions, backed: BackedAccess, existin
   const acls = file.acls.map(unstoreAcl)
   const plan = {
     ...(options.acls && {
-      acls: planKind(acls, existing.acls, there => planAcls(acls, there, options.topicMapping)),
+      acls: planKind(acls, existing.acls, there => planAcls(acls, there, options.topicMapping, options.sources)),
     }),
     ...(options.quotas && {
       quotas: planKind(file.quotas.map(unstoreQuota), existing.quotas, there =>

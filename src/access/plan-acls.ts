@@ -3,12 +3,14 @@ import { type Acl, aclKey, describeAcl, describeResource } from './model.ts'
 
 /**
  * Pure. Rules that the target lacks are made, denials before what they limit. A rule on a topic that the restore gives another
- * name follows it; one on a prefix stays as it is, since nobody knows which topics it is meant for.
+ * name follows it; one on a prefix stays as it is, since nobody knows which topics it is meant for. `sources`: what each
+ * restored topic of the target is in the backup.
  */
 export function planAcls(
   backed: readonly Acl[],
   existing: readonly Acl[],
   topicMapping: ReadonlyMap<string, string>,
+  sources: ReadonlyMap<string, string> = new Map(),
 ): KindPlan<Acl> {
   const there = new Set(existing.map(aclKey))
   const wanted = new Map<string, Planned<Acl>>()
@@ -16,9 +18,10 @@ export function planAcls(
     const item = follow(acl, topicMapping)
     const key = aclKey(item)
     // Two rules can become one, where a topic takes the name of another.
-    if (wanted.has(key)) continue
-    const decision = there.has(key) ? 'kept' : 'create'
-    wanted.set(key, { item, decision, notes: [...noteName(acl, item), ...notePrefix(acl, topicMapping)] })
+    if (wanted.has(key) && wanted.get(key)?.decision !== 'cannot') continue
+    const foreign = noteForeign(acl, item, sources)
+    const decision = there.has(key) ? 'kept' : foreign.length > 0 ? 'cannot' : 'create'
+    wanted.set(key, { item, decision, notes: [...noteName(acl, item), ...notePrefix(acl, topicMapping), ...foreign] })
   }
   return { items: [...wanted.values()].sort((a, b) => rank(a) - rank(b)) }
 }
@@ -30,6 +33,14 @@ function follow(acl: Acl, topicMapping: ReadonlyMap<string, string>): Acl {
 
 function noteName(backed: Acl, { resourceName }: Acl): string[] {
   return backed.resourceName === resourceName ? [] : [`for ${describeResource(backed)} of the backup`]
+}
+
+/** A rule that would open the records of a topic that it was never meant for, as that one is restored under its name. */
+function noteForeign(backed: Acl, { resourceName, permission }: Acl, sources: ReadonlyMap<string, string>): string[] {
+  if (backed.resourceType !== 'TOPIC' || backed.patternType !== 'LITERAL' || permission === 'DENY') return []
+  const source = sources.get(resourceName)
+  if (source === undefined || source === backed.resourceName) return []
+  return [`not for it: topic ${resourceName} of the target is topic ${source} of the backup`]
 }
 
 function notePrefix(

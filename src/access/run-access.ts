@@ -1,17 +1,19 @@
 import { KafkaBackupError } from '../errors.ts'
 import { createAcls } from '../kafka/acls.ts'
-import { setQuotas } from '../kafka/client-quotas.ts'
+import { listQuotas, setQuotas } from '../kafka/client-quotas.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import {
   type AccessPlan,
   type AccessReport,
+  countBy,
   type KindPlan,
   type KindReport,
   type Planned,
   sumAccess,
 } from './access-plan.ts'
-import { type Acl, describeAcl } from './model.ts'
+import { type Acl, describeAcl, type Quota } from './model.ts'
 import { isLimitedBy } from './plan-acls.ts'
+import { planQuotas } from './plan-others.ts'
 
 type Errors = (KafkaBackupError | undefined)[]
 
@@ -23,10 +25,40 @@ export async function runAccess(
 ): Promise<AccessReport> {
   const report = {
     ...(acls && { acls: await makeAcls(acls, some => createAcls(cluster, some, signal), signal) }),
-    ...(quotas && { quotas: await make(quotas, some => setQuotas(cluster, some, {}, signal), signal) }),
+    ...(quotas && { quotas: await makeQuotas(quotas, quotaCalls(cluster, signal), signal) }),
     ...(users && { users: await make(users, async () => [], signal) }),
   }
   return { ...report, totals: sumAccess(report) }
+}
+
+interface QuotaCalls {
+  list: () => Promise<Quota[]>
+  set: (quotas: Quota[]) => Promise<Errors>
+}
+
+function quotaCalls(cluster: Cluster, signal: AbortSignal): QuotaCalls {
+  return { list: () => listQuotas(cluster, signal), set: some => setQuotas(cluster, some, {}, signal) }
+}
+
+/** To set a quota overrules another, so that those are left that somebody has set since the plan was made. */
+export async function makeQuotas(
+  plan: KindPlan<Quota>,
+  { list, set }: QuotaCalls,
+  signal: AbortSignal,
+): Promise<KindReport<Quota>> {
+  if (countBy(plan, 'create') === 0) return make(plan, set, signal)
+  let there: Quota[]
+  try {
+    there = await list()
+  } catch (error) {
+    return make(plan, () => Promise.reject(error), signal)
+  }
+  const now = planQuotas(
+    plan.items.map(({ item }) => item),
+    there,
+  ).items
+  const items = plan.items.map((one, i) => (one.decision === 'create' ? (now[i] ?? one) : one))
+  return make({ ...plan, items }, set, signal)
 }
 
 /** Denials first: a rule that one of them was to limit is held back where the denial could not be made. */

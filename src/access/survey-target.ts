@@ -32,12 +32,9 @@ export async function tryQuotas(cluster: Cluster, plan: AccessPlan, signal: Abor
   const { quotas } = plan
   const wanted = quotas?.items.filter(({ decision }) => decision === 'create') ?? []
   if (!quotas || wanted.length === 0) return plan
-  const errors = await setQuotas(
-    cluster,
-    wanted.map(({ item }) => item),
-    { validateOnly: true },
-    signal,
-  )
+  const asked = wanted.map(({ item }) => item)
+  const tried = await readable(() => setQuotas(cluster, asked, { validateOnly: true }, signal), signal)
+  const errors = tried instanceof KafkaBackupError ? asked.map(() => tried) : tried
   const refused = new Map(wanted.map((one, i) => [one, errors[i]]))
   const items = quotas.items.map(one => {
     const error = refused.get(one)

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -37,6 +37,8 @@ export interface Lease {
 const TTL_MS = 300_000
 const WAIT_MS = 2000
 const REMOVAL_MS = 10_000
+/** Objects of one lease that may live at the same time: it is renewed three times in its term. */
+const LIVING_KEYS = 4
 
 /**
  * Works under a lease, which is renewed until the work has ended and removed then, however it ended. A writer waits for
@@ -75,7 +77,9 @@ class HeldLease implements Lease {
   readonly run: string
   readonly #parts: LeaseParts
   readonly #claim: LeaseClaim
-  readonly #key: string
+  /** Those that may still live, the newest last. */
+  #keys: string[]
+  #renewals = 0
   readonly #ttlMs: number
   readonly #startedAt: string
   readonly #stop = new AbortController()
@@ -89,7 +93,7 @@ class HeldLease implements Lease {
     this.run = parts.newRun()
     this.#parts = parts
     this.#claim = claim
-    this.#key = leaseKey(claim.backupId, this.run)
+    this.#keys = [leaseKey(claim.backupId, this.run)]
     this.#ttlMs = claim.ttlMs ?? TTL_MS
     this.#startedAt = formatUtc(parts.clock.now())
   }
@@ -97,9 +101,9 @@ class HeldLease implements Lease {
   async begin(signal: AbortSignal): Promise<void> {
     const { storage, clock } = this.#parts
     const writtenMs = clock.monotonic()
-    await storage.create(this.#key, this.#encode(), signal)
+    await storage.create(this.#newest(), this.#encode(), signal)
     this.#writtenMs = writtenMs
-    const stored = await storage.stat(this.#key, signal)
+    const stored = await storage.stat(this.#newest(), signal)
     this.#storeMs = stored?.modifiedMs ?? clock.now()
     this.#seenMs = clock.monotonic()
     this.#renewing = this.#renew()
@@ -128,7 +132,7 @@ class HeldLease implements Lease {
   assertHeld(): void {
     const { clock, storage } = this.#parts
     if (clock.monotonic() - this.#writtenMs <= this.#ttlMs) return
-    const message = `the lease ${this.#key} at ${storage.location} could not be renewed in time, so that others may take this run for dead`
+    const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so that others may take this run for dead`
     throw new KafkaBackupError('WRITER_CONFLICT', message, { help: 'Run the same command again.' })
   }
 
@@ -139,23 +143,40 @@ class HeldLease implements Lease {
     await this.#renewing
     const late = new AbortController()
     const cancel = clock.after(REMOVAL_MS, () => late.abort())
-    await storage.remove(this.#key, late.signal).catch(() => undefined)
+    await Promise.all(this.#keys.map(key => storage.remove(key, late.signal).catch(() => undefined)))
     cancel()
   }
 
   async #renew(): Promise<void> {
-    const { storage, clock } = this.#parts
+    const { clock } = this.#parts
     const { signal } = this.#stop
     while (!signal.aborted) {
       try {
         await clock.sleep(this.#ttlMs / 3, signal)
         const writtenMs = clock.monotonic()
-        await storage.replace(this.#key, this.#encode(), signal)
+        await this.#write(signal)
         this.#writtenMs = writtenMs
       } catch {
         // What cannot be renewed now is tried again; `assertHeld` tells when it is too late.
       }
     }
+  }
+
+  /** Where the store keeps what is there, by a policy or as the permission is missing, the lease goes on in another object. */
+  async #write(signal: AbortSignal): Promise<void> {
+    const { storage } = this.#parts
+    try {
+      await storage.replace(this.#newest(), this.#encode(), signal)
+    } catch (error) {
+      if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_RETAINED')) throw error
+      const next = leaseKey(this.#claim.backupId, this.run, ++this.#renewals)
+      this.#keys = [...this.#keys, next].slice(-LIVING_KEYS)
+      await storage.create(next, this.#encode(), signal)
+    }
+  }
+
+  #newest(): string {
+    return this.#keys.at(-1) ?? leaseKey(this.#claim.backupId, this.run)
   }
 
   #encode(): Buffer {

@@ -95,8 +95,9 @@ export function leasesPrefix(backupId: string): string {
   return `${backupId}/leases/`
 }
 
-export function leaseKey(backupId: string, run: string): string {
-  return `${leasesPrefix(backupId)}${run}.json`
+/** Renewals have objects of their own where none can be replaced. */
+export function leaseKey(backupId: string, run: string, renewal = 0): string {
+  return `${leasesPrefix(backupId)}${run}${renewal === 0 ? '' : `.${renewal}`}.json`
 }
 
 /** Beside the manifests, so that the listing every reader begins with shows it. */

@@ -53,7 +53,12 @@ export async function readLiveLeases(
     if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
   }
   const found = await Promise.all(objects.map(object => readLease(storage, object, signal)))
-  return found.filter(lease => lease !== undefined).filter(lease => storeNowMs - lease.modifiedMs <= lease.ttlMs)
+  const living = found
+    .filter(lease => lease !== undefined)
+    .filter(lease => storeNowMs - lease.modifiedMs <= lease.ttlMs)
+    .sort((a, b) => a.modifiedMs - b.modifiedMs)
+  // Of one that is renewed by further objects the newest counts.
+  return [...new Map(living.map(lease => [lease.run, lease])).values()]
 }
 
 async function readLease(
@@ -61,7 +66,7 @@ async function readLease(
   { key, modifiedMs }: StoredObject,
   signal: AbortSignal,
 ): Promise<FoundLease | undefined> {
-  const run = key.slice(key.lastIndexOf('/') + 1).replace(/\.json$/, '')
+  const run = key.slice(key.lastIndexOf('/') + 1).replace(/(\.\d+)?\.json$/, '')
   try {
     const lease = leaseSchema.parse(JSON.parse((await storage.read(key, signal)).toString('utf8')))
     const holder = `${lease.kind} on ${lease.host}, process ${lease.pid}, since ${lease.started_at}`

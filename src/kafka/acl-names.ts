@@ -23,7 +23,7 @@ export interface CodeNames {
   codeOf(name: string): number
 }
 
-/** What is no name of this table and no `CODE_<number>` becomes 0, which every broker refuses as unknown. */
+/** What is no name of this table and no `CODE_<number>` becomes 0, which is not to be sent. */
 function names(...tables: Readonly<Record<number, string>>[]): CodeNames {
   const byCode = new Map(tables.flatMap(table => Object.entries(table)).map(([code, name]) => [Number(code), name]))
   const byName = new Map([...byCode].map(([code, name]) => [name, code]))

@@ -37,11 +37,24 @@ export async function createAcls(
   acls: readonly Acl[],
   signal: AbortSignal,
 ): Promise<(KafkaBackupError | undefined)[]> {
-  const outcomes: (KafkaBackupError | undefined)[] = []
-  for (let start = 0; start < acls.length; start += ACLS_PER_REQUEST) {
-    outcomes.push(...(await createSome(cluster, acls.slice(start, start + ACLS_PER_REQUEST), signal)))
+  const outcomes = new Map(acls.map(acl => [acl, findUnknown(acl)]))
+  const known = acls.filter(acl => outcomes.get(acl) === undefined)
+  for (let start = 0; start < known.length; start += ACLS_PER_REQUEST) {
+    const some = known.slice(start, start + ACLS_PER_REQUEST)
+    const errors = await createSome(cluster, some, signal)
+    for (const [i, acl] of some.entries()) outcomes.set(acl, errors[i])
   }
-  return outcomes
+  return acls.map(acl => outcomes.get(acl))
+}
+
+/** A broker that is sent a kind without a number drops the connection, and all other rules with it. */
+function findUnknown(acl: Acl): KafkaBackupError | undefined {
+  const { resourceType, patternType, operation, permission } = toWire(acl)
+  const codes = { resourceType, patternType, operation, permission }
+  const [field] = Object.entries(codes).find(([, code]) => code === 0 || Math.abs(code) > 127) ?? []
+  if (field === undefined) return undefined
+  const message = `this version of kafka-backup does not know ${acl[field as keyof typeof codes]}`
+  return new KafkaBackupError('KAFKA_REFUSED', message, { help: 'Use a newer version.' })
 }
 
 /** To make a rule twice changes nothing, so that all are asked for again after what passes. */

@@ -44,12 +44,13 @@ export async function openAccessSession(
     import('../access/plan-access.ts'),
     import('../access/survey-target.ts'),
   ])
-  const { backupId, generation } = (await findPlan(options, { cluster, storage, readNotes: readIfAllowed }, signal))
-    .plan
+  const { plan: restored } = await findPlan(options, { cluster, storage, readNotes: readIfAllowed }, signal)
+  const { backupId, generation } = restored
+  const sources = new Map(restored.topics.map(({ name, source }) => [name, source.name]))
   const { access: section } = await readManifest(storage, backupId, generation, signal)
   const file = section && (await readAccess(storage, section, signal))
   const existing = await readExisting(cluster, restore, signal)
-  const planned = planAccess(restore, { generation, section, file }, existing)
+  const planned = planAccess({ ...restore, sources }, { generation, section, file }, existing)
   const plan = await tryQuotas(cluster, planned, signal)
   return {
     plan,

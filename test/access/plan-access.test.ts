@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AccessPlan } from '../../src/access/access-plan.ts'
+import { describeAcl } from '../../src/access/model.ts'
 import { type AccessOptions, type ExistingAccess, planAccess } from '../../src/access/plan-access.ts'
 import { isLimitedBy } from '../../src/access/plan-acls.ts'
 import { commandFor } from '../../src/access/plan-others.ts'
@@ -29,7 +30,7 @@ function plan(
 ): AccessPlan {
   const head = { format: 'kafka-backup-access', format_version: 1 } as const
   const whole: AccessFile = { ...head, acls: [], quotas: [], users: [], ...file }
-  const wish = { acls: true, quotas: true, users: true, topicMapping: new Map(), ...options }
+  const wish = { acls: true, quotas: true, users: true, topicMapping: new Map(), sources: new Map(), ...options }
   return planAccess(wish, { generation: 3, section: section(), file: whole }, { ...nothing, ...existing })
 }
 
@@ -89,6 +90,41 @@ describe('the plan of access rules', () => {
     )
   })
 
+  test('a rule of one topic opens no other that is restored under its name; denials and what is there stay', () => {
+    const topicMapping = new Map([['orders', 'restored']])
+    const sources = new Map([
+      ['restored', 'orders'],
+      ['other', 'other'],
+    ])
+    const eve = { resourceName: 'restored', principal: 'User:eve' }
+    const backed = [
+      stored(eve),
+      stored({ ...eve, permission: 'DENY', operation: 'WRITE' }),
+      stored({ ...eve, principal: 'User:mallory' }),
+      stored({ resourceName: 'restored' }),
+      stored({}),
+      stored({ ...eve, resourceName: 'other' }),
+      stored({ ...eve, resourceType: 'GROUP' }),
+    ]
+    const { acls } = plan(
+      { acls: backed },
+      { acls: [rule({ ...eve, principal: 'User:mallory' })] },
+      { topicMapping, sources },
+    )
+    assert.deepEqual(
+      acls?.items.map(({ item, decision }) => `${decision} ${describeAcl(item)}`),
+      [
+        'create DENY User:eve WRITE on topic restored',
+        'cannot ALLOW User:eve READ on topic restored',
+        'kept ALLOW User:mallory READ on topic restored',
+        'create ALLOW User:a READ on topic restored',
+        'create ALLOW User:eve READ on topic other',
+        'create ALLOW User:eve READ on group restored',
+      ],
+    )
+    assert.match(acls?.items[1]?.notes.join() ?? '', /topic restored of the target is topic orders of the backup/)
+  })
+
   test('what would be open to everybody is a warning, unless it is so already, or denied', () => {
     const everybody = { principal: 'User:*' }
     const { findings } = plan({ acls: [stored(everybody), stored({ ...everybody, permission: 'DENY' })] })
@@ -145,7 +181,7 @@ describe('the plan of access rules', () => {
   })
 
   test('a generation without them is refused, each kind with its reason', () => {
-    const wish = { acls: true, quotas: true, users: false, topicMapping: new Map() }
+    const wish = { acls: true, quotas: true, users: false, topicMapping: new Map(), sources: new Map() }
     const off = section({ acls: { state: 'failed', error: 'denied' }, quotas: { state: 'off' } })
     for (const [said, reasons] of [
       [off, ['they could not be read: denied', 'backup.quotas was off']],

@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { sumAccess } from '../../src/access/access-plan.ts'
 import { planAcls } from '../../src/access/plan-acls.ts'
-import { makeAcls } from '../../src/access/run-access.ts'
+import { planQuotas } from '../../src/access/plan-others.ts'
+import { makeAcls, makeQuotas } from '../../src/access/run-access.ts'
+import { tryQuotas } from '../../src/access/survey-target.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Acl } from '../../src/kafka/acls.ts'
+import type { Quota } from '../../src/kafka/client-quotas.ts'
+import type { Cluster } from '../../src/kafka/cluster.ts'
 import { rule } from './rules.ts'
 
 const never = new AbortController().signal
@@ -58,5 +62,58 @@ describe('rules are made', () => {
     )
     const aborted = AbortSignal.abort()
     await assert.rejects(makeAcls(planAcls([other], [], new Map()), fail, aborted), refusal)
+  })
+})
+
+describe('quotas', () => {
+  const quota = (name: string, value: number): Quota => ({
+    entity: [{ type: 'user', name }],
+    key: 'producer_byte_rate',
+    value,
+  })
+  const plan = planQuotas([quota('a', 1), quota('b', 2), quota('c', 3)], [])
+
+  test('that somebody has set while the data was restored stay', async () => {
+    const sent: Quota[] = []
+    const set = async (some: Quota[]) => {
+      sent.push(...some)
+      return some.map(() => undefined)
+    }
+    const list = async () => [quota('a', 10), quota('b', 2)]
+    const { items } = await makeQuotas(plan, { list, set }, never)
+    assert.deepEqual(
+      items.map(({ decision }) => decision),
+      ['differs', 'kept', 'created'],
+    )
+    assert.deepEqual(sent, [quota('c', 3)])
+  })
+
+  test('are not set blindly where the target does not tell any more what it has', async () => {
+    const list = async () => {
+      throw refusal
+    }
+    const { items } = await makeQuotas(plan, { list, set: () => assert.fail() }, never)
+    assert.deepEqual(
+      items.map(({ decision, notes }) => [decision, notes.join()]),
+      [
+        ['failed', 'no'],
+        ['failed', 'no'],
+        ['failed', 'no'],
+      ],
+    )
+  })
+
+  test('that cannot be tried at all are failures of the plan, and no end of it', async () => {
+    const settling = async () => {
+      throw new KafkaBackupError('KAFKA_UNSUPPORTED', 'the broker does not know AlterClientQuotas')
+    }
+    const cluster = { settling } as unknown as Cluster
+    const { quotas } = await tryQuotas(cluster, { quotas: plan, findings: [] }, never)
+    assert.deepEqual(
+      quotas?.items.map(({ decision }) => decision),
+      ['failed', 'failed', 'failed'],
+    )
+    assert.match(quotas?.items[0]?.notes.join() ?? '', /does not know/)
+    await assert.rejects(tryQuotas(cluster, { quotas: plan, findings: [] }, AbortSignal.abort()))
   })
 })

@@ -79,6 +79,33 @@ describe('a lease', () => {
     })
   })
 
+  test('is kept up by further objects where the store lets none be replaced, and all of them are one lease', async () => {
+    for (const code of ['STORAGE_DENIED', 'STORAGE_RETAINED'] as const) {
+      const world = new World()
+      const storage = {
+        ...world.storage,
+        replace: async () => {
+          throw new KafkaBackupError(code, 'what is there stays')
+        },
+      }
+      await withLease(world.partsAt(storage), { ...reader, role: 'prune' }, never, async lease => {
+        for (let minute = 0; minute < 30; minute++) {
+          world.clock.pass(60_000)
+          await turn()
+          await turn()
+          lease?.assertHeld()
+          assert.deepEqual(await lease?.others(never), [])
+          const seen = await readLiveLeases(world.storage, 'a', world.clock.now(), never)
+          assert.deepEqual(
+            seen.map(({ run }) => run),
+            [lease?.run],
+          )
+        }
+      })
+      assert.deepEqual(await readLiveLeases(world.storage, 'a', world.clock.now(), never), [])
+    }
+  })
+
   test('is done without by a reader that may not write, which says so, and not by a writer', async () => {
     const world = new World()
     const storage = {

@@ -28,6 +28,16 @@ describe('account and key', () => {
     })
   })
 
+  test('in the endpoint of a connection string are refused, and not shown', () => {
+    for (const endpoint of ['https://h/acme?sv=1&sig=topsecret', 'https://u:topsecret@h/acme', 'topsecret']) {
+      const env = { AZURE_STORAGE_CONNECTION_STRING: `BlobEndpoint=${endpoint};AccountKey=a2V5` }
+      assert.throws(
+        () => resolveAzureOptions(box, env),
+        (error: Error) => /BlobEndpoint/.test(error.message) && !error.message.includes('topsecret'),
+      )
+    }
+  })
+
   test('of the environment are not used for another account, nor beside what was given', () => {
     const env = { AZURE_STORAGE_CONNECTION_STRING: connection }
     assert.deepEqual(resolveAzureOptions({ ...box, account: 'other' }, env), { ...box, account: 'other' })
@@ -90,6 +100,16 @@ describe('an identity', () => {
     assert.deepEqual(planLogin(resolveAzureOptions(at, { ...pod, AZURE_TOKEN_CREDENTIALS: 'prod' })), {
       kind: 'platform',
     })
+  })
+
+  test('that is a SAS token is not sent without TLS to another machine', () => {
+    const sas = { ...box, sasToken: 'sv=1&sig=x' }
+    for (const endpoint of ['http://blobs.example/acme', 'HTTP://10.0.0.1:10000/acme', 'http://127.0.0.1.example/a']) {
+      assert.throws(() => planLogin({ ...sas, endpoint }), { code: 'LOCATION_INVALID', message: /SAS token .* https/ })
+    }
+    for (const endpoint of ['http://127.0.0.1:10000/acme', 'http://localhost/acme', 'https://blobs.example/acme']) {
+      assert.equal(planLogin({ ...sas, endpoint }).kind, 'sas')
+    }
   })
 
   test('is not sent without TLS, and a key needs an account', () => {

@@ -6,7 +6,7 @@ import {
   type RequestPolicyFactory,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
-import { openS3Agents, type S3Agents } from '../s3/agents.ts'
+import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { type AzureLogin, planLogin, type TokenCredential, unknownAccount } from './credential.ts'
 import { newHttpClient } from './http-client.ts'
 import { type AzureOptions, azureDefaults, endpointOf } from './options.ts'
@@ -21,7 +21,7 @@ export async function openContainer(options: AzureOptions): Promise<OpenedContai
   const endpoint = endpointOf(options)
   if (endpoint === undefined) throw unknownAccount()
   const login = planLogin(options)
-  const agents = await openS3Agents(options)
+  const agents = await openAgents(options)
   const pipeline = newPipeline(await credentialOf(login, options), {
     httpClient: newHttpClient(agents, { ...azureDefaults, ...options }),
     retryOptions: { maxTries: 1 },
@@ -55,7 +55,7 @@ const contentMd5: RequestPolicyFactory = {
   }),
 }
 
-function closeAgents({ httpAgent, httpsAgent }: S3Agents): void {
+function closeAgents({ httpAgent, httpsAgent }: StoreAgents): void {
   httpAgent.destroy()
   httpsAgent.destroy()
 }

@@ -19,6 +19,7 @@ export function parseConnectionString(text: string): Partial<AzureOptions> {
   ]
   const [endpoint, endpointSuffix] = [take('blobendpoint')?.replace(/\/+$/, ''), take('endpointsuffix')]
   if (account === undefined && endpoint === undefined) throw invalid('names neither AccountName nor BlobEndpoint')
+  if (endpoint !== undefined && !isPlain(endpoint)) throw invalid('has a BlobEndpoint that is no address alone')
   return {
     ...(account !== undefined && { account }),
     ...(accountKey !== undefined && { accountKey }),
@@ -26,6 +27,13 @@ export function parseConnectionString(text: string): Partial<AzureOptions> {
     ...(endpoint !== undefined && { endpoint }),
     ...(endpointSuffix !== undefined && { endpointSuffix }),
   }
+}
+
+/** The endpoint is shown as part of the location, so that it holds no login and no SAS token. */
+function isPlain(endpoint: string): boolean {
+  if (!/^https?:\/\//i.test(endpoint) || !URL.canParse(endpoint)) return false
+  const { username, password, search, hash } = new URL(endpoint)
+  return [username, password, search, hash].every(part => part === '')
 }
 
 function invalid(message: string): KafkaBackupError {

@@ -1,5 +1,6 @@
 import type { newPipeline } from '@azure/storage-blob'
 import { KafkaBackupError } from '../../errors.ts'
+import { isLoopback } from '../loopback.ts'
 import { type AzureOptions, accountOf, endpointOf } from './options.ts'
 
 /** How requests prove who sends them. */
@@ -24,8 +25,11 @@ export function planLogin(options: AzureOptions): AzureLogin {
     if (account === undefined) throw unknownAccount()
     return { kind: 'key', account, accountKey }
   }
-  if (sasToken !== undefined) return { kind: 'sas', sasToken: sasToken.replace(/^\?/, '') }
-  assertTls(options)
+  if (sasToken !== undefined) {
+    if (!isLocal(options)) assertTls('a SAS token', options)
+    return { kind: 'sas', sasToken: sasToken.replace(/^\?/, '') }
+  }
+  assertTls('an identity', options)
   if (tenantId !== undefined && clientId !== undefined) {
     if (clientSecret !== undefined) return { kind: 'secret', tenantId, clientId, clientSecret }
     if (tokenFile !== undefined) return { kind: 'federated', tenantId, clientId, tokenFile }
@@ -39,10 +43,16 @@ export function unknownAccount(): KafkaBackupError {
   })
 }
 
+/** An emulator on this very machine. */
+function isLocal(options: AzureOptions): boolean {
+  const endpoint = endpointOf(options) ?? ''
+  return URL.canParse(endpoint) && isLoopback(new URL(endpoint).hostname)
+}
+
 /** A token is all that a thief needs, so it does not travel in the clear. */
-function assertTls(options: AzureOptions): void {
+function assertTls(what: string, options: AzureOptions): void {
   if (!/^http:/i.test(endpointOf(options) ?? '')) return
-  throw new KafkaBackupError('LOCATION_INVALID', 'an identity is used over https only, and the endpoint is http', {
+  throw new KafkaBackupError('LOCATION_INVALID', `${what} is used over https only, and the endpoint is http`, {
     help: 'Give an `https://` endpoint, or an account key (`storage.account_key`, AZURE_STORAGE_KEY).',
   })
 }

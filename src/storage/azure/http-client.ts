@@ -3,7 +3,7 @@ import { type RequestOptions, request as requestHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import type { HttpOperationResponse, IHttpClient, WebResource } from '@azure/storage-blob'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import type { S3Agents } from '../s3/agents.ts'
+import type { StoreAgents } from '../bucket/agents.ts'
 
 export interface HttpTimeouts {
   connectTimeoutMs: number
@@ -14,7 +14,7 @@ export interface HttpTimeouts {
  * How the SDK sends its requests: through our agents, with timeouts for silence, which its own client does not have. An
  * answer is read to its end before it is handed on, so that one that is cut short is an error of the request.
  */
-export function newHttpClient(agents: S3Agents, timeouts: HttpTimeouts, clock: Clock = systemClock): IHttpClient {
+export function newHttpClient(agents: StoreAgents, timeouts: HttpTimeouts, clock: Clock = systemClock): IHttpClient {
   return {
     sendRequest: async request => {
       const answer = await send(request, agents, timeouts, clock)
@@ -24,7 +24,12 @@ export function newHttpClient(agents: S3Agents, timeouts: HttpTimeouts, clock: C
   }
 }
 
-function send(request: WebResource, agents: S3Agents, timeouts: HttpTimeouts, clock: Clock): Promise<IncomingMessage> {
+function send(
+  request: WebResource,
+  agents: StoreAgents,
+  timeouts: HttpTimeouts,
+  clock: Clock,
+): Promise<IncomingMessage> {
   const url = new URL(request.url)
   const isPlain = url.protocol === 'http:'
   const options: RequestOptions = {

@@ -58,6 +58,8 @@ function parseEndpoint(text: string): string {
   if (url === undefined || !/^https?:\/\//i.test(text))
     throw invalid('`endpoint` is no `https://` or `http://` address')
   if (url.username !== '' || url.password !== '') throw invalid('`endpoint` takes no credentials')
+  // What follows a ? may be a SAS token, so it is not shown.
+  if (url.search !== '' || url.hash !== '') throw invalid('`endpoint` of the `az:` address has more than a path')
   return text.replace(/\/+$/, '')
 }
 

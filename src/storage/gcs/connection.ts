@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { openS3Agents } from '../s3/agents.ts'
+import { openAgents } from '../bucket/agents.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
@@ -18,7 +18,7 @@ export interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missi
 export async function openGcsConnection(options: GcsOptions, location: string, clock?: Clock): Promise<GcsConnection> {
   const identity = await openGcsIdentity(options, location)
   const { connectTimeoutMs, idleTimeoutMs } = { ...gcsDefaults, ...options }
-  const agents = await openS3Agents(options)
+  const agents = await openAgents(options)
   const line = { origin: endpointOf(options), agents, connectTimeoutMs, idleTimeoutMs, ...(clock && { clock }) }
   return new GcsConnection({ line, identity, bucket: options.bucket, location })
 }

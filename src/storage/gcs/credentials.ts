@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
-import { openS3Agents, type S3Agents } from '../s3/agents.ts'
+import { openAgents, type StoreAgents } from '../bucket/agents.ts'
+import { isLoopback } from '../loopback.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { networkMeaning } from './error.ts'
-import { isLoopback } from './loopback.ts'
 import { endpointOf, type GcsOptions, gcsDefaults, publicUniverse } from './options.ts'
 
 /** What a request shows to say who makes it. */
@@ -28,14 +28,14 @@ export async function openGcsIdentity(options: GcsOptions, location: string): Pr
   assertSafe(options)
   const key = await readKey(options)
   // The services that give out tokens are Google's own: behind the same proxy, but not of the endpoint's private CA.
-  const agents = await openS3Agents(options.proxy === undefined ? {} : { proxy: options.proxy })
+  const agents = await openAgents(options.proxy === undefined ? {} : { proxy: options.proxy })
   return new LibraryIdentity({ options, key, agents, location })
 }
 
 interface IdentityParts {
   options: GcsOptions
   key: KeyJson | undefined
-  agents: S3Agents
+  agents: StoreAgents
   location: string
 }
 

@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import type { S3Agents } from '../s3/agents.ts'
+import type { StoreAgents } from '../bucket/agents.ts'
 
 export interface HttpRequest {
   method: string
@@ -21,7 +21,7 @@ export interface HttpAnswer {
 export interface Line {
   /** Scheme, host and port. */
   origin: string
-  agents: S3Agents
+  agents: StoreAgents
   connectTimeoutMs: number
   /** How long the connection may be silent. */
   idleTimeoutMs: number
@@ -52,7 +52,8 @@ export function exchange(sent: HttpRequest, line: Line, signal: AbortSignal): Pr
     const onAbort = () => fail(signal.reason)
     signal.addEventListener('abort', onAbort, { once: true })
     request.on('socket', socket => {
-      if (request.reusedSocket) return
+      // One that is kept, or that comes out of the tunnel of a proxy, is connected.
+      if (!socket.connecting) return
       cancelConnect = clock.after(connectTimeoutMs, () => fail(timedOut('no connection', connectTimeoutMs)))
       socket.once(isTls ? 'secureConnect' : 'connect', cancelConnect)
     })

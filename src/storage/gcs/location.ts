@@ -57,6 +57,8 @@ function parseEndpoint(text: string): string {
   if (url === undefined || !/^https?:\/\//i.test(text))
     throw invalid('`endpoint` is no `https://` or `http://` address')
   if (url.username !== '' || url.password !== '') throw invalid('`endpoint` takes no credentials')
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '')
+    throw invalid('`endpoint` of the `gs:` address has a path')
   return text.replace(/\/+$/, '')
 }
 

@@ -2,7 +2,7 @@ import { createHash, webcrypto } from 'node:crypto'
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { KafkaBackupError } from '../../errors.ts'
-import { openS3Agents } from './agents.ts'
+import { openAgents } from '../bucket/agents.ts'
 import { type S3Options, s3Defaults } from './options.ts'
 
 /** The SDK's client, set up to make one try of each request and to leave checksums to us. */
@@ -29,14 +29,14 @@ export async function openS3Client(options: S3Options): Promise<S3Client> {
 async function connectionConfig(options: S3Options): Promise<S3ClientConfig> {
   const { connectTimeoutMs, idleTimeoutMs } = { ...s3Defaults, ...options }
   const timeouts = { connectionTimeout: connectTimeoutMs, socketTimeout: idleTimeoutMs }
-  const requestHandler = { ...(await openS3Agents(options)), ...timeouts }
+  const requestHandler = { ...(await openAgents(options)), ...timeouts }
   const { accessKeyId, secretAccessKey, sessionToken, proxy, region } = options
   if (accessKeyId !== undefined && secretAccessKey !== undefined) {
     const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
     return { requestHandler, credentials }
   }
   // The services that hand out credentials are AWS's own: behind the same proxy, but not of the store's private CA.
-  const agents = await openS3Agents(proxy === undefined ? {} : { proxy })
+  const agents = await openAgents(proxy === undefined ? {} : { proxy })
   const clientConfig = { requestHandler: { ...agents, ...timeouts }, ...(region !== undefined && { region }) }
   return { requestHandler, credentials: defaultProvider({ clientConfig }) }
 }

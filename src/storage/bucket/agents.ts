@@ -2,15 +2,21 @@ import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
-import type { S3Options } from './options.ts'
 
-export interface S3Agents {
+/** How a store is reached, as far as all backends have it in common. */
+export interface AgentOptions {
+  /** A file of CA certificates that are trusted instead of the public ones. */
+  caCert?: string
+  proxy?: string
+}
+
+export interface StoreAgents {
   httpAgent: HttpAgent
   httpsAgent: HttpsAgent
 }
 
 /** Connections that are kept open. How many there are is bounded by who makes requests, so none waits for another. */
-export async function openS3Agents(options: Pick<S3Options, 'caCert' | 'proxy'>): Promise<S3Agents> {
+export async function openAgents(options: AgentOptions): Promise<StoreAgents> {
   if (options.proxy !== undefined) assertProxies()
   const shared = { keepAlive: true, proxyEnv: proxySettings(options.proxy) }
   const ca = options.caCert === undefined ? {} : { ca: await readCertificates(options.caCert) }
