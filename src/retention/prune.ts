@@ -68,7 +68,12 @@ async function pruneOne(
   const { backupId } = backup
   if (!verdict && !backup.mark) return
   const act = async (lease: Lease) => {
-    const context = new PruneContext(policy, parts, lease, step)
+    const context = new PruneContext(
+      verdict?.mayCut ? policy : { ...policy, olderThanMs: undefined },
+      parts,
+      lease,
+      step,
+    )
     if (await isBusy(context, verdict?.isKept === true, signal)) return
     if (verdict?.isKept) return tidyBackup(context, signal)
     const reason = verdict?.reasons.join(', ') ?? ''

@@ -290,9 +290,39 @@ describe('older_than in a backup that stays', () => {
     assert.deepEqual(await verify(world, 'a'), [])
   })
 
+  test('leaves backups whole that a rule keeps, and the newest where it has grown no more', async () => {
+    const world = new World()
+    for (const id of ['jan', 'feb', 'mar']) {
+      await world.commit(id)
+      world.clock.pass(31 * DAY)
+    }
+    const { backups } = await world.prune({ keepMonthly: 12, olderThanMs: 30 * DAY, graceMs: 0 })
+    assert.deepEqual(
+      backups.map(({ state, trimmed }) => [state, trimmed.segments]),
+      [
+        ['kept', 0],
+        ['kept', 0],
+        ['kept', 0],
+      ],
+    )
+    for (const id of ['jan', 'feb', 'mar']) {
+      assert.equal((await openBackup(world.storage, id, never)).topics[0]?.partitions[0]?.records, 10)
+    }
+  })
+
+  test('leaves what one run has stored whole, though its beginning is older than its end', async () => {
+    const world = new World()
+    await world.commit('a', { startedMs: world.clock.now() - DAY, segments: 2 })
+    const [oldest] = world.keys('a/kafka/orders/0')
+    world.storage.modified.set(oldest ?? assert.fail(), world.clock.now() - DAY)
+    world.clock.pass(29.5 * DAY)
+    assert.equal((await world.pruneOne({ olderThanMs: 30 * DAY, graceMs: 0 })).trimmed.segments, 0)
+  })
+
   test('keeps a partition whose segments are all gone, empty', async () => {
     const world = await grown()
     world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0 })
     await world.pruneOne({ olderThanMs: DAY, graceMs: 0 })
     const [partition] = (await openBackup(world.storage, 'a', never)).topics[0]?.partitions ?? []
     assert.deepEqual(
@@ -307,6 +337,7 @@ describe('older_than in a backup that stays', () => {
     const world = new World()
     await world.commit('a', { configs: { 'cleanup.policy': 'compact' } })
     world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0, configs: { 'cleanup.policy': 'compact' } })
     const { trimmed, notes } = await world.pruneOne({ olderThanMs: DAY })
     assert.deepEqual([trimmed.segments, notes], [0, ['compacted, and so not cut: orders']])
   })

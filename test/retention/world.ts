@@ -56,6 +56,8 @@ export interface CommitSpec {
   segments?: number
   complete?: boolean
   configs?: Record<string, string>
+  /** When its run began. */
+  startedMs?: number
 }
 
 /** A location in memory with backups that grow by whole segments of ten records. */
@@ -73,7 +75,13 @@ export class World {
 
   /** Adds a generation with new segments in every partition. */
   async commit(backupId: string, spec: CommitSpec = {}, storage: Storage = this.storage): Promise<Manifest> {
-    const { partitions: width = 2, segments: count = 1, complete = true, configs = {} } = spec
+    const {
+      partitions: width = 2,
+      segments: count = 1,
+      complete = true,
+      configs = {},
+      startedMs = this.clock.now(),
+    } = spec
     const previous = await latestManifest(storage, backupId, never)
     const run = this.newRun()
     const fresh = new Map<string, Segment[]>()
@@ -91,14 +99,13 @@ export class World {
       fresh.set(freshKey('id-orders', number), added)
       partitions.push(partition)
     }
-    const at = formatUtc(this.clock.now())
     const draft = draftManifest([topicOf('orders', partitions, { configs })], {
       backup_id: backupId,
       generation: (previous?.generation ?? 0) + 1,
       run,
       complete,
-      created_at: at,
-      started_at: at,
+      created_at: formatUtc(this.clock.now()),
+      started_at: formatUtc(startedMs),
     })
     const { manifest } = await commitGeneration(storage, { manifest: draft, freshSegments: fresh, attempt: 1 }, never)
     await renewManifestCopy(storage, manifest, never)
