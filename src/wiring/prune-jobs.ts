@@ -6,6 +6,7 @@ import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
+import type { PruneParts } from '../retention/prune-context.ts'
 import type { Storage } from '../storage/storage.ts'
 import { leaseParts } from './leases.ts'
 import type { Hooks } from './parts.ts'
@@ -23,12 +24,11 @@ export async function pruneAt(
   storage: Storage,
   policy: RetentionPolicy,
   hooks: Hooks,
-  { isDryRun, ownRuns }: { isDryRun: boolean; ownRuns?: ReadonlySet<string> },
+  { isDryRun, ...own }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId'>,
   signal: AbortSignal,
 ): Promise<PruneReport> {
   const { runPrune } = await import('../retention/prune.ts')
-  const parts = { ...leaseParts(storage, hooks), ...(ownRuns && { ownRuns }) }
-  return runPrune(policy, parts, { isDryRun }, signal)
+  return runPrune(policy, { ...leaseParts(storage, hooks), ...own }, { isDryRun }, signal)
 }
 
 export async function takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void> {
@@ -47,13 +47,13 @@ export function pruneAfterBackup(
   lease: Lease | undefined,
 ): AfterBackup | undefined {
   if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
-  const ownRuns = new Set(lease ? [lease.run] : [])
+  const own = { ownRuns: new Set(lease ? [lease.run] : []), ownBackupId: job.backupId }
   let nextMs = 0
   return async (newest, signal) => {
     if (systemClock.monotonic() < nextMs) return newest
     nextMs = systemClock.monotonic() + PRUNE_EVERY_MS
     try {
-      const { backups } = await pruneAt(storage, policyOf(job), hooks, { isDryRun: false, ownRuns }, signal)
+      const { backups } = await pruneAt(storage, policyOf(job), hooks, { isDryRun: false, ...own }, signal)
       const { removed, ...totals } = totalsOf(backups)
       hooks.onProgress({ type: 'pruned', backups: totals.backups, segments: totals.segments, ...removed })
     } catch (error) {

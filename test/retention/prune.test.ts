@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { withLease } from '../../src/archive/hold-lease.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
+import { runPrune } from '../../src/retention/prune.ts'
 import { takeBack } from '../../src/retention/take-back.ts'
 import { never } from '../archive/sample-archive.ts'
 import { DAY, HOUR, World } from './world.ts'
@@ -61,6 +63,25 @@ describe('a backup that goes', () => {
       assert.deepEqual([a?.state, a?.usedBy.length], ['kept', 1], role)
     }
     assert.deepEqual(await verify(world, 'a'), [])
+  })
+
+  test('is never the one that this very process writes, though another has a newer one', async () => {
+    const world = new World()
+    await world.commit('a')
+    world.clock.pass(HOUR)
+    await world.commit('b')
+    await withLease(world.partsAt(), { backupId: 'a', role: 'writer', kind: 'backup' }, never, async lease => {
+      const own = { ownRuns: new Set([lease?.run ?? '']), ownBackupId: 'a' }
+      const policy = { match: ['*'], graceMs: 0, keepLast: 1 }
+      const { backups } = await runPrune(policy, { ...world.partsAt(), ...own }, { isDryRun: false }, never)
+      assert.deepEqual(
+        backups.map(({ state, reasons }) => [state, reasons.join()]),
+        [
+          ['kept', 'in use'],
+          ['kept', 'keep_last,the newest complete one'],
+        ],
+      )
+    })
   })
 
   test('stays, marked, while a reader came after the mark, though its manifests may be gone', async () => {
