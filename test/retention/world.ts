@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { latestManifest, readManifest, scanManifests } from '../../src/archive/catalog.ts'
 import { commitGeneration, freshKey, renewManifestCopy } from '../../src/archive/commit.ts'
 import { type LeaseParts, withLease } from '../../src/archive/hold-lease.ts'
-import { segmentKey } from '../../src/archive/layout.ts'
+import { type FolderOf, segmentKey } from '../../src/archive/layout.ts'
 import type { Manifest, Segment } from '../../src/archive/manifest.ts'
 import { ReferenceReader } from '../../src/archive/references.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
@@ -58,6 +58,7 @@ export interface CommitSpec {
   configs?: Record<string, string>
   /** When its run began. */
   startedMs?: number
+  folderOf?: FolderOf | undefined
 }
 
 /** A location in memory with backups that grow by whole segments of ten records. */
@@ -81,6 +82,7 @@ export class World {
       complete = true,
       configs = {},
       startedMs = this.clock.now(),
+      folderOf,
     } = spec
     const previous = await latestManifest(storage, backupId, never)
     const run = this.newRun()
@@ -90,7 +92,7 @@ export class World {
       let partition = previous?.topics[0]?.partitions[number] ?? emptyPartition(number, 0n)
       const added: Segment[] = []
       for (let i = 0; i < count; i++) {
-        const place = { backupId, topic: 'orders', partition: number }
+        const place = { backupId, topic: 'orders', partition: number, folderOf }
         const key = segmentKey(place, partition.end_offset, run, false)
         const segment = await storeSegment(storage, key, [encodeRun(partition.end_offset, 10)], false)
         added.push(segment)
@@ -107,7 +109,11 @@ export class World {
       created_at: formatUtc(this.clock.now()),
       started_at: formatUtc(startedMs),
     })
-    const { manifest } = await commitGeneration(storage, { manifest: draft, freshSegments: fresh, attempt: 1 }, never)
+    const { manifest } = await commitGeneration(
+      storage,
+      { manifest: draft, freshSegments: fresh, attempt: 1, folderOf },
+      never,
+    )
     await renewManifestCopy(storage, manifest, never)
     return manifest
   }
