@@ -340,6 +340,16 @@ describe('older_than in a backup that stays', () => {
     assert.equal((await world.pruneOne({ olderThanMs: 30 * DAY, graceMs: 0 })).trimmed.segments, 0)
   })
 
+  test('is planned by a dry run exactly, whatever the grace period', async () => {
+    for (const graceMs of [0, HOUR, 2 * DAY, 10 * DAY]) {
+      const world = await grown()
+      await world.stray('a')
+      world.clock.pass(HOUR)
+      const plan = await world.pruneOne({ olderThanMs: 2.5 * DAY, graceMs }, true)
+      assert.deepEqual(await world.pruneOne({ olderThanMs: 2.5 * DAY, graceMs }), plan)
+    }
+  })
+
   test('keeps a partition whose segments are all gone, empty', async () => {
     const world = await grown()
     world.clock.pass(30 * DAY)
