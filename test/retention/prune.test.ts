@@ -47,6 +47,17 @@ describe('a backup that goes', () => {
     assert.deepEqual(world.keys('a/'), [])
   })
 
+  test('is planned by a dry run exactly, whatever the grace period', async () => {
+    for (const graceMs of [0, HOUR]) {
+      const world = await twoBackups()
+      for (let time = 0; time < 2; time++) {
+        const plan = await world.pruneOne({ keepLast: 1, graceMs }, true)
+        assert.deepEqual(await world.pruneOne({ keepLast: 1, graceMs }), plan)
+        world.clock.pass(HOUR)
+      }
+    }
+  })
+
   test('can be taken back while it is only marked, and is judged anew then', async () => {
     const world = await twoBackups()
     await world.prune({ keepLast: 1 })
