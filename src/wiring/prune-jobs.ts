@@ -5,7 +5,7 @@ import type { Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
-import type { RetentionPolicy } from '../retention/policy.ts'
+import { checkRules, type RetentionPolicy } from '../retention/policy.ts'
 import type { PruneParts } from '../retention/prune-context.ts'
 import type { Storage } from '../storage/storage.ts'
 import { leaseParts } from './leases.ts'
@@ -17,7 +17,7 @@ const PRUNE_EVERY_MS = 3_600_000
 /** The rules of a job, or those of nobody, with what is given in their place. */
 export function policyOf(job: Job | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
   const { afterBackup: _, ...rules } = (job?.mode === 'backup' ? job.retention : undefined) ?? { afterBackup: false }
-  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...given }
+  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...checkRules(given) }
 }
 
 export async function pruneAt(
