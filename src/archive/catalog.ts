@@ -37,9 +37,11 @@ export async function scanManifests(
   return { manifests: new Map(found.sort(([a], [b]) => a - b)), mark }
 }
 
-/** Committed generations, oldest first. */
+/** Committed generations, oldest first. A backup that is given up is refused. */
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
-  return [...(await scanManifests(storage, backupId, signal)).manifests.keys()]
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  if (mark) throw givenUp(storage, backupId)
+  return [...manifests.keys()]
 }
 
 /** The newest committed state; undefined where there is none yet. A backup that is given up is refused. */
@@ -48,9 +50,7 @@ export async function latestManifest(
   backupId: string,
   signal: AbortSignal,
 ): Promise<Manifest | undefined> {
-  const { manifests, mark } = await scanManifests(storage, backupId, signal)
-  if (mark) throw givenUp(storage, backupId)
-  const generation = [...manifests.keys()].at(-1)
+  const generation = (await listGenerations(storage, backupId, signal)).at(-1)
   return generation === undefined ? undefined : readManifest(storage, backupId, generation, signal)
 }
 

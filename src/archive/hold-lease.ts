@@ -118,10 +118,17 @@ class HeldLease implements Lease {
     return leases.filter(({ run }) => run !== this.run)
   }
 
+  /** One that is seen for a whole term without being renewed is dead, though the store's clock jumped back since. */
   async awaitPrune(signal: AbortSignal): Promise<void> {
     const { clock, onProgress } = this.#parts
+    const seenAt = new Map<string, number>()
     for (let isTold = false; ; isTold = true) {
-      const prune = (await this.others(signal)).find(({ role }) => role === 'prune')
+      const nowMs = clock.monotonic()
+      const prune = (await this.others(signal)).find(({ role, key, modifiedMs, ttlMs }) => {
+        const written = `${key} ${modifiedMs}`
+        if (!seenAt.has(written)) seenAt.set(written, nowMs)
+        return role === 'prune' && nowMs - (seenAt.get(written) ?? nowMs) <= ttlMs
+      })
       if (!prune) return
       const message = `backup \`${this.#claim.backupId}\` is being pruned (${prune.holder}); waiting for it`
       if (!isTold) onProgress({ type: 'note', message })

@@ -29,7 +29,7 @@ export const retentionSchema = fields({
   keep_yearly: newestOf('years').exactOptional(),
   older_than: duration({
     description:
-      'Only backups that are older are removed; with another rule those that it does not keep. Of a backup that stays, ' +
+      'Only backups that are older are removed; with another rule those that it does not keep. Of a backup that grows, ' +
       'leading segments that were stored longer ago are cut off.',
     min: '1s',
     max: '36500d',

@@ -1,4 +1,4 @@
-import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
+import { manifestCopyKey, prunedMarkKey, registryKey } from '../archive/layout.ts'
 import type { StoredObject } from '../storage/storage.ts'
 
 /** What an object of a backup is, by its key alone. */
@@ -52,7 +52,7 @@ export interface SweepPlan {
   /** Nothing names them, but their grace period is not over. */
   waiting: StoredObject[]
   unknown: StoredObject[]
-  /** Among what goes is something that no generation ever named: a run that is taken for dead may still want to. */
+  /** Among what goes is something that a run which is taken for dead may yet want to name. */
   hasStrays: boolean
 }
 
@@ -69,10 +69,15 @@ export function planSweep(objects: readonly StoredObject[], facts: SweepFacts): 
     if (!isGraceOver(object, facts)) plan.waiting.push(object)
     else {
       plan.remove.push(object)
-      plan.hasStrays ||= kind === 'data' && !facts.freed.has(object.key)
+      plan.hasStrays ||= kind === 'data' && !(facts.freed.has(object.key) && isOfOneRun(facts.backupId, object.key))
     }
   }
   return plan
+}
+
+/** The names of schemas hold no run: one who writes a schema that is there already names that very object. */
+function isOfOneRun(backupId: string, key: string): boolean {
+  return !key.startsWith(registryKey(backupId, ''))
 }
 
 /**

@@ -15,6 +15,8 @@ export interface RetainedBackup {
 export interface Verdict {
   backupId: string
   isKept: boolean
+  /** It has grown of late, and no rule keeps it as it is: `olderThanMs` holds for its oldest segments. */
+  mayCut: boolean
   /** The rules that keep it, or why it goes. */
   reasons: string[]
 }
@@ -33,9 +35,12 @@ export function planRetention(
     .toSorted((a, b) => b.timeMs - a.timeMs || (a.backupId < b.backupId ? 1 : -1))
   const kept = keptByRules(complete, policy)
   const verdicts = backups.map(backup => {
-    const reasons = [...(kept.get(backup.backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
-    if (reasons.length > 0) return { backupId: backup.backupId, isKept: true, reasons }
-    return { backupId: backup.backupId, isKept: false, reasons: [whyItGoes(backup, policy)] }
+    const { backupId } = backup
+    const reasons = [...(kept.get(backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
+    // Rules keep whole backups, and the newest is always among those: it alone may be one that goes on.
+    const mayCut = isYoung(backup, policy, nowMs) && (!kept.has(backupId) || backupId === complete[0]?.backupId)
+    if (reasons.length > 0) return { backupId, isKept: true, mayCut, reasons }
+    return { backupId, isKept: false, mayCut: false, reasons: [whyItGoes(backup, policy)] }
   })
   return new Map(verdicts.map(verdict => [verdict.backupId, verdict]))
 }
@@ -57,18 +62,23 @@ function keptByRules(newestFirst: readonly RetainedBackup[], policy: RetentionPo
   return kept
 }
 
+function isYoung({ timeMs }: RetainedBackup, { olderThanMs }: RetentionPolicy, nowMs: number): boolean {
+  return olderThanMs !== undefined && nowMs - timeMs < olderThanMs
+}
+
 function keptAnyway(
-  { backupId, timeMs, hasComplete, users, error }: RetainedBackup,
+  backup: RetainedBackup,
   newest: RetainedBackup | undefined,
   policy: RetentionPolicy,
   nowMs: number,
 ): string[] {
+  const { backupId, timeMs, hasComplete, users, error } = backup
   if (error !== undefined) return [`it cannot be read: ${error}`]
   const reasons: string[] = []
   if (backupId === newest?.backupId) reasons.push('the newest complete one')
   // One that has failed, or is on its way, takes no place of a rule; it is of use until a newer one is complete.
   if (!hasComplete && timeMs >= (newest?.timeMs ?? 0)) reasons.push('not complete yet')
-  if (policy.olderThanMs !== undefined && nowMs - timeMs < policy.olderThanMs) reasons.push('younger than older_than')
+  if (isYoung(backup, policy, nowMs)) reasons.push('younger than older_than')
   if (users.length > 0) reasons.push('in use')
   if (!hasRules(policy)) reasons.push('no rule')
   return reasons

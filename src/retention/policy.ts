@@ -1,3 +1,5 @@
+import { KafkaBackupError } from '../errors.ts'
+
 /** What is to stay. A rule that is absent keeps nothing; without any of them nothing is given up or cut off. */
 export interface RetentionPolicy {
   /** Ids that the rules are about, with * and ?. All others are left alone. */
@@ -12,6 +14,24 @@ export interface RetentionPolicy {
   olderThanMs?: number | undefined
   /** So long what nothing needs any more stays, for whoever reads it without having said so. */
   graceMs: number
+}
+
+/**
+ * Refuses rules that are none, as programs may give them: a count or a duration that is not a number keeps nothing, and all
+ * would go. What is undefined is left out.
+ */
+export function checkRules(rules: Partial<RetentionPolicy>): Partial<RetentionPolicy> {
+  const counts: readonly string[] = ['keepLast', ...periodRules.map(([, field]) => field)]
+  const given = Object.entries(rules).filter(([, value]) => value !== undefined)
+  for (const [field, value] of given) {
+    const isRight = counts.includes(field)
+      ? Number.isSafeInteger(value) && Number(value) >= 0
+      : field === 'olderThanMs' || field === 'graceMs'
+        ? Number.isFinite(value) && Number(value) >= 0
+        : field === 'match' && Array.isArray(value) && value.every(one => typeof one === 'string')
+    if (!isRight) throw new KafkaBackupError('USAGE', `the rule ${field} of a prune cannot be ${String(value)}`)
+  }
+  return Object.fromEntries(given)
 }
 
 /** How a rule is called in a report and in a job file. */

@@ -10,6 +10,8 @@ import { removeObjects } from './remove-objects.ts'
 export interface PruneParts extends LeaseParts {
   /** Leases of this very process, which are not in its own way. */
   ownRuns?: ReadonlySet<string>
+  /** The backup that this very process writes: it is in use, whatever its lease says by the clock of this machine. */
+  ownBackupId?: string
 }
 
 /** Others wait for a prune, so that one that died must not keep them long. */

@@ -24,7 +24,11 @@ export async function runPrune(
   const facts = { nowMs: parts.clock.now(), ownRuns: parts.ownRuns ?? new Set<string>() }
   const surveyed = await surveyLocation(parts.storage, policy.match, facts, signal)
   const judged = surveyed.filter(({ mark, manifests }) => !mark && manifests.size > 0)
-  const verdicts = planRetention(judged.map(factsOf), policy, facts.nowMs)
+  const verdicts = planRetention(
+    judged.map(one => factsOf(one, one.backupId === parts.ownBackupId)),
+    policy,
+    facts.nowMs,
+  )
   const backups: BackupOutcome[] = []
   for (const backup of surveyed) {
     const outcome = describe(backup, verdicts.get(backup.backupId))
@@ -35,12 +39,12 @@ export async function runPrune(
   return { location: parts.storage.location, isDryRun, graceMs: policy.graceMs, backups, notes: [] }
 }
 
-function factsOf({ backupId, newest, newestComplete, leases, error }: SurveyedBackup): RetainedBackup {
+function factsOf({ backupId, newest, newestComplete, leases, error }: SurveyedBackup, isOwn: boolean): RetainedBackup {
   return {
     backupId,
     timeMs: Date.parse((newestComplete ?? newest)?.created_at ?? '') || 0,
     hasComplete: newestComplete !== undefined,
-    users: leases.map(({ holder }) => holder),
+    users: [...leases.map(({ holder }) => holder), ...(isOwn ? ['this process'] : [])],
     error: error?.message,
   }
 }
@@ -68,7 +72,12 @@ async function pruneOne(
   const { backupId } = backup
   if (!verdict && !backup.mark) return
   const act = async (lease: Lease) => {
-    const context = new PruneContext(policy, parts, lease, step)
+    const context = new PruneContext(
+      verdict?.mayCut ? policy : { ...policy, olderThanMs: undefined },
+      parts,
+      lease,
+      step,
+    )
     if (await isBusy(context, verdict?.isKept === true, signal)) return
     if (verdict?.isKept) return tidyBackup(context, signal)
     const reason = verdict?.reasons.join(', ') ?? ''

@@ -94,7 +94,11 @@ async function removeRest(context: PruneContext, objects: readonly StoredObject[
   if (isDryRun) return
   const { manifests, mark } = await scanManifests(parts.storage, backupId, signal)
   const isAllGone = outcome.retained.objects === 0 && manifests.size === 0
-  if (isAllGone && mark) await context.remove([mark], signal)
+  if (!isAllGone || !mark) return
+  // It is the prune's own, and no part of what was planned.
+  const planned = { ...outcome.removed }
+  await context.remove([mark], signal)
+  outcome.removed = planned
 }
 
 function isRemovable(backupId: string, { key }: StoredObject): boolean {

@@ -10,7 +10,7 @@ import { amountOf } from './outcome.ts'
 import { classify, planSuperseded, planSweep, type SweepPlan, shardGeneration } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
 import { readNewest } from './survey.ts'
-import { commitAgain, commitTrim, planTrim, renewCopy } from './trim-backup.ts'
+import { commitAgain, commitTrim, namesCut, planTrim, renewCopy } from './trim-backup.ts'
 
 /**
  * A backup that stays: leading segments that are too old are cut off by a new generation, generations that were followed
@@ -25,13 +25,14 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   if (!found.newest) return
   outcome.state = 'kept'
   const waits = objects.some(({ key }) => isWaitingShard(backupId, key, found.newest?.generation ?? 0))
-  const newest = await trim(context, found.newest, objects, waits, signal)
+  const { newest, foreseen } = await trim(context, found.newest, objects, waits, signal)
   const complete = newest.complete ? newest : found.newestComplete
   if (isHeldUp(context, await context.users(signal))) return
   const references = new ReferenceReader(parts.storage)
   const freed = await removeSuperseded(context, newest, complete?.generation, references, signal)
   if (isHeldUp(context, await context.users(signal))) return
   const named = await readReferences(context, freed.generations, references, newest.generation, signal)
+  if (foreseen) for (const key of await references.read(found.newest, signal)) if (!foreseen.has(key)) named.add(key)
   const nowMs = context.lease.storeNow()
   const { graceMs } = context.policy
   const facts = { backupId, references: named, freed: freed.keys, newestGeneration: newest.generation }
@@ -40,24 +41,32 @@ export async function tidyBackup(context: PruneContext, signal: AbortSignal): Pr
   await context.removeDeadLeases(objects, signal)
 }
 
+interface Trimmed {
+  /** In a dry run one that is not there. */
+  newest: Manifest
+  /** In a dry run what the cut takes away from those that it names. */
+  foreseen?: ReadonlySet<string>
+}
+
 async function trim(
   context: PruneContext,
   newest: Manifest,
   objects: readonly StoredObject[],
   waits: boolean,
   signal: AbortSignal,
-): Promise<Manifest> {
+): Promise<Trimmed> {
   const { policy, parts, outcome, lease } = context
-  if (policy.olderThanMs === undefined) return newest
+  if (policy.olderThanMs === undefined) return { newest }
   const stored = new Map(objects.map(({ key, modifiedMs }) => [key, modifiedMs]))
-  const cutoffMs = lease.storeNow() - policy.olderThanMs
+  // What the newest run itself has stored is no past of the backup, however long ago that was.
+  const cutoffMs = Math.min(lease.storeNow() - policy.olderThanMs, Date.parse(newest.started_at))
   const cut = await planTrim(parts.storage, newest, key => stored.get(key), cutoffMs, signal)
   if (cut.compacted.length > 0) outcome.notes.push(`compacted, and so not cut: ${cut.compacted.join(', ')}`)
-  if (cut.partitions.length === 0) return newest
+  if (cut.partitions.length === 0) return { newest }
   if (!newest.complete || waits) {
     const why = waits ? 'shards wait to be committed' : 'its newest generation is not complete'
     outcome.notes.push(`nothing is cut off: ${why}`)
-    return newest
+    return { newest }
   }
   const removed = cut.partitions.flatMap(one => one.removed)
   outcome.trimmed = {
@@ -66,9 +75,9 @@ async function trim(
     records: removed.reduce((sum, { records }) => sum + records, 0),
     bytes: removed.reduce((sum, { size }) => sum + size, 0),
   }
-  if (context.isDryRun) return newest
+  if (context.isDryRun) return { newest: { ...newest, generation: newest.generation + 1 }, foreseen: namesCut(cut) }
   lease.assertHeld()
-  return commitTrim(parts.storage, newest, cut, context.run, signal)
+  return { newest: await commitTrim(parts.storage, newest, cut, context.run, signal) }
 }
 
 /** A reader needs all that was there when it began; it does not say which generation it reads. */
@@ -93,7 +102,9 @@ async function removeSuperseded(
   const { parts, backupId, policy, lease, outcome } = context
   const { manifests } = await scanManifests(parts.storage, backupId, signal)
   const facts = { storeNowMs: lease.storeNow(), graceMs: policy.graceMs }
-  const generations = planSuperseded(manifests, newestComplete, facts)
+  const foreseen = { modifiedMs: facts.storeNowMs }
+  const all = new Map([...manifests, [newest.generation, manifests.get(newest.generation) ?? foreseen]])
+  const generations = planSuperseded(all, newestComplete, facts)
   const keys = new Set<string>()
   // A run that died between its commit and the copy has left that of an older generation.
   if (generations.length > 0 && !context.isDryRun && !(await renewCopy(parts.storage, newest, signal))) {

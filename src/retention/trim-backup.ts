@@ -73,6 +73,17 @@ async function readOldPages(
   return pages
 }
 
+/** Pure. What the generation after the cut does not name any more: segments, and pages of which some are gone. */
+export function namesCut({ partitions }: BackupTrim): Set<string> {
+  const names = new Set<string>()
+  for (const { pages, removed } of partitions) {
+    for (const { key } of removed) names.add(key)
+    const gone = new Set(removed.map(({ key }) => key))
+    for (const { ref, index } of pages) if (index.segments.some(({ key }) => gone.has(key))) names.add(ref.key)
+  }
+  return names
+}
+
 /** Commits a generation without what is cut off; nothing is removed. All else is as it was, its times too. */
 export async function commitTrim(
   storage: Storage,

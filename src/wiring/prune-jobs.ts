@@ -5,7 +5,8 @@ import type { Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
-import type { RetentionPolicy } from '../retention/policy.ts'
+import { checkRules, type RetentionPolicy } from '../retention/policy.ts'
+import type { PruneParts } from '../retention/prune-context.ts'
 import type { Storage } from '../storage/storage.ts'
 import { leaseParts } from './leases.ts'
 import type { Hooks } from './parts.ts'
@@ -16,19 +17,18 @@ const PRUNE_EVERY_MS = 3_600_000
 /** The rules of a job, or those of nobody, with what is given in their place. */
 export function policyOf(job: Job | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
   const { afterBackup: _, ...rules } = (job?.mode === 'backup' ? job.retention : undefined) ?? { afterBackup: false }
-  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...given }
+  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...checkRules(given) }
 }
 
 export async function pruneAt(
   storage: Storage,
   policy: RetentionPolicy,
   hooks: Hooks,
-  { isDryRun, ownRuns }: { isDryRun: boolean; ownRuns?: ReadonlySet<string> },
+  { isDryRun, ...own }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId'>,
   signal: AbortSignal,
 ): Promise<PruneReport> {
   const { runPrune } = await import('../retention/prune.ts')
-  const parts = { ...leaseParts(storage, hooks), ...(ownRuns && { ownRuns }) }
-  return runPrune(policy, parts, { isDryRun }, signal)
+  return runPrune(policy, { ...leaseParts(storage, hooks), ...own }, { isDryRun }, signal)
 }
 
 export async function takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void> {
@@ -47,13 +47,13 @@ export function pruneAfterBackup(
   lease: Lease | undefined,
 ): AfterBackup | undefined {
   if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
-  const ownRuns = new Set(lease ? [lease.run] : [])
+  const own = { ownRuns: new Set(lease ? [lease.run] : []), ownBackupId: job.backupId }
   let nextMs = 0
   return async (newest, signal) => {
     if (systemClock.monotonic() < nextMs) return newest
     nextMs = systemClock.monotonic() + PRUNE_EVERY_MS
     try {
-      const { backups } = await pruneAt(storage, policyOf(job), hooks, { isDryRun: false, ownRuns }, signal)
+      const { backups } = await pruneAt(storage, policyOf(job), hooks, { isDryRun: false, ...own }, signal)
       const { removed, ...totals } = totalsOf(backups)
       hooks.onProgress({ type: 'pruned', backups: totals.backups, segments: totals.segments, ...removed })
     } catch (error) {

@@ -4,7 +4,8 @@ import { withLease } from '../../src/archive/hold-lease.ts'
 import { readLiveLeases } from '../../src/archive/lease.ts'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
-import { World } from '../retention/world.ts'
+import { pruneClaim } from '../../src/retention/prune-context.ts'
+import { DAY, World } from '../retention/world.ts'
 import { never } from './sample-archive.ts'
 
 const turn = () => new Promise(resolve => setImmediate(resolve))
@@ -157,5 +158,29 @@ describe('a lease', () => {
       endPrune.resolve()
       await prune
     }
+  })
+
+  test('of a dead prune keeps a writer for its term alone, though a clock that jumped back says otherwise', async () => {
+    const world = new World()
+    const endPrune = Promise.withResolvers<void>()
+    const prune = withLease(world.partsAt(), pruneClaim('a'), never, () => endPrune.promise)
+    await turn()
+    const [key = ''] = world.keys()
+    const body = world.storage.objects.get(key) ?? assert.fail()
+    endPrune.resolve()
+    await prune
+    world.storage.objects.set(key, body)
+    world.storage.modified.set(key, world.clock.now() + 365 * DAY)
+    let hasBegun = false
+    const writer = world.hold('a', 'writer', async () => {
+      hasBegun = true
+    })
+    for (let seconds = 0; seconds < 70 && !hasBegun; seconds += 2) {
+      await turn()
+      world.clock.pass(2000)
+    }
+    await turn()
+    assert.equal(hasBegun, true)
+    await writer
   })
 })

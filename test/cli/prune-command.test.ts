@@ -153,6 +153,12 @@ ${retention}`
     assert.equal(calls.takeBackAt?.[1], 'orders-1')
   })
 
+  test('--keep with --dry-run is refused, since it would change something', async () => {
+    const { code, err, calls } = await run([...at, '--keep', 'orders-1', '--dry-run'])
+    assert.deepEqual([code, calls.takeBackAt], [2, undefined])
+    assert.match(err, /--dry-run and --keep do not go together/)
+  })
+
   test('in JSON is one document with totals and all backups', async () => {
     const { out } = await run([...at, '--keep-last', '1', '--yes', '--format', 'json'])
     const { dry_run, totals, backups } = JSON.parse(out)

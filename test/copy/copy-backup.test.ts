@@ -49,6 +49,16 @@ describe('a copy', () => {
     assert.deepEqual([report.objects, report.existing_objects, report.problems], [objects, 0, []])
   })
 
+  test('neither takes a backup that is given up nor adds to one, which a prune would remove', async () => {
+    for (const side of ['source', 'target'] as const) {
+      const stores = await stage()
+      stores[side].objects.set('b1/manifests/pruned.json', Buffer.from('{}'))
+      const before = stores.target.objects.size
+      await assert.rejects(copy(stores), error => hasCode(error, 'BACKUP_PRUNED'))
+      assert.equal(stores.target.objects.size, before)
+    }
+  })
+
   test('brings large objects in pieces, several at a time, each committed only when it is whole', async () => {
     const { source, target } = await stage(2, 3 << 20)
     const report = await copy({ source, target: withFaults(target, []) })

@@ -118,6 +118,24 @@ test('the reasons name every rule that keeps a backup, and why one goes', () => 
   )
 })
 
+test('what is cut is what has grown of late: the newest, and others that no rule keeps whole', () => {
+  const cutOf = (policy: Partial<RetentionPolicy>) =>
+    [
+      ...planRetention(
+        days.map(day => at(day)),
+        { match: ['*'], graceMs: 0, ...policy },
+        now,
+      ).values(),
+    ]
+      .filter(({ mayCut }) => mayCut)
+      .map(({ backupId }) => backupId)
+  const olderThanMs = 3 * 86_400_000
+  assert.deepEqual(cutOf({ olderThanMs }), days.slice(0, 3))
+  assert.deepEqual(cutOf({ olderThanMs, keepDaily: 2, keepMonthly: 12 }), ['2026-03-15', '2026-03-13'])
+  assert.deepEqual(cutOf({ olderThanMs: 0 }), [])
+  assert.deepEqual(cutOf({ keepLast: 3 }), [])
+})
+
 test('whatever the rules and the backups: the newest complete one, all in use and all unreadable stay', () => {
   const random = createRandom(7)
   const pick = (max: number) => Math.floor(random() * max)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { withLease } from '../../src/archive/hold-lease.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
+import { runPrune } from '../../src/retention/prune.ts'
 import { takeBack } from '../../src/retention/take-back.ts'
 import { never } from '../archive/sample-archive.ts'
 import { DAY, HOUR, World } from './world.ts'
@@ -45,6 +47,17 @@ describe('a backup that goes', () => {
     assert.deepEqual(world.keys('a/'), [])
   })
 
+  test('is planned by a dry run exactly, whatever the grace period', async () => {
+    for (const graceMs of [0, HOUR]) {
+      const world = await twoBackups()
+      for (let time = 0; time < 2; time++) {
+        const plan = await world.pruneOne({ keepLast: 1, graceMs }, true)
+        assert.deepEqual(await world.pruneOne({ keepLast: 1, graceMs }), plan)
+        world.clock.pass(HOUR)
+      }
+    }
+  })
+
   test('can be taken back while it is only marked, and is judged anew then', async () => {
     const world = await twoBackups()
     await world.prune({ keepLast: 1 })
@@ -61,6 +74,25 @@ describe('a backup that goes', () => {
       assert.deepEqual([a?.state, a?.usedBy.length], ['kept', 1], role)
     }
     assert.deepEqual(await verify(world, 'a'), [])
+  })
+
+  test('is never the one that this very process writes, though another has a newer one', async () => {
+    const world = new World()
+    await world.commit('a')
+    world.clock.pass(HOUR)
+    await world.commit('b')
+    await withLease(world.partsAt(), { backupId: 'a', role: 'writer', kind: 'backup' }, never, async lease => {
+      const own = { ownRuns: new Set([lease?.run ?? '']), ownBackupId: 'a' }
+      const policy = { match: ['*'], graceMs: 0, keepLast: 1 }
+      const { backups } = await runPrune(policy, { ...world.partsAt(), ...own }, { isDryRun: false }, never)
+      assert.deepEqual(
+        backups.map(({ state, reasons }) => [state, reasons.join()]),
+        [
+          ['kept', 'in use'],
+          ['kept', 'keep_last,the newest complete one'],
+        ],
+      )
+    })
   })
 
   test('stays, marked, while a reader came after the mark, though its manifests may be gone', async () => {
@@ -290,9 +322,49 @@ describe('older_than in a backup that stays', () => {
     assert.deepEqual(await verify(world, 'a'), [])
   })
 
+  test('leaves backups whole that a rule keeps, and the newest where it has grown no more', async () => {
+    const world = new World()
+    for (const id of ['jan', 'feb', 'mar']) {
+      await world.commit(id)
+      world.clock.pass(31 * DAY)
+    }
+    const { backups } = await world.prune({ keepMonthly: 12, olderThanMs: 30 * DAY, graceMs: 0 })
+    assert.deepEqual(
+      backups.map(({ state, trimmed }) => [state, trimmed.segments]),
+      [
+        ['kept', 0],
+        ['kept', 0],
+        ['kept', 0],
+      ],
+    )
+    for (const id of ['jan', 'feb', 'mar']) {
+      assert.equal((await openBackup(world.storage, id, never)).topics[0]?.partitions[0]?.records, 10)
+    }
+  })
+
+  test('leaves what one run has stored whole, though its beginning is older than its end', async () => {
+    const world = new World()
+    await world.commit('a', { startedMs: world.clock.now() - DAY, segments: 2 })
+    const [oldest] = world.keys('a/kafka/orders/0')
+    world.storage.modified.set(oldest ?? assert.fail(), world.clock.now() - DAY)
+    world.clock.pass(29.5 * DAY)
+    assert.equal((await world.pruneOne({ olderThanMs: 30 * DAY, graceMs: 0 })).trimmed.segments, 0)
+  })
+
+  test('is planned by a dry run exactly, whatever the grace period', async () => {
+    for (const graceMs of [0, HOUR, 2 * DAY, 10 * DAY]) {
+      const world = await grown()
+      await world.stray('a')
+      world.clock.pass(HOUR)
+      const plan = await world.pruneOne({ olderThanMs: 2.5 * DAY, graceMs }, true)
+      assert.deepEqual(await world.pruneOne({ olderThanMs: 2.5 * DAY, graceMs }), plan)
+    }
+  })
+
   test('keeps a partition whose segments are all gone, empty', async () => {
     const world = await grown()
     world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0 })
     await world.pruneOne({ olderThanMs: DAY, graceMs: 0 })
     const [partition] = (await openBackup(world.storage, 'a', never)).topics[0]?.partitions ?? []
     assert.deepEqual(
@@ -307,6 +379,7 @@ describe('older_than in a backup that stays', () => {
     const world = new World()
     await world.commit('a', { configs: { 'cleanup.policy': 'compact' } })
     world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0, configs: { 'cleanup.policy': 'compact' } })
     const { trimmed, notes } = await world.pruneOne({ olderThanMs: DAY })
     assert.deepEqual([trimmed.segments, notes], [0, ['compacted, and so not cut: orders']])
   })

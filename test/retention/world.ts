@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { latestManifest, readManifest, scanManifests } from '../../src/archive/catalog.ts'
 import { commitGeneration, freshKey, renewManifestCopy } from '../../src/archive/commit.ts'
 import { type LeaseParts, withLease } from '../../src/archive/hold-lease.ts'
-import { segmentKey } from '../../src/archive/layout.ts'
+import { type FolderOf, segmentKey } from '../../src/archive/layout.ts'
 import type { Manifest, Segment } from '../../src/archive/manifest.ts'
 import { ReferenceReader } from '../../src/archive/references.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
@@ -56,6 +56,9 @@ export interface CommitSpec {
   segments?: number
   complete?: boolean
   configs?: Record<string, string>
+  /** When its run began. */
+  startedMs?: number
+  folderOf?: FolderOf | undefined
 }
 
 /** A location in memory with backups that grow by whole segments of ten records. */
@@ -73,7 +76,14 @@ export class World {
 
   /** Adds a generation with new segments in every partition. */
   async commit(backupId: string, spec: CommitSpec = {}, storage: Storage = this.storage): Promise<Manifest> {
-    const { partitions: width = 2, segments: count = 1, complete = true, configs = {} } = spec
+    const {
+      partitions: width = 2,
+      segments: count = 1,
+      complete = true,
+      configs = {},
+      startedMs = this.clock.now(),
+      folderOf,
+    } = spec
     const previous = await latestManifest(storage, backupId, never)
     const run = this.newRun()
     const fresh = new Map<string, Segment[]>()
@@ -82,7 +92,7 @@ export class World {
       let partition = previous?.topics[0]?.partitions[number] ?? emptyPartition(number, 0n)
       const added: Segment[] = []
       for (let i = 0; i < count; i++) {
-        const place = { backupId, topic: 'orders', partition: number }
+        const place = { backupId, topic: 'orders', partition: number, folderOf }
         const key = segmentKey(place, partition.end_offset, run, false)
         const segment = await storeSegment(storage, key, [encodeRun(partition.end_offset, 10)], false)
         added.push(segment)
@@ -91,16 +101,19 @@ export class World {
       fresh.set(freshKey('id-orders', number), added)
       partitions.push(partition)
     }
-    const at = formatUtc(this.clock.now())
     const draft = draftManifest([topicOf('orders', partitions, { configs })], {
       backup_id: backupId,
       generation: (previous?.generation ?? 0) + 1,
       run,
       complete,
-      created_at: at,
-      started_at: at,
+      created_at: formatUtc(this.clock.now()),
+      started_at: formatUtc(startedMs),
     })
-    const { manifest } = await commitGeneration(storage, { manifest: draft, freshSegments: fresh, attempt: 1 }, never)
+    const { manifest } = await commitGeneration(
+      storage,
+      { manifest: draft, freshSegments: fresh, attempt: 1, folderOf },
+      never,
+    )
     await renewManifestCopy(storage, manifest, never)
     return manifest
   }

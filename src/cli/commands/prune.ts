@@ -19,7 +19,8 @@ export async function run(session: Session): Promise<number> {
 }
 
 async function takeBack(session: Session, storage: Storage): Promise<number> {
-  const { keep } = session.options
+  const { keep, dryRun } = session.options
+  if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep do not go together: a taking back has no plan')
   for (const id of keep) {
     await session.withProgress('prune', 'taking back', onProgress =>
       session.actions.takeBackAt(storage, id, { onProgress }, session.signal),

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import { policyOf } from '../../src/wiring/prune-jobs.ts'
+
+const DAY = 86_400_000
+
+test('rules that a program gives are taken as they are; what is undefined is as if it were not given', () => {
+  const given: object = { keepLast: 0, olderThanMs: 1.5, match: ['a-*'], keepDaily: undefined, graceMs: undefined }
+  const plain = { keepLast: 0, olderThanMs: 1.5, match: ['a-*'], graceMs: DAY }
+  assert.deepEqual(policyOf(undefined, given), plain)
+})
+
+test('rules that are none are refused by name, since nothing would be kept by them', () => {
+  for (const [field, value] of [
+    ['olderThanMs', Number.NaN],
+    ['olderThanMs', '30d'],
+    ['graceMs', -1],
+    ['keepLast', Number.NaN],
+    ['keepLast', -1],
+    ['keepDaily', 1.5],
+    ['keepYearly', '7'],
+    ['match', 'orders'],
+    ['keep_last', 7],
+  ] as const) {
+    assert.throws(
+      () => policyOf(undefined, { [field]: value }),
+      error => hasCode(error, 'USAGE') && error.message.includes(field),
+      `${field}: ${value}`,
+    )
+  }
+})
