@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { rm, unlink, writeFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { hasCode } from '../../src/errors.ts'
-import { type CopyStage, withCopyStage } from './copies-of-keys.ts'
+import { carryKeys } from '../../src/encryption/carry-keys.ts'
+import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { rewrapKeys } from '../../src/encryption/rewrap.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { keyOf, ownKeys } from '../encryption/samples.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { type CopyStage, never, withCopyStage } from './copies-of-keys.ts'
 
 const isCode = (code: Parameters<typeof hasCode>[1], message: RegExp) => (error: unknown) =>
   hasCode(error, code) && message.test(error.message)
@@ -116,6 +123,22 @@ describe('a copy of an encrypted backup', () => {
       await stage.copy(places)
       assert.ok(!(await stage.files('there')).has('b1/keys/00000001.json'))
     }))
+
+  test('goes on where the store keeps the keys of former recipients, and says so', async () => {
+    const [source, target] = [openMemoryStorage(), openMemoryStorage()]
+    await withEncryption(source, ownKeys([keyOf(1)])).keysFor('b1', never)
+    assert.equal(await carryKeys({ source, target }, 'b1', never), undefined)
+    const wish = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
+    await rewrapKeys(source, wish, systemClock, never)
+    const error = () => new KafkaBackupError('STORAGE_DENIED', 'not you')
+    const kept = withFaults(target, [{ on: 'remove', effect: { kind: 'throw-before', error } }])
+    const told = /b1\/keys\/ .* older than b1\/keys\/00000002\.json cannot be removed, .* former recipients/
+    for (let round = 0; round < 2; round++) {
+      assert.match((await carryKeys({ source, target: kept }, 'b1', never)) ?? '', told)
+    }
+    assert.equal(await carryKeys({ source, target }, 'b1', never), undefined)
+    assert.deepEqual([...target.objects.keys()], ['b1/keys/00000002.json'])
+  })
 
   test('that died between its keys and its data goes on', () =>
     withCopyStage(async stage => {
