@@ -54,7 +54,7 @@ export async function latestManifest(
   return generation === undefined ? undefined : readManifest(storage, backupId, generation, signal)
 }
 
-function givenUp({ location }: Storage, backupId: string): KafkaBackupError {
+export function givenUp({ location }: Storage, backupId: string): KafkaBackupError {
   const message = `backup \`${backupId}\` at ${location} was given up by \`prune\` and waits to be removed`
   const help = `\`kafka-backup prune --path … --keep ${backupId}\` takes it back, as long as its grace period lasts.`
   return new KafkaBackupError('BACKUP_PRUNED', message, { help })

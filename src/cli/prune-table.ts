@@ -1,5 +1,5 @@
 import type { CommandSpec } from './command-spec.ts'
-import { config, dryRun, type OptionSpec, path, set } from './option-specs.ts'
+import { config, dryRun, keyFile, type OptionSpec, path, set } from './option-specs.ts'
 
 const text = (label: string) => ({ kind: 'text', label }) as const
 
@@ -18,6 +18,7 @@ export const pruneCommand: CommandSpec = {
     path,
     { ...config, description: 'the job file (YAML) with the rules, in place of `--path`' },
     set,
+    keyFile,
     {
       name: 'match',
       value: text('id'),

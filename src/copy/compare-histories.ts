@@ -64,8 +64,11 @@ async function compareGeneration(
   signal: AbortSignal,
 ): Promise<Problem | undefined> {
   const key = manifestKey(backupId, generation)
-  const [ours, theirs] = await Promise.all([sides.source.read(key, signal), sides.target.read(key, signal)])
-  if (isSameGeneration(ours, theirs)) return undefined
+  const [ours, theirs] = await Promise.all([
+    readOrDamage(sides.source, key, signal),
+    readOrDamage(sides.target, key, signal),
+  ])
+  if (Buffer.isBuffer(ours) && Buffer.isBuffer(theirs) && isSameGeneration(ours, theirs)) return undefined
   const why = damageOf(ours, key)
   if (why !== undefined) return { key, problem: why }
   const whyThere = damageOf(theirs, key)
@@ -75,9 +78,20 @@ async function compareGeneration(
   })
 }
 
-function damageOf(bytes: Buffer, key: string): string | undefined {
+/** Of an encrypted side, damage shows when it is read. */
+async function readOrDamage(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | KafkaBackupError> {
   try {
-    parseManifest(bytes, key)
+    return await storage.read(key, signal)
+  } catch (error) {
+    if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
+    return error
+  }
+}
+
+function damageOf(read: Buffer | KafkaBackupError, key: string): string | undefined {
+  try {
+    if (!Buffer.isBuffer(read)) throw read
+    parseManifest(read, key)
     return undefined
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error

@@ -1,6 +1,7 @@
-import { backupNotFound, listGenerations } from '../archive/catalog.ts'
+import { backupNotFound, givenUp, scanManifests } from '../archive/catalog.ts'
 import { listSizes } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
 import { assertTargetFits } from './assert-target-fits.ts'
 import { chooseGenerations, type WishedGeneration } from './choose-generations.ts'
 import { compareHistories } from './compare-histories.ts'
@@ -19,8 +20,8 @@ export async function draftCopy(
   signal: AbortSignal,
 ): Promise<CopyPlan> {
   // The target first: what another copy brings there meanwhile is at the source, too.
-  const target = await listGenerations(sides.target, backupId, signal)
-  const source = await listGenerations(sides.source, backupId, signal)
+  const target = await generationsOf(sides.target, backupId, signal)
+  const source = await generationsOf(sides.source, backupId, signal)
   if (source.length === 0) throw await backupNotFound(sides.source, backupId, signal)
   assertThere(sides, backupId, source, generation)
   const chosen = chooseGenerations(source, target, generation, verifyExisting)
@@ -40,6 +41,13 @@ export async function draftCopy(
     newestThere: target.at(-1),
     problems: [...problems, ...survey.problems.filter(({ key }) => problems.every(known => known.key !== key))],
   }
+}
+
+/** What is given up goes when its grace period is over, with all that a copy would bring. */
+async function generationsOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
+  const { manifests, mark } = await scanManifests(storage, backupId, signal)
+  if (mark) throw givenUp(storage, backupId)
+  return [...manifests.keys()]
 }
 
 function assertThere({ source }: Sides, backupId: string, there: readonly number[], wished: WishedGeneration): void {

@@ -2,29 +2,58 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readKeysFile, removeOlderFiles } from './key-book.ts'
 import { isBesideData } from './key-state.ts'
-import { type KeysFile, keysKey } from './keys-file.ts'
+import { type KeysFile, keysKey, keysPrefix } from './keys-file.ts'
+
+interface Sides {
+  source: Storage
+  target: Storage
+}
 
 /**
  * Gives the copy of an encrypted backup the keys of the original: whoever opens the one opens the other, and a change of
- * recipients follows with the next copy. Refuses a target whose backup is not encrypted, or with keys of its own.
+ * recipients follows with the next copy. Refuses a target whose backup is not encrypted, or with keys of its own. Says so
+ * where the store keeps the file of former recipients.
  */
-export async function carryKeys(
-  { source, target }: { source: Storage; target: Storage },
-  backupId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  const file = await readKeysFile(source, backupId, signal)
-  if (!file) throw new KafkaBackupError('INTERNAL', `the backup \`${backupId}\` has no keys to carry over`)
-  const there = await readKeysFile(target, backupId, signal)
-  if (there ? !isSame(file, there) : await holdsData(target, backupId, signal)) throw otherwise(target, backupId, there)
-  if (there && there.version >= file.version) return
+export async function carryKeys(sides: Sides, backupId: string, signal: AbortSignal): Promise<string | undefined> {
+  const { source, target } = sides
+  const { file, there } = await readBoth(sides, backupId, signal)
+  if (there && there.version > file.version) return undefined
   const key = keysKey(backupId, file.version)
   try {
-    await target.create(key, await source.read(key, signal), signal)
+    if (there?.version !== file.version) await target.create(key, await source.read(key, signal), signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
   }
-  await removeOlderFiles(target, file, signal)
+  try {
+    await removeOlderFiles(target, file, signal)
+    return undefined
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_RETAINED')) throw error
+    const what = `files in ${keysPrefix(backupId)} at ${target.location} that are older than ${key} cannot be removed`
+    return `${what}, so that former recipients still open them: ${error.message}`
+  }
+}
+
+/** Refuses what `carryKeys` refuses, and writes nothing. */
+export async function assertCarries(sides: Sides, backupId: string, signal: AbortSignal): Promise<void> {
+  await readBoth(sides, backupId, signal)
+}
+
+/** Needs no key. */
+export async function isEncrypted(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
+  return (await readKeysFile(storage, backupId, signal)) !== undefined
+}
+
+async function readBoth(
+  { source, target }: Sides,
+  backupId: string,
+  signal: AbortSignal,
+): Promise<{ file: KeysFile; there: KeysFile | undefined }> {
+  const file = await readKeysFile(source, backupId, signal)
+  if (!file) throw new KafkaBackupError('INTERNAL', `the backup \`${backupId}\` has no keys to carry over`)
+  const there = await readKeysFile(target, backupId, signal)
+  if (there ? isSame(file, there) : !(await holdsData(target, backupId, signal))) return { file, there }
+  throw otherwise(target, backupId, there)
 }
 
 /** Data keys are never taken away, so two files of one backup share the first. */

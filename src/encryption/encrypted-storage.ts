@@ -25,6 +25,7 @@ const otherFolders = new Set(['offset-snapshots'])
  * stored sizes, which nobody compares, so that finding the newest costs a backup without encryption nothing.
  */
 export function withEncryption(storage: Storage, options: KeyOptions): EncryptedStorage {
+  if (options.own && otherFolders.has(options.own.backupId)) throw neverEncrypted(options.own.backupId)
   const state = new KeyState(storage, options)
   const reader = new SealedReader(storage, createCipherOf(state))
   const cipherFor = (key: string, signal: AbortSignal) => {
@@ -67,6 +68,12 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
     },
     close: () => storage.close(),
   }
+}
+
+function neverEncrypted(folder: string): KafkaBackupError {
+  return new KafkaBackupError('CONFIG_INVALID', `a backup called \`${folder}\` cannot be encrypted`, {
+    help: 'That folder holds what belongs to no backup. Take another `backup_id`.',
+  })
 }
 
 /** The backup whose encryption an object has; undefined for one that is stored as it is. */

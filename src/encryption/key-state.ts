@@ -14,7 +14,12 @@ export interface KeyOptions {
   hasCredentials: boolean
   mayAskKms: boolean
   /** The backup that must be encrypted, and is where it is new. */
-  own?: { backupId: string; hideNames?: boolean | undefined }
+  own?: {
+    backupId: string
+    hideNames?: boolean | undefined
+    /** Who is to open it where it is new; without it, all that was given. */
+    loadRecipients?: () => Promise<readonly Credential[]>
+  }
   clock: Clock
 }
 
@@ -126,8 +131,8 @@ export class KeyState {
       if (file) return file
       throw (await this.#isSealed(key, signal)) ? this.#missing(backupId) : mismatch(backupId, this.#storage.location)
     }
-    const credentials = await this.#options.loadCredentials()
-    const hideNames = this.#options.own?.hideNames ?? false
+    const { loadRecipients = this.#options.loadCredentials, hideNames = false } = this.#options.own ?? {}
+    const credentials = await loadRecipients()
     return createKeysFile(this.#storage, { backupId, hideNames, credentials }, this.#options.clock, signal)
   }
 

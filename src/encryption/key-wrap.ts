@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { CIPHER_NAME } from './data-key.ts'
+import { CIPHER_NAME, DATA_KEY_BYTES } from './data-key.ts'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12
@@ -37,10 +37,12 @@ export function unwrapKey(
   context: WrapContext,
   { nonce, bytes }: SealedKey,
 ): Buffer | undefined {
-  const stored = Buffer.from(bytes, 'base64')
+  const [stored, iv] = [Buffer.from(bytes, 'base64'), Buffer.from(nonce, 'base64')]
   const end = stored.length - TAG_BYTES
+  // The cipher would take shorter tags as well, which are easier to guess.
+  if (end !== DATA_KEY_BYTES || iv.length !== NONCE_BYTES) return undefined
   try {
-    const decipher = createDecipheriv(CIPHER, wrappingKeyOf(secret), Buffer.from(nonce, 'base64'))
+    const decipher = createDecipheriv(CIPHER, wrappingKeyOf(secret), iv)
     decipher.setAAD(bind(recipient, context))
     decipher.setAuthTag(stored.subarray(end))
     return Buffer.concat([decipher.update(stored.subarray(0, end)), decipher.final()])

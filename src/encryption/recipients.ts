@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import { unwrapByKms, wrapByKms } from './aws-kms.ts'
 import type { Credential } from './credential.ts'
-import type { DataKey } from './data-key.ts'
+import { DATA_KEY_BYTES, type DataKey } from './data-key.ts'
 import { fingerprintOf, unwrapKey, type WrapContext, wrapKey } from './key-wrap.ts'
 import type { KeysFile, StoredRecipient, Wrapped } from './keys-file.ts'
 import { assertStrong, newScryptParameters, stretch } from './passphrase.ts'
@@ -48,7 +48,7 @@ export async function unwrapAll(
   for (const { id, wrapped } of file.data_keys) {
     const own = wrapped.find(one => one.recipient === recipient.id)
     const bytes = own && (await unwrap(contextOf(file, id), own))
-    if (!bytes) return undefined
+    if (bytes?.length !== DATA_KEY_BYTES) return undefined
     keys.push({ id, bytes })
   }
   return keys

@@ -1,9 +1,10 @@
-import { type Manifest, parseManifest } from '../archive/manifest.ts'
+import { backupNotFound, listGenerations } from '../archive/catalog.ts'
 import { sealJson } from '../archive/seal.ts'
 import type { CopyOptions, CopyReport, Sides } from '../copy/sides.ts'
 import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import type { OpenKeys } from '../encryption/open-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { parseJson } from '../lib/json.ts'
 import { assertFit } from '../storage/access.ts'
 import { formatLocation } from '../storage/location.ts'
 import type { StoragePlace } from './encryption.ts'
@@ -61,9 +62,13 @@ async function copyOne(
   signal: AbortSignal,
 ): Promise<CopyReport> {
   const { copyBackup } = await import('../copy/copy-backup.ts')
+  if ((await listGenerations(source, backupId, signal)).length === 0) {
+    throw await backupNotFound(source, backupId, signal)
+  }
   const keys = await source.existingKeys(backupId, signal)
   const place = targetPlace(places, backupId, keys)
   return withStorage(place, hooks, async target => {
+    await assertEncryptionFits({ source, target }, places, backupId, keys, signal)
     // A dry run writes nothing: no lease and no keys either.
     if (options.dryRun) return copyBackup({ source, target }, backupId, options, signal)
     await assertFit({ options: place.storage, storage: target }, signal)
@@ -71,7 +76,7 @@ async function copyOne(
     const writer = { ...reader, role: 'writer' } as const
     return withLeaseAt(source, reader, hooks, signal, () =>
       withLeaseAt(target, writer, hooks === quiet ? { ...quiet } : hooks, signal, async () => {
-        const sides = await openSides({ source, target }, places, backupId, keys, signal)
+        const sides = await openSides({ source, target }, places, backupId, keys, hooks, signal)
         return copyBackup(sides, backupId, options, signal)
       }),
     )
@@ -93,29 +98,49 @@ function targetPlace({ from, to }: CopyPlaces, backupId: string, keys: OpenKeys 
   return { storage, ...(from.encryption && { encryption: from.encryption }), keyFiles: from.keyFiles ?? [] }
 }
 
-async function openSides(
-  { source, target }: { source: EncryptedStorage; target: EncryptedStorage },
+interface OpenSides {
+  source: EncryptedStorage
+  target: EncryptedStorage
+}
+
+/** Refuses what the target holds, before anything is written. A target with a job of its own tells when it is opened. */
+async function assertEncryptionFits(
+  sides: OpenSides,
   { to, decrypt = false }: CopyPlaces,
   backupId: string,
   keys: OpenKeys | undefined,
   signal: AbortSignal,
+): Promise<void> {
+  if (to.encryption) return
+  const { assertCarries, isEncrypted } = await import('../encryption/carry-keys.ts')
+  if (keys && !decrypt) return assertCarries(sides, backupId, signal)
+  if (!(await isEncrypted(sides.target, backupId, signal))) return
+  throw decrypt ? stillEncrypted(backupId, sides.target) : onlyThere(backupId, sides.target)
+}
+
+async function openSides(
+  { source, target }: OpenSides,
+  { to, decrypt = false }: CopyPlaces,
+  backupId: string,
+  keys: OpenKeys | undefined,
+  { onProgress }: Hooks,
+  signal: AbortSignal,
 ): Promise<Sides> {
   if (keys && !to.encryption && !decrypt) {
     const { carryKeys } = await import('../encryption/carry-keys.ts')
-    await carryKeys({ source, target }, backupId, signal)
+    const kept = await carryKeys({ source, target }, backupId, signal)
+    if (kept) onProgress({ type: 'warning', message: kept })
     return { source, target }
   }
-  const own = await target.keysFor(backupId, signal)
-  if (own && decrypt) throw stillEncrypted(backupId, target)
-  if (own && !to.encryption) throw onlyThere(backupId, target)
+  const own = to.encryption && (await target.keysFor(backupId, signal))
   return keys || own ? { source, target, adaptManifest: bytes => adapt(bytes, own) } : { source, target }
 }
 
-/** The manifest with what the target says of encryption. */
+/** The manifest with what the target says of encryption; all else stays as it is, in the same order. */
 function adapt(bytes: Buffer, own: OpenKeys | undefined): Buffer {
-  const { encryption: _, warnings, ...manifest } = parseManifest(bytes, 'the manifest')
-  const adapted: Manifest = { ...manifest, ...(own && { encryption: own.section }), warnings }
-  return sealJson(adapted)
+  const fields = Object.entries(parseJson(bytes.toString('utf8')) as object)
+  const others = fields.filter(([field]) => field !== 'encryption' && field !== 'checksum')
+  return sealJson({ ...Object.fromEntries(others), ...(own && { encryption: own.section }) })
 }
 
 function stillEncrypted(backupId: string, { location }: EncryptedStorage): KafkaBackupError {

@@ -43,7 +43,11 @@ export function openEncryption(storage: Storage, place: StoragePlace): Encrypted
     hasCredentials: sources.length > 0,
     mayAskKms: !isOfBackup && encryption === undefined,
     clock: systemClock,
-    ...(encryption && backupId !== undefined && { own: { backupId, hideNames } }),
+    // Key files that were given open what is there; they are no recipients.
+    ...(encryption &&
+      backupId !== undefined && {
+        own: { backupId, hideNames, loadRecipients: () => loadCredentials(encryption.recipients, process.env) },
+      }),
   })
 }
 

@@ -60,6 +60,12 @@ describe('prune', () => {
     assert.match(out, /left: orders-2\/notes\.txt/)
   })
 
+  test('takes key files for encrypted backups', async () => {
+    const { code, calls } = await run([...at, '--key-file', 'a.key', '--dry-run'], { answer: 'y' })
+    assert.equal(code, 0)
+    assert.deepEqual(calls.openLocation?.slice(0, 2), ['/backups', ['a.key']])
+  })
+
   test('asks on a terminal, and acts on yes alone', async () => {
     for (const [answer, isDone] of [
       ['y', true],

@@ -165,6 +165,16 @@ describe('a copy', () => {
   })
 })
 
+test('a copy from or to a backup that is given up is refused', async () => {
+  for (const marked of ['source', 'target'] as const) {
+    const sides = await stage(2)
+    await copy(sides, { generation: 1 })
+    sides[marked].objects.set('b1/manifests/pruned.json', Buffer.from('{}'))
+    await assert.rejects(copy(sides), error => hasCode(error, 'BACKUP_PRUNED'))
+    assert.deepEqual(await assertWhole(sides.target), [1])
+  }
+})
+
 describe('damage at the source', () => {
   test('of a segment is named, and keeps back the generations that name it', async () => {
     const { source, target } = await stage()

@@ -14,6 +14,8 @@ export interface HistoryOptions {
   /** Ids of its runs begin with this: another one is another backup. */
   run?: string
   valueBytes?: number
+  /** What the manifests say of encryption. */
+  encryption?: Manifest['encryption']
   /** Goes on after this one. */
   after?: Manifest
 }
@@ -39,7 +41,7 @@ async function storeGeneration(
   storage: Storage,
   generation: number,
   previous: Manifest | undefined,
-  { backupId = 'b1', run: prefix = 'run', valueBytes = 10 }: HistoryOptions,
+  { backupId = 'b1', run: prefix = 'run', valueBytes = 10, encryption }: HistoryOptions,
 ): Promise<Manifest> {
   const run = `${prefix}${generation}`
   const freshSegments = new Map<string, Segment[]>()
@@ -66,7 +68,10 @@ async function storeGeneration(
   const versions = Array.from({ length: generation }, (_, at) => versionOf('orders-value', at + 1, at + 1))
   const registry = { ...place, previous: previous?.schema_registry }
   const schema_registry = await writeRegistry(storage, snapshotOf(versions), registry, never)
-  const sections = { backup_id: backupId, generation, run, schema_registry, consumer_groups }
+  const sections = {
+    ...{ backup_id: backupId, generation, run, schema_registry, consumer_groups },
+    ...(encryption && { encryption }),
+  }
   const manifest = draftManifest([topicOf('orders', partitions)], sections)
   const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
   await renewManifestCopy(storage, committed, never)

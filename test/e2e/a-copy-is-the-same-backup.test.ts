@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -8,7 +9,7 @@ import { verifyBackup } from '../../src/archive/verify.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { copyBackup } from '../../src/index.ts'
 import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
-import { openLocation } from '../../src/wiring/parts.ts'
+import { openExistingStorage, openLocation } from '../../src/wiring/parts.ts'
 import { runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import { storeGenerations } from '../copy/sample-history.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
@@ -61,13 +62,14 @@ describe('a copy of a backup of Kafka', () => {
 
   const registryPart = (url: string) => ({ enterprise: { schema_registry: { enabled: true, url } } })
 
-  async function backUpAll(path: string, url: string): Promise<number> {
+  async function backUpAll(path: string, url: string, more: object = {}): Promise<number> {
     const document = {
       mode: 'backup',
       backup_id: 'b1',
       source: { bootstrap_servers: kafka.server.bootstrapServers, topics: { include: topics } },
       storage: { backend: 'filesystem', path },
       ...registryPart(url),
+      ...more,
     }
     const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'backup' })
     return (await runBackupJob(job, quiet, never)).manifest.generation
@@ -120,6 +122,57 @@ describe('a copy of a backup of Kafka', () => {
           [topic, `copy-${topic}`].map(name => kafka.driver.consume(name, { isolation: 'read_committed' })),
         )
         assertSameRecords(expected ?? [], found ?? [])
+      }
+    })
+  })
+
+  test('of an encrypted one with hidden names has the same keys, others or none, and the same records', async () => {
+    await using registry = await openRegistry()
+    const schema = JSON.stringify({ type: 'record', name: 'Customer', fields: [{ name: 'id', type: 'string' }] })
+    await register(registry.server.url, { subject: 'customers', type: 'AVRO', schema })
+    await withFolder(async folder => {
+      const [ours, theirs, config] = [join(folder, 'ours.key'), join(folder, 'theirs.key'), join(folder, 'to.yaml')]
+      await writeFile(ours, randomBytes(32))
+      await writeFile(theirs, randomBytes(32))
+      const encryptionWith = (key_file: string, hide_names: boolean) => ({
+        encryption: { recipients: [{ key_file }], hide_names },
+      })
+      const to = {
+        mode: 'restore',
+        backup_id: 'x',
+        target: { bootstrap_servers: ['127.0.0.1:1'] },
+        storage: { backend: 'filesystem', path: join(folder, 'changed') },
+        ...encryptionWith(theirs, false),
+      }
+      await writeFile(config, JSON.stringify(to))
+      const here = join(folder, 'here')
+      const encryption = encryptionWith(ours, true)
+      await backUpAll(here, registry.server.url, encryption)
+      const expected = await Promise.all(
+        topics.map(topic => kafka.driver.consume(topic, { isolation: 'read_committed' })),
+      )
+      for (const [name, argv, keyFiles, others] of [
+        ['kept', ['--to', join(folder, 'kept')], [ours], [theirs]],
+        ['changed', ['--to-config', config], [theirs], [ours]],
+        ['plain', ['--to', join(folder, 'plain'), '--decrypt'], [], []],
+      ] as const) {
+        const copying = ['copy', '--from', here, ...argv, '-b', 'b1', '--key-file', ours, '--format', 'json']
+        const first = await run(launcher, copying)
+        assert.equal(first.code, 0, first.stderr)
+        const again = await run(launcher, [...copying, '--verify-existing'])
+        assert.deepEqual([again.code, JSON.parse(again.stdout).backups[0].objects], [0, 0], again.stderr)
+        const objects = [...(await objectsIn(join(folder, name))).keys()]
+        assert.ok(!objects.some(key => /zoo|bulk|customers/.test(key)))
+        const place = { storage: { backend: 'filesystem', path: join(folder, name) } } as const
+        const storage = await openExistingStorage({ ...place, keyFiles }, never)
+        const { ok, problems, encrypted } = await verifyBackup(storage, 'b1', { deep: true, ...quiet }, never)
+        assert.deepEqual([ok, problems, encrypted], [true, [], name !== 'plain'])
+        for (const [at, topic] of topics.entries()) {
+          assertSameRecords(expected[at] ?? [], await readArchivedTopic(storage, 'b1', topic))
+        }
+        if (others.length === 0) continue
+        const locked = await openExistingStorage({ ...place, keyFiles: others }, never)
+        await assert.rejects(verifyBackup(locked, 'b1', { deep: false, ...quiet }, never), { code: 'ENCRYPTION_KEY' })
       }
     })
   })

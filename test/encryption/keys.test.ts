@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { unwrapKey, wrapKey } from '../../src/encryption/key-wrap.ts'
 import { decodeKeysFile, encodeKeysFile } from '../../src/encryption/keys-file.ts'
 import { rewrapKeys } from '../../src/encryption/rewrap.ts'
 import { hasCode, type KafkaBackupError } from '../../src/errors.ts'
@@ -21,6 +22,27 @@ async function writeSample(credentials: readonly Credential[]): Promise<MemorySt
 
 const read = async (inner: MemoryStorage, ...credentials: Credential[]) =>
   (await withEncryption(inner, givenKeys(credentials)).read('b1/a', never)).toString()
+
+test('a wrapped key with a short tag, or of another length, is none', () => {
+  const secret = Buffer.alloc(32, 7)
+  const context = { backupId: 'b1', dataKeyId: '00', hideNames: false }
+  const { nonce, bytes } = wrapKey(secret, 'r', context, Buffer.alloc(32, 1))
+  assert.deepEqual(unwrapKey(secret, 'r', context, { nonce, bytes }), Buffer.alloc(32, 1))
+  // GCM takes tags of four bytes; one in four billion guesses is right.
+  const stored = Buffer.from(bytes, 'base64')
+  const empty = wrapKey(secret, 'r', context, Buffer.alloc(0))
+  const short = Buffer.from(empty.bytes, 'base64').subarray(0, 4)
+  assert.equal(unwrapKey(secret, 'r', context, { nonce: empty.nonce, bytes: short.toString('base64') }), undefined)
+  assert.equal(unwrapKey(secret, 'r', context, empty), undefined)
+  assert.equal(unwrapKey(secret, 'r', context, { nonce, bytes: stored.subarray(1).toString('base64') }), undefined)
+})
+
+test('a folder that is never encrypted is no place for an encrypted backup', () => {
+  assert.throws(
+    () => withEncryption(openMemoryStorage(), ownKeys([keyOf(1)], false, 'offset-snapshots')),
+    error => hasCode(error, 'CONFIG_INVALID') && /`offset-snapshots` cannot be encrypted/.test(error.message),
+  )
+})
 
 describe('a backup opens', () => {
   test('with any one of its recipients', async () => {

@@ -8,7 +8,11 @@ import type { Session } from '../session.ts'
 import { type CopyRow, formatCopies } from './copy-report.ts'
 
 const DAMAGE_FOUND = 3
-const ofKeys = ['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const
+/** What is wrong with one backup, and not with the others. */
+const ofBackup = [
+  ...(['ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', 'BACKUP_PRUNED'] as const),
+  ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const),
+]
 
 export async function run(session: Session): Promise<number> {
   const { options, signal } = session
@@ -46,7 +50,7 @@ async function copyOne(
       copies.copy(backupId, { generation, verifyExisting, dryRun, onProgress }, session.signal),
     )
   } catch (error) {
-    const isOwn = hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', ...ofKeys)
+    const isOwn = hasCode(error, ...ofBackup)
     if (!isOneOfSeveral || !isOwn) throw error
     return { backup_id: backupId, error: error.message, code: error.code }
   }
