@@ -18,8 +18,8 @@ export interface AccessOptions extends AccessWish {
 export interface BackedAccess {
   generation: number
   section: AccessSection | undefined
-  /** The object that the section names. */
-  file: AccessFile | undefined
+  /** The object that the section names, or what is wrong with it. */
+  file: AccessFile | KafkaBackupError | undefined
 }
 
 /** What the target has of what is asked for, or why it does not tell. */
@@ -38,6 +38,7 @@ export function planAccess(options: AccessOptions, backed: BackedAccess, existin
     .filter(kind => options[kind] && backed.section?.[kind].state !== 'taken')
     .map(kind => notInBackup(kind, backed))
   if (missing.length > 0 || !file) return { findings: missing }
+  if (file instanceof KafkaBackupError) return { findings: [damaged(file)] }
   const acls = file.acls.map(unstoreAcl)
   const plan = {
     ...(options.acls && {
@@ -77,6 +78,11 @@ function notInBackup(kind: AccessKind, { generation, section }: BackedAccess): F
     problem: `generation ${generation} of the backup has none: ${why}`,
     remedy: `restore another generation with restore.generation, or set restore.${kind}: false`,
   }
+}
+
+function damaged({ message }: KafkaBackupError): Finding {
+  const remedy = 'restore another generation with restore.generation, or leave out restore.acls, quotas and users'
+  return { severity: 'error', subject: 'access rules', problem: message, remedy, code: 'ARCHIVE_DAMAGED' }
 }
 
 type Plan = Omit<AccessPlan, 'findings'>

@@ -4,6 +4,7 @@ import { readAccess } from '../archive/access.ts'
 import { readManifest } from '../archive/catalog.ts'
 import type { BackupParts } from '../backup/round.ts'
 import type { BackupJob, RestoreJob } from '../config/load-job.ts'
+import { hasCode, type KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Check } from '../observe/check.ts'
 import { findPlan } from '../restore/find-plan.ts'
@@ -48,7 +49,7 @@ export async function openAccessSession(
   const { backupId, generation } = restored
   const sources = new Map(restored.topics.map(({ name, source }) => [name, source.name]))
   const { access: section } = await readManifest(storage, backupId, generation, signal)
-  const file = section && (await readAccess(storage, section, signal))
+  const file = section && (await readAccess(storage, section, signal).catch(ifDamaged))
   const existing = await readExisting(cluster, restore, signal)
   const planned = planAccess({ ...restore, sources }, { generation, section, file }, existing)
   const plan = await tryQuotas(cluster, planned, signal)
@@ -60,6 +61,12 @@ export async function openAccessSession(
       return runAccess(plan, cluster, signal)
     },
   }
+}
+
+/** Told with all else that stands in the way of a restore. */
+function ifDamaged(error: unknown): KafkaBackupError {
+  if (hasCode(error, 'ARCHIVE_DAMAGED')) return error
+  throw error
 }
 
 function isAsked({ acls, quotas, users }: AccessWish): boolean {

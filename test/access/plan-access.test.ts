@@ -195,6 +195,17 @@ describe('the plan of access rules', () => {
     }
   })
 
+  test('rules that are damaged in the backup are told with all else that stands in the way', () => {
+    const wish = { acls: true, quotas: false, users: false, topicMapping: new Map(), sources: new Map() }
+    const file = new KafkaBackupError('ARCHIVE_DAMAGED', 'b/access-3.x.json is missing')
+    const { findings, acls } = planAccess(wish, { generation: 3, section: section(), file }, nothing)
+    assert.equal(acls, undefined)
+    assert.deepEqual(
+      findings.map(({ severity, problem }) => [severity, problem]),
+      [['error', 'b/access-3.x.json is missing']],
+    )
+  })
+
   test('a target without an authorizer can have none; one that does not tell what it has gets none', () => {
     const without = new KafkaBackupError('KAFKA_NO_AUTHORIZER', 'none')
     const denied = new KafkaBackupError('KAFKA_DENIED', 'listing: denied')

@@ -121,8 +121,13 @@ function redirectTokens(transporter: gaxios.Gaxios, tokenUri: string): void {
 interface KeyJson {
   type: string
   token_uri?: string
+  token_url?: string
+  service_account_impersonation_url?: string
   universe_domain?: string
 }
+
+/** Where secrets or tokens are sent for other tokens. */
+const tokenUrls = ['token_uri', 'token_url', 'service_account_impersonation_url'] as const
 
 const keyTypes = ['service_account', 'external_account', 'authorized_user', 'impersonated_service_account']
 
@@ -142,7 +147,10 @@ async function readKey(options: GcsOptions): Promise<KeyJson | undefined> {
   const key = parseKey(text)
   if (key === undefined) throw wrong('are not JSON with a `type`')
   if (!keyTypes.includes(key.type)) throw wrong(`are of the type ${JSON.stringify(key.type)}, which is not known`)
-  if (key.token_uri !== undefined && !isSafeUrl(key.token_uri)) throw wrong('have a `token_uri` that is not https')
+  for (const field of tokenUrls) {
+    const url = key[field]
+    if (url !== undefined && !isSafeUrl(url)) throw wrong(`have a \`${field}\` that is not https`)
+  }
   const [own, asked] = [key.universe_domain ?? publicUniverse, options.universeDomain ?? publicUniverse]
   if (own !== asked) throw wrong(`are of the universe ${own}, and \`storage.universe_domain\` is ${asked}`)
   return key

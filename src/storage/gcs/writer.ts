@@ -111,6 +111,7 @@ export class GcsWriter implements ObjectWriter {
       if (!hasCode(error, 'STORAGE_EXISTS', 'STORAGE_NOT_FOUND')) throw error
       const found = await this.#with.api.head(this.#key, signal)
       if (found?.token === this.#token) return
+      if (found === undefined && this.#upload) throw passing(error)
       if (found === undefined || error.code === 'STORAGE_EXISTS') throw error
       throw new KafkaBackupError('STORAGE_EXISTS', `${JSON.stringify(this.#key)} was written by another`, {
         cause: error,
@@ -139,7 +140,11 @@ export class GcsWriter implements ObjectWriter {
     const { signal } = this.#stop
     this.#upload ??= this.#begin()
     const upload = await this.#upload
-    await this.#with.again(this.#key, () => upload.send(body, false, signal), signal)
+    try {
+      await this.#with.again(this.#key, () => upload.send(body, false, signal), signal)
+    } catch (error) {
+      throw passing(error)
+    }
   }
 
   /** Not cut short: an upload whose address was never heard could not be dropped. */
@@ -160,4 +165,10 @@ export class GcsWriter implements ObjectWriter {
     this.#filling.free()
     this.#with.onEnd()
   }
+}
+
+/** Google ends an upload now and then; a new one, by whoever has the bytes, may fare better. */
+function passing(error: unknown): unknown {
+  if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error
+  return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
 }
