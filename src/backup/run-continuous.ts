@@ -37,6 +37,8 @@ class Line {
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
+  /** The same of a prune of this process, which has ended in trouble. */
+  #mayBeCut = false
   /** The store is asked for the newest generation at the start and after a failure; otherwise this process knows it. */
   #isSure = false
   #rounds = 0
@@ -92,7 +94,9 @@ class Line {
     this.#rounds++
     this.#previous = publisher.newest
     this.#runs = new Set()
+    this.#mayBeCut = true
     this.#previous = (await this.#parts.afterRound?.(publisher.newest, signal)) ?? publisher.newest
+    this.#mayBeCut = false
   }
 
   async #findNewest(signal: AbortSignal): Promise<Manifest | undefined> {
@@ -101,6 +105,7 @@ class Line {
     const known = this.#previous
     if (known && (found?.generation ?? 0) < known.generation) throw this.#missing(known)
     if (!known || !found || found.generation === known.generation || this.#runs.has(found.run)) return found
+    if (this.#mayBeCut) return found
     const message = `another process committed generation ${found.generation} of backup \`${backupId}\``
     throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
   }

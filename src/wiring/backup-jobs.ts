@@ -10,7 +10,7 @@ import { version } from '../version.ts'
 import { accessReader } from './access-session.ts'
 import { withLeaseAt } from './leases.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
-import { type AfterBackup, pruneAfterBackup } from './prune-jobs.ts'
+import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
 
 export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
@@ -20,7 +20,7 @@ export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal):
       return runContinuous(options, { ...parts, ...(prune && { afterRound: prune }) }, signal)
     }
     const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
-    await prune?.(report.manifest, signal)
+    await pruneAtEnd(prune, report.manifest, signal)
     return report
   })
 }
@@ -40,7 +40,7 @@ export function runShardJob(
 export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, 'commit', hooks, signal, async (options, parts, prune) => {
     const report = await (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal)
-    await prune?.(report.manifest, signal)
+    await pruneAtEnd(prune, report.manifest, signal)
     return report
   })
 }

@@ -63,3 +63,8 @@ export function pruneAfterBackup(
     return (await latestManifest(storage, job.backupId, signal)) ?? newest
   }
 }
+
+/** For a run that has ended: what became of the newest generation is of no use any more, and no reason to fail. */
+export async function pruneAtEnd(prune: AfterBackup | undefined, newest: Manifest, signal: AbortSignal): Promise<void> {
+  await prune?.(newest, signal).catch(() => undefined)
+}

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
+import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runContinuous } from '../../src/backup/run-continuous.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { commitAgain } from '../../src/retention/trim-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -36,6 +39,7 @@ interface Scene {
   options?: Partial<BackupOptions>
   /** What happens while the run waits for its 2nd, 3rd, … round; after the last it is stopped. */
   between: ((state: FakeState, clock: RoundClock) => void | Promise<void>)[]
+  afterRound?: (newest: Manifest) => Promise<Manifest>
 }
 
 /** Runs until the script is over; everything it told, and the error it ended with. */
@@ -44,6 +48,7 @@ async function play({
   storage,
   options,
   between,
+  afterRound,
 }: Scene): Promise<{ events: ProgressEvent[]; error: unknown }> {
   const fake = await startFakeCluster(topics)
   const events: ProgressEvent[] = []
@@ -61,6 +66,7 @@ async function play({
       clock,
       newRun: () => `run${++runs}`,
       toolVersion: '0',
+      ...(afterRound && { afterRound }),
       onProgress: (event: ProgressEvent) => {
         events.push(event)
         if (event.type === 'idle' || (event.type === 'round' && !event.ok)) clock.isIdle = true
@@ -330,6 +336,24 @@ describe('a continuous run', () => {
       ],
     })
     assert.equal((error as { code?: string }).code, 'WRITER_CONFLICT')
+  })
+
+  test('goes on where a prune of its own has committed, and has then failed', async () => {
+    const storage = openMemoryStorage()
+    let times = 0
+    const { error } = await play({
+      topics: [fakeTopic('orders', [runs(0, 2)])],
+      storage,
+      between: [state => append(state, 0, runs(2, 1)), () => undefined],
+      afterRound: async newest => {
+        if (++times > 1) return newest
+        await commitAgain(storage, newest, { run: 'prune', toolVersion: '0' }, never)
+        throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store is away')
+      },
+    })
+    assert.equal(error, stopped)
+    const report = await verify(storage)
+    assert.deepEqual([report.problems, report.records], [[], 30])
   })
 
   test('whose generations are gone after trouble ends with that, and does not begin a new backup in silence', async () => {
