@@ -290,6 +290,18 @@ describe('what a copy refuses, it refuses before it writes, and when it is only 
     }))
 })
 
+test('a damaged manifest.json of an encrypted copy is replaced', () =>
+  withCopyStage(async stage => {
+    await stage.store(['a'])
+    const places = { from: from(stage, 'a'), to: stage.place('there') }
+    await stage.copy(places)
+    for (const body of ['', '{}', 'x'.repeat(300)]) {
+      await writeFile(stage.path('there/b1/manifest.json'), body)
+      assert.equal((await stage.copy(places)).ok, true)
+      assert.deepEqual(await sealed(stage, 'there'), [true])
+    }
+  }))
+
 describe('damage of an encrypted source', () => {
   test('in a manifest that the target has is named, and the rest is copied', () =>
     withCopyStage(async stage => {
