@@ -50,15 +50,15 @@ export async function renewCopyOfManifest(
 ): Promise<void> {
   const key = manifestCopyKey(backupId)
   const bytes = await target.read(manifestKey(backupId, newest), signal)
-  if ((await readIfThere(target, key, signal))?.equals(bytes)) return
+  if ((await readIfWhole(target, key, signal))?.equals(bytes)) return
   await target.replace(key, bytes, signal)
 }
 
-async function readIfThere(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
+async function readIfWhole(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {
   try {
     return await storage.read(key, signal)
   } catch (error) {
-    if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
+    if (hasCode(error, 'STORAGE_NOT_FOUND', 'ARCHIVE_DAMAGED')) return undefined
     throw error
   }
 }

@@ -1,10 +1,10 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
 import { createKeysFile, readKeysFile } from './key-book.ts'
 import { type KeysFile, keysPrefix } from './keys-file.ts'
-import { isSealed } from './object-header.ts'
+import { HEADER_BYTES, isSealed } from './object-header.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
 
 export interface KeyOptions {
@@ -137,7 +137,13 @@ export class KeyState {
   }
 
   async #isSealed(key: string, signal: AbortSignal): Promise<boolean> {
-    return isSealed(await this.#storage.read(key, signal))
+    try {
+      // Not all of it: it may be a segment of gigabytes.
+      return isSealed(await this.#storage.readRange(key, 0, HEADER_BYTES, signal))
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_SHORT')) return false
+      throw error
+    }
   }
 
   #missing(backupId: string): KafkaBackupError {

@@ -1,10 +1,10 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
 import { type DataKey, newDataKey } from './data-key.ts'
 import { readKeysFile, removeOlderFiles, writeNextKeysFile } from './key-book.ts'
-import type { KeysFile } from './keys-file.ts'
+import { type KeysFile, keysKey } from './keys-file.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
 
 export interface RewrapOptions {
@@ -36,7 +36,20 @@ export async function rewrapKeys(
   for (const recipient of recipients) {
     assertSame(dataKeys, await openKeys(next, { credentials: [recipient], mayAskKms: false }, signal))
   }
-  return { file: next, removed: await removeOlderFiles(storage, next, signal) }
+  return { file: next, removed: await removeOlder(storage, next, signal) }
+}
+
+async function removeOlder(storage: Storage, file: KeysFile, signal: AbortSignal): Promise<number> {
+  try {
+    return await removeOlderFiles(storage, file, signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_RETAINED')) throw error
+    const message = `${keysKey(file.backup_id, file.version)} counts from now on, but an older keys file cannot be removed: ${error.message}`
+    throw new KafkaBackupError(error.code, message, {
+      cause: error,
+      help: 'Do not rewrap again. Remove the older file when the store lets you: until then former recipients open it.',
+    })
+  }
 }
 
 /** Of a backup that must be encrypted. */

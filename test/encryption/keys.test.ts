@@ -5,9 +5,10 @@ import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { unwrapKey, wrapKey } from '../../src/encryption/key-wrap.ts'
 import { decodeKeysFile, encodeKeysFile } from '../../src/encryption/keys-file.ts'
 import { rewrapKeys } from '../../src/encryption/rewrap.ts'
-import { hasCode, type KafkaBackupError } from '../../src/errors.ts'
+import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { withObservation } from '../../src/storage/observed.ts'
+import { withFaults } from '../fakes/faulty-storage.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { givenKeys, keyOf, never, ownKeys } from './samples.ts'
 
@@ -138,6 +139,19 @@ describe('a rewrap', () => {
   const rewrap = (inner: MemoryStorage, recipients: Credential[], present: Credential[], isDataKeyNew = false) =>
     rewrapKeys(inner, { backupId: 'b1', recipients, present, isDataKeyNew }, systemClock, never)
 
+  test('says that it counts where the store keeps the file of before', async () => {
+    const inner = await writeSample([keyOf(1)])
+    const error = () => new KafkaBackupError('STORAGE_RETAINED', 'locked until tomorrow')
+    const locked = withFaults(inner, [{ on: 'remove', effect: { kind: 'throw-before', error } }])
+    const wish = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
+    const told = /00000002\.json counts from now on, but an older keys file cannot be removed: locked until tomorrow/
+    await assert.rejects(
+      rewrapKeys(locked, wish, systemClock, never),
+      failure => hasCode(failure, 'STORAGE_RETAINED') && told.test(failure.message),
+    )
+    assert.equal(await read(inner, keyOf(2)), 'secret text')
+  })
+
   test('opens to the new recipients, closes to the old ones, and touches no data', async () => {
     const inner = await writeSample([keyOf(1)])
     const before = inner.objects.get('b1/a')
@@ -228,6 +242,19 @@ describe('encrypted and not', () => {
     await storage.create('b1/x', Buffer.from('x'), never)
     await storage.readRange('b1/x', 0, 1, never)
     assert.deepEqual(calls, ['list b1/manifests/', 'read b1/manifests/00000001.json', 'create b1/x', 'readRange b1/x'])
+  })
+
+  test('a backup that is not encrypted is refused by the beginning of one object, not by all of it', async () => {
+    for (const body of [Buffer.alloc(1000), Buffer.from('{}')]) {
+      const inner = openMemoryStorage()
+      inner.objects.set('b1/kafka/orders/0/00000000000000000000.run1.log', body)
+      const calls: string[] = []
+      const counted = withObservation(inner, ({ operation }) => calls.push(operation))
+      await assert.rejects(withEncryption(counted, ownKeys([keyOf(1)])).keysFor('b1', never), error =>
+        hasCode(error, 'ENCRYPTION_MISMATCH'),
+      )
+      assert.ok(!calls.includes('read'), calls.join())
+    }
   })
 
   test('whether names are hidden is fixed for the life of a backup', async () => {

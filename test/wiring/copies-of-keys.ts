@@ -8,7 +8,7 @@ import { type CopyPlaces, withCopies } from '../../src/wiring/copy-jobs.ts'
 import type { StoragePlace } from '../../src/wiring/encryption.ts'
 import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import { listKeysJob, rewrapKeysJob } from '../../src/wiring/key-jobs.ts'
-import { withStorage } from '../../src/wiring/parts.ts'
+import { type Hooks, withStorage } from '../../src/wiring/parts.ts'
 import { plain } from '../copy/copies.ts'
 import { type HistoryOptions, storeGenerations } from '../copy/sample-history.ts'
 
@@ -44,8 +44,15 @@ export class CopyStage {
     })
   }
 
-  copy(places: CopyPlaces, options: Partial<CopyOptions> = {}, backupId = 'b1'): Promise<CopyReport> {
-    return withCopies(places, hooks, never, copies => copies.copy(backupId, { ...plain, ...options }, never))
+  copy(
+    places: CopyPlaces,
+    options: Partial<CopyOptions> = {},
+    backupId = 'b1',
+    more: Partial<Hooks> = {},
+  ): Promise<CopyReport> {
+    return withCopies(places, { ...hooks, ...more }, never, copies =>
+      copies.copy(backupId, { ...plain, ...options }, never),
+    )
   }
 
   /** Reads every byte with these keys. */

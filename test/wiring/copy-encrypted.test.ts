@@ -6,6 +6,7 @@ import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
 import { rewrapKeys } from '../../src/encryption/rewrap.ts'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { keyOf, ownKeys } from '../encryption/samples.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -289,6 +290,42 @@ describe('what a copy refuses, it refuses before it writes, and when it is only 
       }
     }))
 })
+
+test('a copy that fails at any call for the keys of its target is finished by the next one', () =>
+  withCopyStage(async stage => {
+    await stage.store(['a'], 1)
+    await stage.copy({ from: from(stage, 'a'), to: stage.place('kept') })
+    await stage.rewrap('here', 'a', 'b', true)
+    const died = () => new Error('died')
+    for (const to of [stage.place('kept'), stage.place('changed', ['c'])]) {
+      const places = { from: from(stage, 'b'), to }
+      for (const on of ['list', 'read', 'create', 'remove'] as const) {
+        for (const kind of ['throw-before', 'throw-after'] as const) {
+          if (on === 'list' && kind === 'throw-after') continue
+          const fault = { on, key: /\/keys\//, nth: 1, effect: { kind, error: died } }
+          const decorateStorage = (storage: Storage) =>
+            storage.location.endsWith('/here') ? storage : withFaults(storage, [fault])
+          await stage.copy(places, {}, 'b1', { decorateStorage }).catch(error => assert.match(String(error), /died/))
+        }
+      }
+      assert.equal((await stage.copy(places)).ok, true)
+      const name = to.encryption ? 'changed' : 'kept'
+      await stage.assertDeep(name, [to.encryption ? 'c' : 'b'])
+      assert.equal([...(await stage.files(name)).keys()].filter(key => key.includes('/keys/')).length, 1)
+    }
+  }))
+
+test('a damaged manifest.json of an encrypted copy is replaced', () =>
+  withCopyStage(async stage => {
+    await stage.store(['a'])
+    const places = { from: from(stage, 'a'), to: stage.place('there') }
+    await stage.copy(places)
+    for (const body of ['', '{}', 'x'.repeat(300)]) {
+      await writeFile(stage.path('there/b1/manifest.json'), body)
+      assert.equal((await stage.copy(places)).ok, true)
+      assert.deepEqual(await sealed(stage, 'there'), [true])
+    }
+  }))
 
 describe('damage of an encrypted source', () => {
   test('in a manifest that the target has is named, and the rest is copied', () =>
