@@ -24,6 +24,9 @@ test('an answer through the tunnel of a proxy may take longer than a connection 
     const never = new AbortController().signal
     const { body } = await exchange({ method: 'GET', path: '/', headers: {} }, line, never)
     assert.deepEqual([body.toString(), proxy.requests.length], ['late', 1])
+    const shouted = { ...line, origin: origin.replace('https', 'HTTPS') }
+    const again = await exchange({ method: 'GET', path: '/', headers: {} }, shouted, never)
+    assert.equal(again.status, 200)
   } finally {
     agents.httpsAgent.destroy()
     server.close()

@@ -31,7 +31,7 @@ export interface Line {
 /** Sends one request and reads the whole answer; redirects are answers like others. Rejects with Node's own errors. */
 export function exchange(sent: HttpRequest, line: Line, signal: AbortSignal): Promise<HttpAnswer> {
   const { origin, agents, connectTimeoutMs, idleTimeoutMs, clock = systemClock } = line
-  const isTls = origin.startsWith('https:')
+  const isTls = /^https:/i.test(origin)
   return new Promise((resolve, reject) => {
     signal.throwIfAborted()
     const options = { method: sent.method, path: sent.path, headers: withLength(sent), timeout: idleTimeoutMs }
