@@ -28,17 +28,18 @@ export function openPodReport(pod: Pod, record: PodRecord, api: KubeApi): PodRep
   let writing: Promise<void> | undefined
   const told = new Set<string>()
   const write = async () => {
-    while (isStale && !isClosed) {
+    do {
       isStale = false
       const status = formatPodStatus(current, record, formatTime())
       // With the uid, a later pod of the same name is refused and not overwritten.
       const patch = { metadata: { uid: pod.metadata.uid }, status }
       current = (await persist(() => api.patch<Pod>(refOf(pod), patch, { subresource: 'status' }))) ?? current
-    }
+    } while (isStale && !isClosed)
     writing = undefined
   }
   return {
     changed: () => {
+      if (isClosed) return
       isStale = true
       writing ??= write()
     },
