@@ -23,6 +23,7 @@ const allowed: Record<string, string[]> = {
   schemas: ['lib', 'errors', 'archive', 'registry', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
+  operator: ['lib', 'errors', 'config', 'observe'],
   wiring: [
     'lib',
     'errors',
