@@ -46,6 +46,8 @@ export class Reflector<T extends KubeObject> {
   /** Where the next watch begins; undefined means to list first. */
   #version: string | undefined
   #relistAt = 0
+  /** Whether the watch under way gave any event. */
+  #hasTold = false
   #failures = 0
 
   constructor(options: ReflectorOptions<T>) {
@@ -80,7 +82,7 @@ export class Reflector<T extends KubeObject> {
     const { clock } = this.#options
     while (!signal.aborted) {
       const began = clock.monotonic()
-      const version = this.#version
+      this.#hasTold = false
       let failure: unknown
       try {
         await this.#listIfDue(signal)
@@ -91,8 +93,8 @@ export class Reflector<T extends KubeObject> {
       if (signal.aborted) return
       const isShort = clock.monotonic() - began < this.#timing.settledMs
       const isBad = isShort || failure !== undefined
-      // A watch that ends badly and has told nothing since it was last begun may never tell what it missed.
-      if (hasCode(failure, 'KUBE_GONE') || (isBad && this.#version === version)) this.#version = undefined
+      // A watch that ends badly and has told nothing may never tell what it missed.
+      if (hasCode(failure, 'KUBE_GONE') || (isBad && !this.#hasTold)) this.#version = undefined
       if (!isBad) this.#failures = 0
       else await this.#pause(failure, isShort, signal)
     }
@@ -128,6 +130,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #take(event: WatchEvent<T>): void {
+    this.#hasTold = true
     if (event.type === 'BOOKMARK') {
       this.#version = event.resourceVersion
       return

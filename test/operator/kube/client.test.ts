@@ -165,7 +165,8 @@ test('a call that was put off is made again after the time that the server asked
 })
 
 test('a server that puts off for ever is given up', async () => {
-  answer = (_, response) => sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': '1' })
+  answer = (_, response) =>
+    sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': '1' })
   await assert.rejects(openClient({ clock: new JumpingClock() }).create(maps, map, open), { code: 'KUBE_UNREACHABLE' })
   assert.equal(server.calls.length, 6)
 })
