@@ -149,7 +149,7 @@ test('a resource that the server does not know is not found, with its own words'
 })
 
 test('an answer that is not JSON is not from an API server', async () => {
-  answer = (_, response) => response.end('<html>welcome</html>')
+  answer = (_, response) => void response.end('<html>welcome</html>')
   await assert.rejects(openClient().get(maps, { name: 'a' }, open), { code: 'KUBE_PROTOCOL' })
 })
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
 import { type Lease, leaseKind } from '../../../src/operator/leader/lease.ts'
-import { formatIdentity, LeadershipLost, type LeaderOptions, runLeader } from '../../../src/operator/leader/run-leader.ts'
+import {
+  formatIdentity,
+  type LeaderOptions,
+  LeadershipLost,
+  runLeader,
+} from '../../../src/operator/leader/run-leader.ts'
 import { FakeKube } from '../../fakes/fake-kube.ts'
 import { createRandom } from '../../fakes/faulty-storage.ts'
 import { SimulatedTime } from '../../fakes/simulated-time.ts'
@@ -98,6 +103,38 @@ test('a leader whose requests hang stops on time as well', async () => {
   await time.pass(1)
   assert.equal(first.isLeading, false)
   await stopAll(time, first)
+})
+
+test('a renewal counts from when it was asked for, as it may have been done long before its answer', async () => {
+  const { time, start } = openModel()
+  const first = start('first', {
+    around: async (_, act, signal) => {
+      const acted = await act()
+      if (time.ms >= 2000) await time.clock().sleep(4900, signal)
+      return acted
+    },
+  })
+  await time.pass(6950)
+  first.cutOff()
+  await time.pass(5000)
+  assert.equal(first.isLeading, true)
+  await time.pass(100)
+  assert.equal(first.isLeading, false)
+  await stopAll(time, first)
+})
+
+test('a leader that stops while a renewal is under way gives the lease back all the same', async () => {
+  const { kube, time, start } = openModel()
+  const first = start('first', {
+    around: async (verb, act, signal) => {
+      const acted = await act()
+      if (verb === 'replace' && time.ms === 2000) await time.clock().sleep(1000, signal)
+      return acted
+    },
+  })
+  await time.pass(2500)
+  await stopAll(time, first)
+  assert.equal(leaseOf(kube).spec?.holderIdentity, '')
 })
 
 test('a short loss of the API server changes nothing', async () => {
