@@ -7,7 +7,7 @@ import { type Kube, startKube } from './kube.ts'
 import { type KubeObject, trueCondition } from './kube-object.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import { expand } from './kubelet-env.ts'
-import { machineImage } from './kubelet-images.ts'
+import { kafkaBackupImage, machineImage } from './kubelet-images.ts'
 import type { Container, Pod, PodSpec, PodStatus } from './kubelet-pod-spec.ts'
 
 let kube: Kube
@@ -15,7 +15,8 @@ let kubelet: Kubelet
 before(async () => {
   kube = await startKube()
   const node = { ...machineImage, folders: { '/node': join(process.execPath, '..') } }
-  kubelet = await startKubelet(kube, { images: { node }, restartDelayMs: 50 })
+  const images = { node, 'kafka-backup:test': kafkaBackupImage() }
+  kubelet = await startKubelet(kube, { images, restartDelayMs: 50 })
 })
 after(async () => {
   await kubelet?.stop()
@@ -269,6 +270,23 @@ test('a pod of the restricted level runs as its user and writes only where it ma
     containers: [container],
   } as Partial<PodSpec>)
   assert.equal(messageOf(pod), '12345\n0 777\nno root\nno tmp\ndata\nno chown\nNoNewPrivs:\t1\n')
+})
+
+test('the image of the project runs the program at the restricted level with arguments alone', async () => {
+  const namespace = await kube.makeNamespace('program', { 'pod-security.kubernetes.io/enforce': 'restricted' })
+  const securityContext = {
+    runAsNonRoot: true,
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+  }
+  const env = [{ name: 'FLAG', value: '--version' }]
+  const container = { name: 'main', image: 'kafka-backup:test', args: ['$(FLAG)'], env, securityContext }
+  const pod = await runPod(namespace, { containers: [container] })
+  assert.deepEqual(statesOf(pod), [['Completed', 0]])
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  assert.match(await kubelet.logs(namespace, 'pod'), new RegExp(version.replaceAll('.', '\\.')))
 })
 
 test('a pod that must not run as root does not start with an image of root', async () => {

@@ -35,6 +35,7 @@ export interface Kubelet {
  * Needs root, for mounts and users.
  */
 export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Promise<Kubelet> {
+  if (process.getuid?.() !== 0) throw new Error('pods as processes need root, for their mounts and users')
   const folder = await makeGuardedFolder('kubelet')
   const hostPath = (path: string) => join(folder.path, 'host', path)
   const claimPath = (namespace: string, name: string) => join(folder.path, 'claims', namespace, name)
