@@ -87,11 +87,8 @@ async function startServers(
     parts.push({ stop: () => server.end('SIGKILL') })
     return { server, logFile }
   }
-  const apiServer = start(
-    binaries.apiServer,
-    'kube-apiserver',
-    formatApiServerFlags(identities, etcd.url, port, folder),
-  )
+  const apiServerFlags = formatApiServerFlags(identities, etcd.url, port, folder)
+  const apiServer = start(binaries.apiServer, 'kube-apiserver', apiServerFlags)
   const ca = await readFile(identities.authority.cert, 'utf8')
   const admin = await makeCredentials(identities.admin, url, ca)
   const api = openKubeApi(admin)
@@ -105,22 +102,30 @@ async function startServers(
   const controllers = start(binaries.controllerManager, 'kube-controller-manager', controllerFlags)
   await waitUntilReady('kube-controller-manager', controllers, () => waitForAccount(api, 'default'))
 
-  const credentialsFor = (subject: KubeSubject) => identities.credentialsFor(subject, api, url, ca)
-  let files = 0
   return {
     url,
     port,
     ca,
     admin,
     api,
+    ...openAccess(folder, subject => identities.credentialsFor(subject, api, url, ca)),
+    makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels),
+    pids: { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid },
+  }
+}
+
+function openAccess(
+  folder: string,
+  credentialsFor: Kube['credentialsFor'],
+): Pick<Kube, 'credentialsFor' | 'kubeconfigFor'> {
+  let files = 0
+  return {
     credentialsFor,
     kubeconfigFor: async subject => {
       const file = join(folder, `user-${files++}.kubeconfig`)
       await writeFile(file, formatKubeconfig(await credentialsFor(subject)), { mode: 0o600 })
       return file
     },
-    makeNamespace: (prefix, labels = {}) => makeNamespace(api, prefix, labels),
-    pids: { etcd: etcd.pid, apiServer: apiServer.server.pid, controllerManager: controllers.server.pid },
   }
 }
 

@@ -58,7 +58,7 @@ export function openPodReport(pod: Pod, record: PodRecord, api: KubeApi): PodRep
 }
 
 /** Tries for some seconds while the server cannot answer; undefined when it refuses. */
-async function persist<T>(act: () => Promise<T>): Promise<T | undefined> {
+export async function persist<T>(act: () => Promise<T>): Promise<T | undefined> {
   for (let attempt = 1; attempt <= attempts; attempt++) {
     try {
       return await act()

@@ -1,130 +1,58 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { type Kube, startKube } from './kube.ts'
-import { type KubeObject, trueCondition } from './kube-object.ts'
-import { type Kubelet, startKubelet } from './kubelet.ts'
+import { test } from 'node:test'
+import type { KubeObject } from './kube-object.ts'
 import { expand } from './kubelet-env.ts'
-import { machineImage } from './kubelet-images.ts'
-import type { Container, Pod, PodSpec, PodStatus } from './kubelet-pod-spec.ts'
+import { kafkaBackupImage, machineImage } from './kubelet-images.ts'
+import type { Pod, PodSpec } from './kubelet-pod-spec.ts'
+import {
+  createMap,
+  createPod,
+  createSecret,
+  endsOf,
+  messageOf,
+  runPod,
+  shell,
+  useKube,
+  waitFor,
+  waitForLog,
+} from './use-kube.ts'
 
-let kube: Kube
-let kubelet: Kubelet
-before(async () => {
-  kube = await startKube()
-  const node = { ...machineImage, folders: { '/node': join(process.execPath, '..') } }
-  kubelet = await startKubelet(kube, { images: { node }, restartDelayMs: 50 })
-})
-after(async () => {
-  await kubelet?.stop()
-  await kube?.stop()
-})
-
-test('a Job runs a process to its end and is complete', async () => {
-  const namespace = await kube.makeNamespace('job')
-  const job = await createJob(namespace, { template: podTemplate(shell('echo hello; exit 0')) })
-  await kube.api.wait(job, each => trueCondition(each, 'Complete') !== undefined)
-  const [pod] = await podsOf(namespace)
-  assert.equal(pod?.status?.phase, 'Succeeded')
-  assert.deepEqual(statesOf(pod), [['Completed', 0]])
-  assert.equal(await kubelet.logs(namespace, pod?.metadata.name ?? ''), 'hello\n')
-})
-
-test('an Indexed Job gives each pod its index', async () => {
-  const namespace = await kube.makeNamespace('indexed')
-  const shape = { completionMode: 'Indexed', completions: 3, parallelism: 3 }
-  const script = 'echo "$JOB_COMPLETION_INDEX of $INDEX" > /dev/termination-log'
-  const env = [indexVariable]
-  const job = await createJob(namespace, { ...shape, template: podTemplate(shell(script, { env })) })
-  const done = await kube.api.wait(job, each => trueCondition(each, 'Complete') !== undefined)
-  assert.equal((done.status as { completedIndexes: string }).completedIndexes, '0-2')
-  const messages = (await podsOf(namespace)).map(pod => messageOf(pod))
-  assert.deepEqual(messages.sort(), ['0 of 0\n', '1 of 1\n', '2 of 2\n'])
-})
-
-test('a pod failure policy fails the Job at an exit code without another try', async () => {
-  const namespace = await kube.makeNamespace('policy')
-  const onExitCodes = { operator: 'In', values: [2, 3, 5] }
-  const podFailurePolicy = { rules: [{ action: 'FailJob', onExitCodes }] }
-  const template = podTemplate(shell('exit 3'))
-  const job = await createJob(namespace, { backoffLimit: 6, podFailurePolicy, template })
-  const failed = await kube.api.wait(job, each => trueCondition(each, 'Failed') !== undefined)
-  assert.equal(trueCondition(failed, 'Failed')?.reason, 'PodFailurePolicy')
-  assert.match(trueCondition(failed, 'Failed')?.message ?? '', /exit code 3/)
-  assert.equal((await podsOf(namespace)).length, 1)
-})
-
-test('a failed pod of a Job counts against its limit', async () => {
-  const namespace = await kube.makeNamespace('limit')
-  const job = await createJob(namespace, { backoffLimit: 0, template: podTemplate(shell('exit 1')) })
-  const failed = await kube.api.wait(job, each => trueCondition(each, 'Failed') !== undefined)
-  assert.equal(trueCondition(failed, 'Failed')?.reason, 'BackoffLimitExceeded')
-})
-
-test('a Job past its deadline ends its processes', async () => {
-  const namespace = await kube.makeNamespace('deadline')
-  const container = shell('trap "exit 0" TERM; sleep 60 & wait')
-  const job = await createJob(namespace, { activeDeadlineSeconds: 2, template: podTemplate(container) })
-  const failed = await kube.api.wait(job, each => trueCondition(each, 'Failed') !== undefined)
-  assert.equal(trueCondition(failed, 'Failed')?.reason, 'DeadlineExceeded')
-  await waitFor('no pods', async () => (await podsOf(namespace)).length === 0)
-})
-
-test('a finished Job with a time to live goes away with its pods', async () => {
-  const namespace = await kube.makeNamespace('ttl')
-  const job = await createJob(namespace, { ttlSecondsAfterFinished: 0, template: podTemplate(shell('exit 0')) })
-  await kube.api.waitGone(job)
-  assert.deepEqual(await podsOf(namespace), [])
-})
-
-test('a Deployment keeps its number of pods when one is deleted', async () => {
-  const namespace = await kube.makeNamespace('deployment')
-  const labels = { app: 'test' }
-  const template = { metadata: { labels }, spec: { containers: [shell('trap "exit 0" TERM; sleep 60 & wait')] } }
-  const spec = { replicas: 2, selector: { matchLabels: labels }, template }
-  const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace, name: 'test' }
-  await kube.api.create({ ...ref, metadata: { name: 'test', namespace }, spec })
-  await kube.api.wait(ref, each => (each.status as { readyReplicas?: number }).readyReplicas === 2)
-  const [pod] = await podsOf(namespace)
-  const podRef = { apiVersion: 'v1', kind: 'Pod', namespace, name: pod?.metadata.name ?? '' }
-  await kube.api.delete(podRef)
-  await kube.api.waitGone(podRef)
-  await kube.api.wait(ref, each => (each.status as { readyReplicas?: number }).readyReplicas === 2)
-})
+const node = { ...machineImage, folders: { '/node': join(process.execPath, '..') } }
+const use = useKube({ images: { node, 'kafka-backup:test': kafkaBackupImage() }, restartDelayMs: 50 })
 
 test('a container that fails is started again where the pod wants it', async () => {
-  const namespace = await kube.makeNamespace('restart')
+  const namespace = await use.kube.makeNamespace('restart')
   const script = 'if [ -e /data/seen ]; then exit 0; fi; touch /data/seen; exit 4'
   const volumes = [{ name: 'data', emptyDir: {} }]
   const container = shell(script, { volumeMounts: [{ name: 'data', mountPath: '/data' }] })
-  const pod = await runPod(namespace, { restartPolicy: 'OnFailure', volumes, containers: [container] })
+  const pod = await runPod(use, namespace, { restartPolicy: 'OnFailure', volumes, containers: [container] })
   assert.equal(pod.status?.phase, 'Succeeded')
   assert.equal(pod.status?.containerStatuses?.[0]?.restartCount, 1)
   assert.equal(pod.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode, 4)
 })
 
 test('init containers run one after the other before the containers, and a failed one fails the pod', async () => {
-  const namespace = await kube.makeNamespace('init')
+  const namespace = await use.kube.makeNamespace('init')
   const volumes = [{ name: 'data', emptyDir: {} }]
   const volumeMounts = [{ name: 'data', mountPath: '/data' }]
   const step = (name: string, script: string) => ({ ...shell(script, { volumeMounts }), name })
   const initContainers = [step('one', 'echo one >> /data/log'), step('two', 'echo two >> /data/log')]
   const main = step('main', 'cat /data/log > /dev/termination-log')
-  assert.equal(messageOf(await runPod(namespace, { volumes, initContainers, containers: [main] })), 'one\ntwo\n')
+  assert.equal(messageOf(await runPod(use, namespace, { volumes, initContainers, containers: [main] })), 'one\ntwo\n')
 
   const failing = { volumes, initContainers: [step('one', 'exit 7')], containers: [main] }
-  const failed = await runPod(namespace, failing, 'failing')
+  const failed = await runPod(use, namespace, failing, 'failing')
   assert.equal(failed.status?.phase, 'Failed')
   assert.equal(failed.status?.initContainerStatuses?.[0]?.state.terminated?.exitCode, 7)
   assert.equal(failed.status?.containerStatuses?.[0]?.state.waiting?.reason, 'PodInitializing')
 })
 
 test('the environment comes from values, references, fields and sources', async () => {
-  const namespace = await kube.makeNamespace('env')
-  await createSecret(namespace, 'login', { username: 'jane', password: 'p$(A)ss' })
-  await createMap(namespace, 'settings', { LEVEL: 'debug' })
+  const namespace = await use.kube.makeNamespace('env')
+  await createSecret(use, namespace, 'login', { username: 'jane', password: 'p$(A)ss' })
+  await createMap(use, namespace, 'settings', { LEVEL: 'debug' })
   const container = shell('printenv > /dev/termination-log', {
     envFrom: [{ prefix: 'SET_', configMapRef: { name: 'settings' } }],
     env: [
@@ -137,7 +65,7 @@ test('the environment comes from values, references, fields and sources', async 
       { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
     ],
   })
-  const pod = await runPod(namespace, { containers: [container] })
+  const pod = await runPod(use, namespace, { containers: [container] })
   const env = Object.fromEntries(
     messageOf(pod)
       .trim()
@@ -156,7 +84,7 @@ test('the environment comes from values, references, fields and sources', async 
     HOME: '/',
     HOSTNAME: 'pod',
     KUBERNETES_SERVICE_HOST: '127.0.0.1',
-    KUBERNETES_SERVICE_PORT: String(kube.port),
+    KUBERNETES_SERVICE_PORT: String(use.kube.port),
   })
 })
 
@@ -165,9 +93,9 @@ test('arguments of a container are expanded', () => {
 })
 
 test('secrets and config maps are files with their modes, and cannot be written', async () => {
-  const namespace = await kube.makeNamespace('files')
-  await createSecret(namespace, 'login', { password: 'secret', other: 'x' })
-  await createMap(namespace, 'settings', { 'job.yaml': 'a: 1' })
+  const namespace = await use.kube.makeNamespace('files')
+  await createSecret(use, namespace, 'login', { password: 'secret', other: 'x' })
+  await createMap(use, namespace, 'settings', { 'job.yaml': 'a: 1' })
   const volumes = [
     { name: 'login', secret: { secretName: 'login', defaultMode: 0o400, items: [{ key: 'password', path: 'a/pw' }] } },
     { name: 'settings', configMap: { name: 'settings' } },
@@ -178,12 +106,12 @@ test('secrets and config maps are files with their modes, and cannot be written'
   ]
   const script = `{ cat /var/run/login/a/pw; echo; ls /var/run/login; stat -c %a /var/run/login/a/pw; cat /etc/job.yaml; echo
     touch /var/run/login/x || echo refused; } > /dev/termination-log`
-  const pod = await runPod(namespace, { volumes, containers: [shell(script, { volumeMounts })] })
+  const pod = await runPod(use, namespace, { volumes, containers: [shell(script, { volumeMounts })] })
   assert.equal(messageOf(pod), 'secret\na\n400\na: 1\nrefused\n')
 })
 
 test('a pod calls the API server with its own token', async () => {
-  const namespace = await kube.makeNamespace('token')
+  const namespace = await use.kube.makeNamespace('token')
   const program = `
     const at = '/var/run/secrets/kubernetes.io/serviceaccount/'
     const { readFileSync, writeFileSync } = require('node:fs')
@@ -197,64 +125,64 @@ test('a pod calls the API server with its own token', async () => {
       writeFileSync('/dev/termination-log', userInfo.username + ' ' + readFileSync(at + 'namespace', 'utf8'))
     }).end(body)`
   const container = { name: 'main', image: 'node', command: ['/node/node', '-e', program] }
-  const pod = await runPod(namespace, { containers: [container] })
+  const pod = await runPod(use, namespace, { containers: [container] })
   assert.equal(messageOf(pod), `system:serviceaccount:${namespace}:default ${namespace}`)
 })
 
 test('a container waits for a secret that is missing and starts when it appears', async () => {
-  const namespace = await kube.makeNamespace('missing')
+  const namespace = await use.kube.makeNamespace('missing')
   const env = [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'late', key: 'password' } } }]
-  const ref = await createPod(namespace, { containers: [shell('exit 0', { env })] })
-  const waiting = await kube.api.wait<Pod>(ref, pod => waitingOf(pod)?.reason === 'CreateContainerConfigError')
+  const ref = await createPod(use, namespace, { containers: [shell('exit 0', { env })] })
+  const waiting = await use.kube.api.wait<Pod>(ref, pod => waitingOf(pod)?.reason === 'CreateContainerConfigError')
   assert.equal(waitingOf(waiting)?.message, 'secret "late" not found')
   assert.equal(waiting.status?.phase, 'Pending')
-  await createSecret(namespace, 'late', { password: 'x' })
-  await kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Succeeded')
+  await createSecret(use, namespace, 'late', { password: 'x' })
+  await use.kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Succeeded')
 })
 
 test('a volume whose secret is missing keeps the pod pending, and an event says so', async () => {
-  const namespace = await kube.makeNamespace('mount')
+  const namespace = await use.kube.makeNamespace('mount')
   const volumes = [{ name: 'late', secret: { secretName: 'late' } }]
-  const ref = await createPod(namespace, { volumes, containers: [shell('exit 0')] })
+  const ref = await createPod(use, namespace, { volumes, containers: [shell('exit 0')] })
   const event = await waitForEvent(namespace, 'FailedMount')
   assert.equal(event.message, 'MountVolume.SetUp failed: secret "late" not found')
-  assert.equal(waitingOf(await kube.api.get<Pod>(ref))?.reason, 'ContainerCreating')
-  await createSecret(namespace, 'late', { password: 'x' })
-  await kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Succeeded')
+  assert.equal(waitingOf(await use.kube.api.get<Pod>(ref))?.reason, 'ContainerCreating')
+  await createSecret(use, namespace, 'late', { password: 'x' })
+  await use.kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Succeeded')
 })
 
 test('the termination message is at most 4096 bytes, and the log stands in for it where the pod wants that', async () => {
-  const namespace = await kube.makeNamespace('message')
+  const namespace = await use.kube.makeNamespace('message')
   const long = shell('yes 12345 | head -c 6000 > /dev/termination-log; exit 1')
-  assert.equal(messageOf(await runPod(namespace, { containers: [long] }, 'long')).length, 4096)
+  assert.equal(messageOf(await runPod(use, namespace, { containers: [long] }, 'long')).length, 4096)
   const silent = shell('echo why; exit 1', { terminationMessagePolicy: 'FallbackToLogsOnError' })
-  assert.equal(messageOf(await runPod(namespace, { containers: [silent] }, 'silent')), 'why\n')
+  assert.equal(messageOf(await runPod(use, namespace, { containers: [silent] }, 'silent')), 'why\n')
 })
 
 test('a deleted pod gets SIGTERM, and its object goes when it has ended', async () => {
-  const namespace = await kube.makeNamespace('delete')
+  const namespace = await use.kube.makeNamespace('delete')
   const script = 'trap "echo bye; exit 0" TERM; echo up; sleep 60 & wait'
-  const ref = await createPod(namespace, { containers: [shell(script)] })
-  await waitForLog(namespace, 'up\n')
-  await kube.api.delete(ref)
-  await kube.api.waitGone(ref)
-  assert.equal(await kubelet.logs(namespace, 'pod'), 'up\nbye\n')
+  const ref = await createPod(use, namespace, { containers: [shell(script)] })
+  await waitForLog(use, namespace, 'up\n')
+  await use.kube.api.delete(ref)
+  await use.kube.api.waitGone(ref)
+  assert.equal(await use.kubelet.logs(namespace, 'pod'), 'up\nbye\n')
 })
 
 test('a pod that ignores SIGTERM is killed after its grace period', async () => {
-  const namespace = await kube.makeNamespace('kill')
+  const namespace = await use.kube.makeNamespace('kill')
   const script = 'trap "echo no" TERM; echo up; while :; do sleep 0.05; done'
-  const ref = await createPod(namespace, { containers: [shell(script)] })
-  await waitForLog(namespace, 'up\n')
+  const ref = await createPod(use, namespace, { containers: [shell(script)] })
+  await waitForLog(use, namespace, 'up\n')
   const startedAt = performance.now()
-  await kube.api.delete(ref, { gracePeriodSeconds: 1 })
-  await kube.api.waitGone(ref)
+  await use.kube.api.delete(ref, { gracePeriodSeconds: 1 })
+  await use.kube.api.waitGone(ref)
   assert.ok(performance.now() - startedAt >= 1000)
-  assert.equal(await kubelet.logs(namespace, 'pod'), 'up\nno\n')
+  assert.equal(await use.kubelet.logs(namespace, 'pod'), 'up\nno\n')
 })
 
 test('a pod of the restricted level runs as its user and writes only where it may', async () => {
-  const namespace = await kube.makeNamespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' })
+  const namespace = await use.kube.makeNamespace('strict', { 'pod-security.kubernetes.io/enforce': 'restricted' })
   const securityContext = {
     allowPrivilegeEscalation: false,
     readOnlyRootFilesystem: true,
@@ -263,7 +191,7 @@ test('a pod of the restricted level runs as its user and writes only where it ma
   const script = `{ id -u; id -G; touch /x || echo no root; touch /tmp/x || echo no tmp; touch /data/x && echo data
     chown 0 /data/x || echo no chown; grep NoNewPrivs /proc/self/status; } > /dev/termination-log 2>/dev/null`
   const container = shell(script, { securityContext, volumeMounts: [{ name: 'data', mountPath: '/data' }] })
-  const pod = await runPod(namespace, {
+  const pod = await runPod(use, namespace, {
     securityContext: { runAsNonRoot: true, runAsUser: 12345, fsGroup: 777, seccompProfile: { type: 'RuntimeDefault' } },
     volumes: [{ name: 'data', emptyDir: {} }],
     containers: [container],
@@ -271,100 +199,66 @@ test('a pod of the restricted level runs as its user and writes only where it ma
   assert.equal(messageOf(pod), '12345\n0 777\nno root\nno tmp\ndata\nno chown\nNoNewPrivs:\t1\n')
 })
 
+test('the image of the project runs the program at the restricted level with arguments alone', async () => {
+  const namespace = await use.kube.makeNamespace('program', { 'pod-security.kubernetes.io/enforce': 'restricted' })
+  const securityContext = {
+    runAsNonRoot: true,
+    allowPrivilegeEscalation: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ['ALL'] },
+    seccompProfile: { type: 'RuntimeDefault' },
+  }
+  const env = [{ name: 'FLAG', value: '--version' }]
+  const container = { name: 'main', image: 'kafka-backup:test', args: ['$(FLAG)'], env, securityContext }
+  const pod = await runPod(use, namespace, { containers: [container] })
+  assert.deepEqual(endsOf(pod), [['Completed', 0]])
+  const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  assert.match(await use.kubelet.logs(namespace, 'pod'), new RegExp(version.replaceAll('.', '\\.')))
+})
+
 test('a pod that must not run as root does not start with an image of root', async () => {
-  const namespace = await kube.makeNamespace('nonroot')
+  const namespace = await use.kube.makeNamespace('nonroot')
   const securityContext = { runAsNonRoot: true }
-  const ref = await createPod(namespace, { securityContext, containers: [shell('exit 0')] })
-  const pod = await kube.api.wait<Pod>(ref, each => waitingOf(each)?.reason === 'CreateContainerConfigError')
+  const ref = await createPod(use, namespace, { securityContext, containers: [shell('exit 0')] })
+  const pod = await use.kube.api.wait<Pod>(ref, each => waitingOf(each)?.reason === 'CreateContainerConfigError')
   assert.match(waitingOf(pod)?.message ?? '', /runAsNonRoot and image will run as root/)
 })
 
 test('an image that the runner does not know is not pulled', async () => {
-  const namespace = await kube.makeNamespace('image')
-  const ref = await createPod(namespace, { containers: [{ name: 'main', image: 'none:1' }] })
-  await kube.api.wait<Pod>(ref, each => waitingOf(each)?.reason === 'ImagePullBackOff')
+  const namespace = await use.kube.makeNamespace('image')
+  const ref = await createPod(use, namespace, { containers: [{ name: 'main', image: 'none:1' }] })
+  await use.kube.api.wait<Pod>(ref, each => waitingOf(each)?.reason === 'ImagePullBackOff')
 })
 
 test('two pods listen on the same port, each on its address', async () => {
-  const namespace = await kube.makeNamespace('port')
+  const namespace = await use.kube.makeNamespace('port')
   const program = `require('node:http').createServer((_, answer) => answer.end(process.env.HOSTNAME))
     .listen(18080, process.env.IP, () => console.log('up'))`
   const env = [{ name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } }]
   const container = { name: 'main', image: 'node', command: ['/node/node', '-e', program], env }
   for (const name of ['one', 'two']) {
-    const ref = await createPod(namespace, { containers: [container] }, name)
-    await waitForLog(namespace, 'up\n', name)
-    const { status } = await kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Running')
+    const ref = await createPod(use, namespace, { containers: [container] }, name)
+    await waitForLog(use, namespace, 'up\n', name)
+    const { status } = await use.kube.api.wait<Pod>(ref, pod => pod.status?.phase === 'Running')
     assert.equal(await (await fetch(`http://${status?.podIP}:18080`)).text(), name)
   }
 })
 
 test('a persistent volume claim keeps its files from pod to pod, and a test can look at them', async () => {
-  const namespace = await kube.makeNamespace('claim')
+  const namespace = await use.kube.makeNamespace('claim')
   const resources = { requests: { storage: '1Gi' } }
   const spec = { accessModes: ['ReadWriteOnce'], resources }
   const metadata = { name: 'archive', namespace }
-  await kube.api.create({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec })
+  await use.kube.api.create({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec })
   const volumes = [{ name: 'archive', persistentVolumeClaim: { claimName: 'archive' } }]
   const volumeMounts = [{ name: 'archive', mountPath: '/archive' }]
   const securityContext = { runAsUser: 12345 }
   const write = shell('echo kept > /archive/file', { volumeMounts, securityContext })
   const read = shell('cat /archive/file > /dev/termination-log', { volumeMounts })
-  await runPod(namespace, { volumes, containers: [write] }, 'write')
-  assert.equal(messageOf(await runPod(namespace, { volumes, containers: [read] }, 'read')), 'kept\n')
-  assert.equal(await readFile(join(kubelet.claimPath(namespace, 'archive'), 'file'), 'utf8'), 'kept\n')
+  await runPod(use, namespace, { volumes, containers: [write] }, 'write')
+  assert.equal(messageOf(await runPod(use, namespace, { volumes, containers: [read] }, 'read')), 'kept\n')
+  assert.equal(await readFile(join(use.kubelet.claimPath(namespace, 'archive'), 'file'), 'utf8'), 'kept\n')
 })
-
-const indexVariable = {
-  name: 'INDEX',
-  valueFrom: { fieldRef: { fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']" } },
-}
-
-function shell(script: string, more: Partial<Container> = {}): Container {
-  return { name: 'main', image: 'machine', command: ['/bin/sh', '-c', script], ...more }
-}
-
-function podTemplate(container: Container): object {
-  return { spec: { restartPolicy: 'Never', containers: [container] } }
-}
-
-async function createJob(namespace: string, spec: object) {
-  const ref = { apiVersion: 'batch/v1', kind: 'Job', namespace, name: 'job' }
-  await kube.api.create({ ...ref, metadata: { name: 'job', namespace }, spec })
-  return ref
-}
-
-async function createPod(namespace: string, spec: Partial<PodSpec>, name = 'pod') {
-  const ref = { apiVersion: 'v1', kind: 'Pod', namespace, name }
-  await kube.api.create({ ...ref, metadata: { name, namespace }, spec: { restartPolicy: 'Never', ...spec } })
-  return ref
-}
-
-async function runPod(namespace: string, spec: Partial<PodSpec>, name?: string): Promise<Pod> {
-  const isOver = ({ phase }: PodStatus = {}) => phase === 'Succeeded' || phase === 'Failed'
-  return kube.api.wait<Pod>(await createPod(namespace, spec, name), pod => isOver(pod.status))
-}
-
-async function createSecret(namespace: string, name: string, stringData: Record<string, string>): Promise<void> {
-  await kube.api.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData })
-}
-
-async function createMap(namespace: string, name: string, data: Record<string, string>): Promise<void> {
-  await kube.api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data })
-}
-
-function podsOf(namespace: string): Promise<Pod[]> {
-  return kube.api.list<Pod>({ apiVersion: 'v1', kind: 'Pod', namespace })
-}
-
-function statesOf(pod: Pod | undefined): unknown[] {
-  const statuses = pod?.status?.containerStatuses ?? []
-  return statuses.map(({ state }) => [state.terminated?.reason, state.terminated?.exitCode])
-}
-
-function messageOf(pod: Pod): string {
-  return pod.status?.containerStatuses?.[0]?.state.terminated?.message ?? JSON.stringify(pod.status)
-}
 
 function waitingOf(pod: Pod) {
   return pod.status?.containerStatuses?.[0]?.state.waiting
@@ -372,19 +266,7 @@ function waitingOf(pod: Pod) {
 
 async function waitForEvent(namespace: string, reason: string): Promise<KubeObject> {
   const find = async () =>
-    (await kube.api.list({ apiVersion: 'v1', kind: 'Event', namespace })).find(event => event.reason === reason)
+    (await use.kube.api.list({ apiVersion: 'v1', kind: 'Event', namespace })).find(event => event.reason === reason)
   await waitFor(`an event ${reason}`, async () => (await find()) !== undefined)
   return (await find()) as KubeObject
-}
-
-async function waitForLog(namespace: string, text: string, pod = 'pod'): Promise<void> {
-  await waitFor(`the log ${text}`, async () => (await kubelet.logs(namespace, pod).catch(() => '')) === text)
-}
-
-async function waitFor(what: string, check: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!(await check())) {
-    assert.ok(performance.now() < deadline, `not after 10 seconds: ${what}`)
-    await sleep(20)
-  }
 }

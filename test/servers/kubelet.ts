@@ -7,6 +7,7 @@ import { type KubeObject, refOf } from './kube-object.ts'
 import { type KubeletImage, machineImage } from './kubelet-images.ts'
 import { type PodParts, type RunningPod, startPod } from './kubelet-pod.ts'
 import type { Pod } from './kubelet-pod-spec.ts'
+import { persist } from './kubelet-report.ts'
 
 export interface KubeletOptions {
   /** By the name that containers give. `machine` is always there: the programs of this machine. */
@@ -35,6 +36,7 @@ export interface Kubelet {
  * Needs root, for mounts and users.
  */
 export async function startKubelet(kube: Kube, options: KubeletOptions = {}): Promise<Kubelet> {
+  if (process.getuid?.() !== 0) throw new Error('pods as processes need root, for their mounts and users')
   const folder = await makeGuardedFolder('kubelet')
   const hostPath = (path: string) => join(folder.path, 'host', path)
   const claimPath = (namespace: string, name: string) => join(folder.path, 'claims', namespace, name)
@@ -116,23 +118,22 @@ async function bindPod(api: KubeApi, pod: Pod, nodeName: string): Promise<void> 
   const { name = '', namespace = '', uid } = pod.metadata
   const target = { apiVersion: 'v1', kind: 'Node', name: nodeName }
   const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace, uid }, target }
-  // Deleted or taken by another node meanwhile.
-  await api.createSub(refOf(pod), 'binding', binding).catch(() => {})
+  // Refused when it is deleted or taken by another node meanwhile.
+  await persist(() => api.createSub(refOf(pod), 'binding', binding))
 }
 
 async function removePod(api: KubeApi, pod: Pod, running: RunningPod): Promise<void> {
   await running.terminate((pod.metadata.deletionGracePeriodSeconds ?? 30) * 1000)
   const options = { gracePeriodSeconds: 0, preconditions: { uid: pod.metadata.uid } }
-  await api.delete(refOf(pod), options).catch(() => {})
+  await persist(() => api.delete(refOf(pod), options))
 }
 
 /** 127.x.y.z, from a range that other runners on this machine hardly share. */
 function makeAddresses(): () => string {
   const network = 1 + Math.floor(Math.random() * 254)
-  let next = Math.floor(Math.random() * 200) * 256
+  let count = Math.floor(Math.random() * 254 * 254)
   return () => {
-    next = (next + 1) % 65_536
-    if (next % 256 === 0 || next % 256 === 255) next += next % 256 === 0 ? 1 : 2
-    return `127.${network}.${Math.floor(next / 256) % 256}.${next % 256}`
+    count = (count + 1) % (254 * 254)
+    return `127.${network}.${Math.floor(count / 254)}.${1 + (count % 254)}`
   }
 }
