@@ -28,6 +28,8 @@ export interface KubeOptions {
 export interface Kube {
   url: string
   port: number
+  /** Of etcd, for what only it can do: compact its history. */
+  etcdUrl: string
   /** The certificate authority's PEM. */
   ca: string
   /** Of a user in `system:masters`. */
@@ -105,6 +107,7 @@ async function startServers(
   return {
     url,
     port,
+    etcdUrl: etcd.url,
     ca,
     admin,
     api,
