@@ -13,9 +13,10 @@ import type { KubeApi } from '../../src/operator/kube/kube-api.ts'
 import { readKubeconfig } from '../../src/operator/kube/kubeconfig.ts'
 import type { KubeObject } from '../../src/operator/kube/object.ts'
 import type { ResourceKind } from '../../src/operator/kube/resource-kind.ts'
+import type { TransportOptions } from '../../src/operator/kube/transport.ts'
 import { type Lease, leaseKind } from '../../src/operator/leader/lease.ts'
 import { runLeader } from '../../src/operator/leader/run-leader.ts'
-import { Reflector } from '../../src/operator/watch/reflector.ts'
+import { Reflector, type ReflectorTiming } from '../../src/operator/watch/reflector.ts'
 import { openTcpProxy } from '../fakes/tcp-proxy.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import { waitFor } from '../servers/use-kube.ts'
@@ -206,7 +207,12 @@ test('a version that etcd has forgotten is gone, and a store gets over it', asyn
   })
   assert.equal(compacted.status, 200)
   const watching = api.watch(events, { namespace }, { resourceVersion: old, timeoutMs: 2000 }, open)
-  await assert.rejects(Array.fromAsync(watching), { code: 'KUBE_GONE' })
+  await assert.rejects(
+    async () => {
+      for await (const event of watching) assert.fail(event.type)
+    },
+    { code: 'KUBE_GONE' },
+  )
 
   let lists = 0
   const late: KubeApi = {
@@ -229,10 +235,7 @@ test('a version that etcd has forgotten is gone, and a store gets over it', asyn
 test('a store follows across a broken connection, also what was removed meanwhile', async () => {
   const namespace = await kube.makeNamespace('store')
   const proxy = await openTcpProxy({ targetPort: kube.port })
-  const { admin, ca } = kube
-  const certificates = { clientCert: { text: admin.cert ?? '' }, clientKey: { text: admin.key ?? '' } }
-  const access = { server: `https://127.0.0.1:${proxy.port}`, ca: { text: ca }, ...certificates }
-  const through = openKubeClient(access)
+  const through = openThrough(proxy.port)
   const { reflector, changes, stop } = follow(through, maps, namespace)
   await reflector.waitSynced(open)
   const has = (name: string) => reflector.store.get(`${namespace}/${name}`) !== undefined
@@ -250,6 +253,26 @@ test('a store follows across a broken connection, also what was removed meanwhil
   await stop()
   through.close()
   await again.close()
+})
+
+test('a store gets over a network that swallows everything without a word', async () => {
+  const namespace = await kube.makeNamespace('silence')
+  const proxy = await openTcpProxy({ targetPort: kube.port })
+  const through = openThrough(proxy.port, { requestTimeoutMs: 2000 })
+  const codes: string[] = []
+  const onFailure = (error: unknown) => codes.push((error as { code?: string }).code ?? String(error))
+  const { reflector, stop } = follow(through, maps, namespace, onFailure, { watchMs: 1000 })
+  await reflector.waitSynced(open)
+  proxy.rules.silent = true
+  await api.create(maps, newMap(namespace, 'unheard', {}), open)
+  await waitFor('the silence is noticed', async () => codes.length >= 2)
+  assert.equal(reflector.store.get(`${namespace}/unheard`), undefined)
+  assert.deepEqual(new Set(codes), new Set(['KUBE_UNREACHABLE']))
+  proxy.rules.silent = false
+  await waitFor('it is heard', async () => reflector.store.get(`${namespace}/unheard`) !== undefined)
+  await stop()
+  through.close()
+  await proxy.close()
 })
 
 test('events show at their object, and the same one is counted', async () => {
@@ -288,13 +311,14 @@ test('a leader that stops hands over at once', async () => {
   assert.deepEqual([spec?.holderIdentity ?? '', spec?.leaseTransitions], ['', 1])
 })
 
-test('a leader that is killed is followed when its lease has run out', async () => {
+test('a leader that is killed is followed when its lease has run out', async t => {
   const namespace = await kube.makeNamespace('killed')
   const kubeconfig = await kube.kubeconfigFor({ user: 'operator', groups: ['system:masters'] })
   const fixture = join(import.meta.dirname, '../servers/fixtures/hold-lease.ts')
   const first = spawn(process.execPath, [fixture, kubeconfig, namespace, JSON.stringify(timing)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
+  t.after(() => first.kill('SIGKILL'))
   for await (const line of createInterface(first.stdout)) if (line === 'leading') break
   const second = lead(namespace, 'second')
   await systemClock.sleep(1000)
@@ -307,18 +331,26 @@ test('a leader that is killed is followed when its lease has run out', async () 
   await second.stop()
 })
 
+/** As the admin, over a proxy of that port. */
+function openThrough(port: number, options: TransportOptions = {}): KubeClient {
+  const { ca, admin } = kube
+  const certificates = { clientCert: { text: admin.cert ?? '' }, clientKey: { text: admin.key ?? '' } }
+  return openKubeClient({ server: `https://127.0.0.1:${port}`, ca: { text: ca }, ...certificates }, options)
+}
+
 function follow<T extends KubeObject>(
   through: KubeApi,
   kind: ResourceKind<T>,
   namespace: string,
   onFailure: (error: unknown) => void = () => {},
+  timing: Partial<ReflectorTiming> = {},
 ) {
   const end = new AbortController()
   const changes: { key: string; after: T | undefined }[] = []
   const scope = { namespace }
   const onChange = (change: { key: string; after: T | undefined }) => changes.push(change)
-  const options = { api: through, clock: systemClock, random: Math.random, kind, scope, onChange, onFailure }
-  const reflector = new Reflector<T>(options)
+  const time = { clock: systemClock, random: Math.random, timing }
+  const reflector = new Reflector<T>({ api: through, ...time, kind, scope, onChange, onFailure })
   const running = reflector.run(end.signal)
   const stop = async () => {
     end.abort()

@@ -2,8 +2,8 @@ import type { KubeObject, ObjectRef } from './object.ts'
 import type { ResourceKind } from './resource-kind.ts'
 
 /**
- * What the operator asks of the API server. Every call rejects with a `KubeError` or, once its signal is aborted, with the
- * signal's reason. No call lasts for ever: one that is not answered in time is `KUBE_UNREACHABLE`. A call that the server
+ * What the operator asks of the API server. Every call rejects with a code `KUBE_…` or, once its signal is aborted, with
+ * the signal's reason. No call lasts for ever: one that is not answered in time is `KUBE_UNREACHABLE`. A call that the server
  * put off (429, or 503 with `Retry-After`) is made again after the time it asked for; no other is repeated where it
  * might act twice.
  */
@@ -27,10 +27,10 @@ export interface KubeApi {
   ): AsyncIterable<WatchEvent<T>>
 
   /** `KUBE_EXISTS` where the name is taken. */
-  create<T extends KubeObject>(kind: ResourceKind<T>, object: T, signal: AbortSignal): Promise<T>
+  create<T extends KubeObject>(kind: ResourceKind<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>
 
   /** `KUBE_CONFLICT` unless the object still has the `resourceVersion` given. */
-  replace<T extends KubeObject>(kind: ResourceKind<T>, object: T, signal: AbortSignal): Promise<T>
+  replace<T extends KubeObject>(kind: ResourceKind<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>
 
   /** Server-side apply: makes the object, or sets the fields given and removes those that this manager gave before. */
   apply<T extends KubeObject>(kind: ResourceKind<T>, object: T, options: ApplyOptions, signal: AbortSignal): Promise<T>
@@ -38,7 +38,7 @@ export interface KubeApi {
   /** The same for the status of an object that is there. */
   applyStatus<T extends KubeObject>(
     kind: ResourceKind<T>,
-    object: T,
+    object: NoInfer<T>,
     options: ApplyOptions,
     signal: AbortSignal,
   ): Promise<T>

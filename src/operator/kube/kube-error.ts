@@ -39,7 +39,7 @@ export interface KubeCause {
 const MAX_RETRY_AFTER_MS = 60_000
 /** Node's codes of certificates and of TLS itself. */
 const tlsCodes =
-  /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
+  /^(ERR_SSL_|ERR_TLS_|ERR_OSSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
 
 /** `where` says what was asked: `create jobs.batch in namespace "a"`. */
 export function classifyAnswer({ status, headers, body }: HttpAnswer, where: string): KubeError {
@@ -64,7 +64,6 @@ export function classifyFailure(error: unknown, where: string): KafkaBackupError
 
 function refusalOf(said: KubeFacts & { message: string }, where: string): KubeError {
   const text = said.message === '' ? 'it gave no reason' : said.message
-  // The text of a server that is not asked for its own words may be a page of a proxy.
   return new KubeError(codeOf(said), `cannot ${where}: the API server answered ${said.status}: ${text}`, said)
 }
 

@@ -21,7 +21,10 @@ export function openLogin(access: KubeAccess): Login {
     current: async () => {
       const [bearer, ca, cert, key] = await Promise.all([token(), ...parts.map(read => read())])
       const from = JSON.stringify([ca, cert, key])
-      if (made?.from !== from) made = { agent: openAgent(access.serverName, { ca, cert, key }), from }
+      if (made?.from !== from) {
+        closeIdle(made?.agent)
+        made = { agent: openAgent(access.serverName, { ca, cert, key }), from }
+      }
       return { agent: made.agent, headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer.trim()}` } }
     },
     close: () => made?.agent.destroy(),
@@ -30,7 +33,6 @@ export function openLogin(access: KubeAccess): Login {
 
 type Pem = string | undefined
 
-/** An agent that is replaced lets its idle connections run out; its requests under way are not cut. */
 function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem; cert: Pem; key: Pem }): Agent {
   return new Agent({
     keepAlive: true,
@@ -41,6 +43,11 @@ function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem;
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
   })
+}
+
+/** Requests under way are not cut. */
+function closeIdle(agent: Agent | undefined): void {
+  for (const socket of Object.values(agent?.freeSockets ?? {}).flatMap(sockets => sockets ?? [])) socket.destroy()
 }
 
 function openSecret(secret: Secret | undefined, what: string): () => Promise<string | undefined> {

@@ -66,7 +66,8 @@ function formatDeleteOptions({ propagation, uid, resourceVersion }: RemoveOption
 /** With the words of a role: verb, resource, namespace. */
 function describe(verb: string, kind: ResourceKind, at: { namespace?: string | undefined; name?: string }): string {
   const name = at.name === undefined ? '' : ` "${at.name}"`
-  const place = at.namespace === undefined ? ' in all namespaces' : ` in namespace "${at.namespace}"`
+  const everywhere = at.name === undefined ? ' in all namespaces' : ''
+  const place = at.namespace === undefined ? everywhere : ` in namespace "${at.namespace}"`
   return `${verb} ${formatResource(kind)}${name}${place}`
 }
 

@@ -18,6 +18,8 @@ export interface ClaimOptions {
  */
 export class LeaseClaim {
   readonly #options: ClaimOptions
+  /** Whether it was written to: a write without an answer may have been done. */
+  #mayHold = false
   #seen: { lease: Lease; sinceMs: number } | undefined
 
   constructor(options: ClaimOptions) {
@@ -43,10 +45,10 @@ export class LeaseClaim {
     return this.#mayTake() && this.#write(signal)
   }
 
-  /** Gives it back where it is held, also where a renewal that nobody waited for came through. */
+  /** Gives it back where it is held, also by a write whose answer did not come. */
   async release(signal: AbortSignal): Promise<void> {
     const { api, clock, identity } = this.#options
-    if (this.holder !== identity) return
+    if (!this.#mayHold) return
     const lease = await this.#read(signal)
     this.#seen = undefined
     if (lease?.spec?.holderIdentity !== identity) return
@@ -74,6 +76,7 @@ export class LeaseClaim {
 
   async #create(signal: AbortSignal): Promise<boolean> {
     const { api, clock, lease, identity, leaseMs } = this.#options
+    this.#mayHold = true
     try {
       this.#see(await api.create(leaseKind, newLease(lease, identity, leaseMs, clock.now()), signal))
       return true
@@ -87,6 +90,7 @@ export class LeaseClaim {
   async #write(signal: AbortSignal): Promise<boolean> {
     const { api, clock, identity, leaseMs } = this.#options
     if (this.#seen === undefined) return false
+    this.#mayHold = true
     try {
       this.#see(await api.replace(leaseKind, takeLease(this.#seen.lease, identity, leaseMs, clock.now()), signal))
       return true

@@ -234,6 +234,14 @@ test('a certificate of another authority is refused until the authority is the r
   await api.get(maps, { name: 'a' }, open)
 })
 
+test('a client certificate that is none is a fault of TLS', async () => {
+  const api = openClient({}, { clientCert: { text: 'nonsense' }, clientKey: { text: 'nonsense' } })
+  await assert.rejects(api.get(maps, { name: 'a' }, open), {
+    code: 'KUBE_TLS',
+    message: /^cannot get configmaps "a": /,
+  })
+})
+
 test('a client certificate says who asks', async () => {
   const user = await makeIdentity(server.folder, 'jane', { signedBy: server.authority })
   const { token: _, ...access } = server.access

@@ -137,6 +137,22 @@ test('a leader that stops while a renewal is under way gives the lease back all 
   assert.equal(leaseOf(kube).spec?.holderIdentity, '')
 })
 
+test('a candidate that stops before it learns that it leads gives the lease back', async () => {
+  const { kube, time, start } = openModel()
+  const first = start('first', {
+    around: async (verb, act, signal) => {
+      const acted = await act()
+      if (verb === 'create') await time.clock().sleep(1000, signal)
+      return acted
+    },
+  })
+  await time.pass(500)
+  assert.equal(leaseOf(kube).spec?.holderIdentity, 'first')
+  await stopAll(time, first)
+  assert.equal(first.terms, 0)
+  assert.equal(leaseOf(kube).spec?.holderIdentity, '')
+})
+
 test('a short loss of the API server changes nothing', async () => {
   const { time, start } = openModel()
   const first = start('first')
