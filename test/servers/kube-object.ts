@@ -49,6 +49,7 @@ export function refOf({ apiVersion, kind, metadata }: KubeObject): ObjectRef {
 
 /** The condition of the type if its status is True. */
 export function trueCondition(object: KubeObject, type: string): Condition | undefined {
-  const { conditions = [] } = (object.status ?? {}) as { conditions?: Condition[] }
-  return conditions.find(condition => condition.type === type && condition.status === 'True')
+  // A definition that was just made has `null` there.
+  const { conditions } = (object.status ?? {}) as { conditions?: Condition[] | null }
+  return conditions?.find(condition => condition.type === type && condition.status === 'True')
 }
