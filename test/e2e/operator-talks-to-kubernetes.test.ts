@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.ts'
 import { EventRecorder } from '../../src/operator/kube/event-recorder.ts'
@@ -313,13 +313,7 @@ test('a leader that stops hands over at once', async () => {
 
 test('a leader that is killed is followed when its lease has run out', async t => {
   const namespace = await kube.makeNamespace('killed')
-  const kubeconfig = await kube.kubeconfigFor({ user: 'operator', groups: ['system:masters'] })
-  const fixture = join(import.meta.dirname, '../servers/fixtures/hold-lease.ts')
-  const first = spawn(process.execPath, [fixture, kubeconfig, namespace, JSON.stringify(timing)], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.after(() => first.kill('SIGKILL'))
-  for await (const line of createInterface(first.stdout)) if (line === 'leading') break
+  const first = await startLeader(t, namespace)
   const second = lead(namespace, 'second')
   await systemClock.sleep(1000)
   assert.equal(second.isLeading(), false)
@@ -328,6 +322,18 @@ test('a leader that is killed is followed when its lease has run out', async t =
   await waitFor('the second leads', async () => second.isLeading())
   const waitedMs = systemClock.monotonic() - killed
   assert.ok(waitedMs > timing.leaseMs - timing.retryMs * 2 - 500, `${waitedMs} ms is too soon`)
+  await second.stop()
+})
+
+test('a leader that was frozen for longer than its lease knows that it leads no more', async t => {
+  const namespace = await kube.makeNamespace('frozen')
+  const first = await startLeader(t, namespace)
+  first.kill('SIGSTOP')
+  const second = lead(namespace, 'second')
+  await waitFor('the second leads', async () => second.isLeading())
+  first.kill('SIGCONT')
+  assert.match(await first.nextLine(), /^LeadershipLost/)
+  assert.equal(second.isLeading(), true)
   await second.stop()
 })
 
@@ -357,6 +363,20 @@ function follow<T extends KubeObject>(
     await running
   }
   return { reflector, changes, stop }
+}
+
+/** A leader in a process of its own, once it leads. */
+async function startLeader(t: TestContext, namespace: string) {
+  const kubeconfig = await kube.kubeconfigFor({ user: 'operator', groups: ['system:masters'] })
+  const fixture = join(import.meta.dirname, '../servers/fixtures/hold-lease.ts')
+  const child = spawn(process.execPath, [fixture, kubeconfig, namespace, JSON.stringify(timing)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const nextLine = async () => String((await lines.next()).value)
+  assert.equal(await nextLine(), 'leading')
+  return { kill: (signal: NodeJS.Signals) => child.kill(signal), nextLine }
 }
 
 function lead(namespace: string, identity: string) {
