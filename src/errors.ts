@@ -1,3 +1,5 @@
+import { kubeErrors } from './errors/kube-errors.ts'
+
 /**
  * Every failure a user can meet is a row of this table. An error is given its code once, at the edge where it is first
  * understood (a socket, a file, a broker's answer, a line of YAML); nothing further in looks at message texts.
@@ -213,6 +215,8 @@ export const errorTable = {
     exitCode: 1,
     help: 'Schemas were registered or deleted all the while; run the command again when it is quieter.',
   },
+
+  ...kubeErrors,
 
   GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
   BACKUP_PARTIAL: { retryable: false, exitCode: 4, help: 'What is committed is kept; run the same command to go on.' },

@@ -27,6 +27,7 @@ const allowed: Record<string, string[]> = {
   copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
+  operator: ['lib', 'errors', 'config', 'observe'],
   wiring: [
     'lib',
     'errors',

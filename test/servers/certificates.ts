@@ -17,6 +17,8 @@ export interface IdentityOptions {
   names?: string
   /** Negative for one that has expired. */
   days?: number
+  /** The groups of a user of Kubernetes. */
+  organizations?: readonly string[]
 }
 
 /** Where the brokers of tests are reached. */
@@ -24,7 +26,7 @@ export const brokerNames = 'DNS:localhost,IP:127.0.0.1'
 
 /** Makes a key and a certificate for it in the folder. */
 export async function makeIdentity(folder: string, name: string, options: IdentityOptions = {}): Promise<Identity> {
-  const { signedBy, names, days = 2 } = options
+  const { signedBy, names, days = 2, organizations = [] } = options
   await mkdir(folder, { recursive: true })
   const [cert, key, store, request, extensions] = ['pem', 'key', 'store.pem', 'csr', 'ext'].map(ending =>
     join(folder, `${name}.${ending}`),
@@ -33,7 +35,8 @@ export async function makeIdentity(folder: string, name: string, options: Identi
   const lines = [`basicConstraints=critical,CA:${isAuthority}`, ...(names ? [`subjectAltName=${names}`] : [])]
   await writeFile(extensions, `${lines.join('\n')}\n`)
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key]
-  await mustRun('openssl', ['req', ...newKey, '-subj', `/CN=${name}`, '-out', request])
+  const subject = `${organizations.map(each => `/O=${each}`).join('')}/CN=${name}`
+  await mustRun('openssl', ['req', ...newKey, '-subj', subject, '-out', request])
   const signer = signedBy ? ['-CA', signedBy.cert, '-CAkey', signedBy.key, '-CAcreateserial'] : ['-signkey', key]
   const sign = ['x509', '-req', '-in', request, '-days', String(days), '-extfile', extensions, ...signer, '-out', cert]
   await mustRun('openssl', sign)

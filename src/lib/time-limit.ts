@@ -1,0 +1,25 @@
+import type { Clock } from './clock.ts'
+
+export interface TimeLimit {
+  signal: AbortSignal
+  /** The reason of the caller's signal, or the time, where one of them is why it failed. */
+  reasonOf(error: unknown): unknown
+  end(): void
+}
+
+/** A signal that is aborted by another one or after the time. */
+export function startTimeLimit(timeoutMs: number, clock: Clock, signal: AbortSignal): TimeLimit {
+  const over = new AbortController()
+  const cancel = clock.after(timeoutMs, () => over.abort(new Error(`no answer within ${Math.round(timeoutMs)} ms`)))
+  const onAbort = () => over.abort(signal.reason)
+  if (signal.aborted) onAbort()
+  signal.addEventListener('abort', onAbort, { once: true })
+  return {
+    signal: over.signal,
+    reasonOf: error => (over.signal.aborted ? over.signal.reason : error),
+    end: () => {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { readFile, stat } from 'node:fs/promises'
+import { Agent } from 'node:https'
+import { KafkaBackupError } from '../../errors.ts'
+import type { KubeAccess, Secret } from './access.ts'
+
+export interface Login {
+  /** What the next request is sent with. Files that changed are read again; connections under way go on as they are. */
+  current(): Promise<{ agent: Agent; headers: Record<string, string> }>
+  close(): void
+}
+
+export function openLogin(access: KubeAccess): Login {
+  const token = openSecret(access.token, 'token')
+  const parts = [
+    openSecret(access.ca, 'certificate authority'),
+    openSecret(access.clientCert, 'client certificate'),
+    openSecret(access.clientKey, 'client key'),
+  ]
+  let made: { agent: Agent; from: string } | undefined
+  return {
+    current: async () => {
+      const [bearer, ca, cert, key] = await Promise.all([token(), ...parts.map(read => read())])
+      const from = JSON.stringify([ca, cert, key])
+      if (made?.from !== from) {
+        closeIdle(made?.agent)
+        made = { agent: openAgent(access.serverName, { ca, cert, key }), from }
+      }
+      return { agent: made.agent, headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer.trim()}` } }
+    },
+    close: () => made?.agent.destroy(),
+  }
+}
+
+type Pem = string | undefined
+
+function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem; cert: Pem; key: Pem }): Agent {
+  return new Agent({
+    keepAlive: true,
+    timeout: 0,
+    minVersion: 'TLSv1.2',
+    ...(serverName !== undefined && { servername: serverName }),
+    ...(ca !== undefined && { ca }),
+    ...(cert !== undefined && { cert }),
+    ...(key !== undefined && { key }),
+  })
+}
+
+/** Requests under way are not cut. */
+function closeIdle(agent: Agent | undefined): void {
+  for (const socket of Object.values(agent?.freeSockets ?? {}).flatMap(sockets => sockets ?? [])) socket.destroy()
+}
+
+function openSecret(secret: Secret | undefined, what: string): () => Promise<string | undefined> {
+  if (secret === undefined) return async () => undefined
+  if ('text' in secret) return async () => secret.text
+  const { file } = secret
+  let read: { version: string; text: string } | undefined
+  return async () => {
+    try {
+      const { mtimeMs, size, ino } = await stat(file)
+      const version = `${mtimeMs} ${size} ${ino}`
+      if (read?.version !== version) read = { version, text: await readFile(file, 'utf8') }
+    } catch (cause) {
+      // A mounted secret is swapped by renaming: what was read before holds on for the moment between.
+      if (read === undefined) throw new KafkaBackupError('KUBE_CONFIG', `cannot read the ${what} ${file}`, { cause })
+    }
+    return read?.text
+  }
+}

@@ -1,0 +1,140 @@
+import type { IncomingMessage } from 'node:http'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { retry } from '../../lib/retry.ts'
+import { startTimeLimit } from '../../lib/time-limit.ts'
+import type { KubeAccess } from './access.ts'
+import { exchange, type HttpsRequest, openResponse, readBody } from './https-exchange.ts'
+import { classifyAnswer, classifyFailure, KubeError } from './kube-error.ts'
+import { openLogin } from './login.ts'
+
+export interface KubeRequest {
+  method: string
+  path: string
+  /** What is asked, for messages: `create jobs.batch in namespace "a"`. */
+  where: string
+  body?: unknown
+  contentType?: string
+}
+
+/** Requests to one API server, as one account. */
+export interface Transport {
+  /** The JSON of a success. */
+  send(request: KubeRequest, signal: AbortSignal): Promise<unknown>
+  /** The answer as it comes; to be destroyed by who asked. */
+  open(request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage>
+  close(): void
+}
+
+export interface TransportOptions {
+  clock?: Clock
+  random?: () => number
+  requestTimeoutMs?: number
+}
+
+/** Of one request; a list of 500 objects on a busy server takes seconds. */
+const REQUEST_TIMEOUT_MS = 30_000
+const putOff = { attempts: 6, baseDelayMs: 500, maxDelayMs: 10_000 }
+
+export function openTransport(access: KubeAccess, options: TransportOptions = {}): Transport {
+  const { clock = systemClock, random = Math.random, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
+  const login = openLogin(access)
+  const prepare = async (request: KubeRequest): Promise<HttpsRequest> => {
+    const { agent, headers } = await login.current()
+    return { server: access.server, agent, ...formatRequest(request, headers) }
+  }
+  const patiently = <T>(request: KubeRequest, call: () => Promise<T>, signal: AbortSignal) =>
+    retry(
+      () => call().catch(error => Promise.reject(signal.aborted ? signal.reason : error)),
+      putOff,
+      {
+        clock,
+        random,
+        isRetryable: error => wasPutOff(error) || wasNeverRead(error, request.method),
+        leastDelayMs: error => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0),
+      },
+      signal,
+    )
+  return {
+    send: (request, signal) =>
+      patiently(
+        request,
+        async () => sendOnce(await prepare(request), request, requestTimeoutMs, clock, signal),
+        signal,
+      ),
+    open: (request, signal) =>
+      patiently(
+        request,
+        async () => openOnce(await prepare(request), request, requestTimeoutMs, clock, signal),
+        signal,
+      ),
+    close: () => login.close(),
+  }
+}
+
+function formatRequest({ method, path, body, contentType = 'application/json' }: KubeRequest, login: object) {
+  const text = body === undefined ? undefined : JSON.stringify(body)
+  const type = text === undefined ? {} : { 'content-type': contentType }
+  const headers = { accept: 'application/json', 'user-agent': 'kafka-backup-operator', ...type, ...login }
+  return { method, path, headers, ...(text === undefined ? {} : { body: text }) }
+}
+
+async function sendOnce(
+  prepared: HttpsRequest,
+  { where }: KubeRequest,
+  timeoutMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const answer = await exchange(prepared, timeoutMs, clock, signal).catch(error => {
+    throw classifyFailure(error, where)
+  })
+  if (answer.status < 200 || answer.status > 299) throw classifyAnswer(answer, where)
+  try {
+    return JSON.parse(answer.body)
+  } catch (cause) {
+    throw new KubeError(
+      'KUBE_PROTOCOL',
+      `cannot ${where}: the answer is not JSON`,
+      { status: answer.status },
+      { cause },
+    )
+  }
+}
+
+/** The time limit covers the head of the answer only. */
+async function openOnce(
+  prepared: HttpsRequest,
+  { where }: KubeRequest,
+  timeoutMs: number,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<IncomingMessage> {
+  const limit = startTimeLimit(timeoutMs, clock, signal)
+  try {
+    const response = await openResponse(prepared, limit.signal)
+    const { statusCode: status = 0, headers } = response
+    if (status < 200 || status > 299) throw classifyAnswer({ status, headers, body: await readBody(response) }, where)
+    // From here on it is the caller who ends it.
+    signal.addEventListener('abort', () => response.destroy(), { once: true })
+    return response
+  } catch (error) {
+    throw classifyFailure(limit.reasonOf(error), where)
+  } finally {
+    limit.end()
+  }
+}
+
+/** The server has done nothing and says when to come back. */
+function wasPutOff(error: unknown): boolean {
+  if (!(error instanceof KubeError)) return false
+  return error.status === 429 || (error.status === 503 && error.retryAfterMs !== undefined)
+}
+
+/**
+ * The server closed a kept connection at the moment it was used again. A request that changes nothing when it comes
+ * twice is sent over a new one.
+ */
+function wasNeverRead(error: unknown, method: string): boolean {
+  const { code, reusedSocket } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException & { reusedSocket?: boolean }
+  return reusedSocket === true && (code === 'ECONNRESET' || code === 'EPIPE') && method !== 'POST' && method !== 'PUT'
+}

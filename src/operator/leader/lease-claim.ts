@@ -1,0 +1,109 @@
+import { hasCode } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { ObjectRef } from '../kube/object.ts'
+import { freeLease, type Lease, leaseKind, newLease, takeLease } from './lease.ts'
+
+export interface ClaimOptions {
+  api: KubeApi
+  clock: Clock
+  lease: ObjectRef
+  identity: string
+  leaseMs: number
+}
+
+/**
+ * One candidate's view of the lease. Whether another's lease has run out is told by the own clock alone: since when the
+ * lease has not changed before one's eyes. The times written in it are for people, as clocks of machines differ.
+ */
+export class LeaseClaim {
+  readonly #options: ClaimOptions
+  /** Whether it was written to: a write without an answer may have been done. */
+  #mayHold = false
+  #seen: { lease: Lease; sinceMs: number } | undefined
+
+  constructor(options: ClaimOptions) {
+    this.#options = options
+  }
+
+  /** The holder as last seen; empty when it is free. */
+  get holder(): string {
+    return this.#seen?.lease.spec?.holderIdentity ?? ''
+  }
+
+  /**
+   * Takes or renews the lease where it may. True when it is held now; false when another holds it. Rejects when the
+   * server could not be asked, after which nothing is known.
+   */
+  async claim(signal: AbortSignal): Promise<boolean> {
+    const { identity } = this.#options
+    // The holder's renewal needs no look before: the version tells whether somebody came between.
+    if (this.holder === identity && (await this.#write(signal))) return true
+    const lease = await this.#read(signal)
+    if (lease === undefined) return this.#create(signal)
+    this.#see(lease)
+    return this.#mayTake() && this.#write(signal)
+  }
+
+  /** Gives it back where it is held, also by a write whose answer did not come. */
+  async release(signal: AbortSignal): Promise<void> {
+    const { api, clock, identity } = this.#options
+    if (!this.#mayHold) return
+    const lease = await this.#read(signal)
+    this.#seen = undefined
+    if (lease?.spec?.holderIdentity !== identity) return
+    await api.replace(leaseKind, freeLease(lease, clock.now()), signal)
+  }
+
+  #mayTake(): boolean {
+    const { clock, identity, leaseMs } = this.#options
+    if (this.#seen === undefined) return false
+    const { lease, sinceMs } = this.#seen
+    if (this.holder === '' || this.holder === identity) return true
+    const statedMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000
+    return clock.monotonic() - sinceMs >= Math.max(leaseMs, statedMs)
+  }
+
+  async #read(signal: AbortSignal): Promise<Lease | undefined> {
+    const { api, lease } = this.#options
+    try {
+      return await api.get(leaseKind, lease, signal)
+    } catch (error) {
+      if (hasCode(error, 'KUBE_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  async #create(signal: AbortSignal): Promise<boolean> {
+    const { api, clock, lease, identity, leaseMs } = this.#options
+    this.#mayHold = true
+    try {
+      this.#see(await api.create(leaseKind, newLease(lease, identity, leaseMs, clock.now()), signal))
+      return true
+    } catch (error) {
+      if (hasCode(error, 'KUBE_EXISTS')) return false
+      throw error
+    }
+  }
+
+  /** False when somebody else wrote first. */
+  async #write(signal: AbortSignal): Promise<boolean> {
+    const { api, clock, identity, leaseMs } = this.#options
+    if (this.#seen === undefined) return false
+    this.#mayHold = true
+    try {
+      this.#see(await api.replace(leaseKind, takeLease(this.#seen.lease, identity, leaseMs, clock.now()), signal))
+      return true
+    } catch (error) {
+      if (hasCode(error, 'KUBE_CONFLICT', 'KUBE_NOT_FOUND')) return false
+      throw error
+    }
+  }
+
+  #see(lease: Lease): void {
+    const { resourceVersion, uid } = this.#seen?.lease.metadata ?? {}
+    const isSame = resourceVersion === lease.metadata.resourceVersion && uid === lease.metadata.uid
+    const sinceMs = this.#seen !== undefined && isSame ? this.#seen.sinceMs : this.#options.clock.monotonic()
+    this.#seen = { lease, sinceMs }
+  }
+}

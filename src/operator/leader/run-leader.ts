@@ -1,0 +1,174 @@
+import type { Clock } from '../../lib/clock.ts'
+import { startTimeLimit } from '../../lib/time-limit.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { ObjectRef } from '../kube/object.ts'
+import { LeaseClaim } from './lease-claim.ts'
+
+export interface LeaderOptions {
+  api: KubeApi
+  clock: Clock
+  random: () => number
+  lease: ObjectRef
+  /** Different for each process, also for two of the same pod. */
+  identity: string
+  timing?: Partial<LeaderTiming>
+  onChange?: (isLeader: boolean) => void
+  onFailure?: (error: unknown) => void
+}
+
+export interface LeaderTiming {
+  /** Others take over when the lease has not changed for so long. */
+  leaseMs: number
+  /** Who could not renew for so long stops leading. Well below `leaseMs`, as that is what keeps two from leading. */
+  renewDeadlineMs: number
+  retryMs: number
+}
+
+export const leaderTiming: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 }
+
+/** Given to the work as the reason of its signal. */
+export class LeadershipLost extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'LeadershipLost'
+  }
+}
+
+/** A pod may start its process again before the old one has ended, so its name is not enough. */
+export function formatIdentity(podName: string, uuid: string): string {
+  return `${podName}_${uuid}`
+}
+
+/**
+ * Runs the work whenever this process leads, until the signal. The signal of the work is aborted at the moment when
+ * leading can no longer be vouched for; it has to stop then, and only after it has stopped the lease is given back or
+ * sought again. Work that fails ends it all with its error.
+ */
+export async function runLeader(
+  options: LeaderOptions,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const timing = { ...leaderTiming, ...options.timing }
+  const claim = new LeaseClaim({ ...options, leaseMs: timing.leaseMs })
+  try {
+    while (!signal.aborted) {
+      const sinceMs = await acquire(claim, options, timing, signal)
+      if (sinceMs !== undefined) await lead(claim, sinceMs, options, timing, work, signal)
+    }
+  } finally {
+    await release(claim, options, timing)
+  }
+}
+
+/** The time of the own clock from which on the lease is held for sure; undefined when the signal came first. */
+async function acquire(
+  claim: LeaseClaim,
+  options: LeaderOptions,
+  timing: LeaderTiming,
+  signal: AbortSignal,
+): Promise<number | undefined> {
+  const { clock, random } = options
+  while (!signal.aborted) {
+    const askedMs = clock.monotonic()
+    if (await tryClaim(claim, options, timing, signal)) return askedMs
+    const delayMs = timing.retryMs * (1 + random() / 5)
+    await clock.sleep(delayMs, signal).catch(() => undefined)
+  }
+  return undefined
+}
+
+async function lead(
+  claim: LeaseClaim,
+  sinceMs: number,
+  options: LeaderOptions,
+  timing: LeaderTiming,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, onChange } = options
+  const leading = new AbortController()
+  const ended = new AbortController()
+  if (clock.monotonic() - sinceMs >= timing.renewDeadlineMs) return
+  onChange?.(true)
+  const onStop = () => leading.abort(signal.reason)
+  signal.addEventListener('abort', onStop, { once: true })
+  if (signal.aborted) onStop()
+  const lose = (why: string) => {
+    ended.abort()
+    leading.abort(new LeadershipLost(why))
+  }
+  const renewing = keepRenewing(claim, sinceMs, options, timing, lose, ended.signal)
+  try {
+    await work(leading.signal)
+    if (!leading.signal.aborted) throw new Error('the work of the leader ended by itself')
+  } catch (error) {
+    if (!leading.signal.aborted) throw error
+  } finally {
+    ended.abort()
+    signal.removeEventListener('abort', onStop)
+    await renewing
+    onChange?.(false)
+  }
+}
+
+/** Renews until it is told to end or calls `lose`, which it does on time even if a request hangs. */
+async function keepRenewing(
+  claim: LeaseClaim,
+  sinceMs: number,
+  options: LeaderOptions,
+  timing: LeaderTiming,
+  lose: (why: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, identity } = options
+  const why = `the lease could not be renewed for ${timing.renewDeadlineMs} ms`
+  const watchFrom = (ms: number) =>
+    clock.after(Math.max(0, ms + timing.renewDeadlineMs - clock.monotonic()), () => lose(why))
+  let cancel = watchFrom(sinceMs)
+  try {
+    while (!signal.aborted) {
+      await clock.sleep(timing.retryMs, signal).catch(() => undefined)
+      if (signal.aborted) return
+      // The write counts from when it was sent: the server may have done it at once and answered late.
+      const askedMs = clock.monotonic()
+      if (await tryClaim(claim, options, timing, signal)) {
+        cancel()
+        cancel = watchFrom(askedMs)
+      } else if (claim.holder !== identity && !signal.aborted) {
+        lose(`${claim.holder === '' ? 'nobody' : claim.holder} holds the lease`)
+      }
+    }
+  } finally {
+    cancel()
+  }
+}
+
+/** One try that takes no longer than half of the deadline, so that there is time for another one. */
+async function tryClaim(
+  claim: LeaseClaim,
+  { clock, onFailure }: LeaderOptions,
+  timing: LeaderTiming,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const over = startTimeLimit(timing.renewDeadlineMs / 2, clock, signal)
+  try {
+    return await claim.claim(over.signal)
+  } catch (error) {
+    if (!signal.aborted) onFailure?.(error)
+    return false
+  } finally {
+    over.end()
+  }
+}
+
+async function release(claim: LeaseClaim, { clock, onFailure }: LeaderOptions, timing: LeaderTiming): Promise<void> {
+  const over = startTimeLimit(timing.retryMs, clock, new AbortController().signal)
+  try {
+    await claim.release(over.signal)
+  } catch (error) {
+    onFailure?.(error)
+  } finally {
+    over.end()
+  }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventRecorder } from '../../../src/operator/kube/event-recorder.ts'
+import type { KubeApi } from '../../../src/operator/kube/kube-api.ts'
+import type { KubeObject } from '../../../src/operator/kube/object.ts'
+import { FakeKube } from '../../fakes/fake-kube.ts'
+import { JumpingClock } from '../../fakes/jumping-clock.ts'
+
+const about: KubeObject = { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 'a', namespace: 'one', uid: 'u' } }
+const failed = { type: 'Warning', reason: 'BackupFailed', action: 'Backup', note: 'exit 1' } as const
+const signal = new AbortController().signal
+
+interface Applied extends KubeObject {
+  eventTime: string
+  note: string
+  series?: { count: number; lastObservedTime: string }
+  regarding: Record<string, string>
+}
+
+test('an event tells about its object, with the time as the API server takes it', async () => {
+  const { recorder, applied } = openRecorder()
+  await recorder.record(about, failed, signal)
+  const [event] = applied
+  assert.equal(event?.eventTime, '2026-01-02T03:04:05.000000Z')
+  assert.equal(event?.metadata.namespace, 'one')
+  assert.match(event?.metadata.name ?? '', /^a\.[0-9a-f]{16}$/)
+  assert.equal(event?.series, undefined)
+  assert.deepEqual([event?.regarding.kind, event?.regarding.uid], ['Thing', 'u'])
+})
+
+test('the same event again is counted up, another one and one after a while are new', async () => {
+  const { recorder, applied, clock } = openRecorder()
+  for (let count = 0; count < 3; count++) {
+    await recorder.record(about, failed, signal)
+    clock.pass(5 * 60_000)
+  }
+  await recorder.record(about, { ...failed, note: 'exit 3' }, signal)
+  clock.pass(2 * 60_000)
+  await recorder.record(about, failed, signal)
+  const [first, second, third, other, late] = applied
+  assert.deepEqual(
+    applied.map(({ series }) => series?.count),
+    [undefined, 2, 3, undefined, undefined],
+  )
+  assert.equal(new Set([first, second, third].map(event => event?.metadata.name)).size, 1)
+  assert.equal(third?.eventTime, first?.eventTime)
+  assert.equal(third?.series?.lastObservedTime, '2026-01-02T03:14:05.000000Z')
+  assert.notEqual(other?.metadata.name, first?.metadata.name)
+  assert.notEqual(late?.metadata.name, first?.metadata.name)
+})
+
+test('a note is cut to what the API server takes', async () => {
+  const { recorder, applied } = openRecorder()
+  await recorder.record(about, { ...failed, note: 'x'.repeat(5000) }, signal)
+  assert.equal(applied[0]?.note.length, 1024)
+})
+
+function openRecorder() {
+  const applied: Applied[] = []
+  const kube = new FakeKube().api()
+  const api: KubeApi = {
+    ...kube,
+    apply: (kind, object, how, end) => {
+      applied.push(object as unknown as Applied)
+      return kube.apply(kind, object, how, end)
+    },
+  }
+  const clock = new JumpingClock()
+  const recorder = new EventRecorder({ api, clock, fieldManager: 'operator', instance: 'pod-1' })
+  return { recorder, applied, clock }
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findAccess } from '../../../src/operator/kube/find-access.ts'
+import { readInClusterAccess } from '../../../src/operator/kube/in-cluster.ts'
+import { parseKubeconfig } from '../../../src/operator/kube/kubeconfig.ts'
+
+const file = '/home/jane/.kube/config'
+
+test('the current context says where and as whom', () => {
+  const text = `
+apiVersion: v1
+kind: Config
+current-context: second
+contexts:
+  - { name: first, context: { cluster: one, user: john } }
+  - { name: second, context: { cluster: two, user: jane, namespace: backups } }
+clusters:
+  - { name: one, cluster: { server: 'https://one:6443' } }
+  - name: two
+    cluster:
+      server: https://two:6443/clusters/c-1/
+      certificate-authority-data: ${encode('CA')}
+      tls-server-name: kubernetes
+users:
+  - { name: john, user: { token: johns } }
+  - name: jane
+    user: { client-certificate: jane.crt, client-key-data: ${encode('KEY')} }
+`
+  assert.deepEqual(parseKubeconfig(text, file), {
+    server: 'https://two:6443/clusters/c-1',
+    serverName: 'kubernetes',
+    ca: { text: 'CA' },
+    clientCert: { file: '/home/jane/.kube/jane.crt' },
+    clientKey: { text: 'KEY' },
+    namespace: 'backups',
+  })
+})
+
+test('a token file goes before a token, and its path is relative to the kubeconfig', () => {
+  const { token } = parseKubeconfig(formatConfig({}, { token: 'text', tokenFile: '../token' }), file)
+  assert.deepEqual(token, { file: '/home/jane/token' })
+})
+
+const refused: [string, Record<string, unknown>, Record<string, unknown>, RegExp][] = [
+  ['a login by another program', {}, { exec: { command: 'aws-iam-authenticator' } }, /exec \(aws-iam-authenticator\)/],
+  ['a login by a provider', {}, { 'auth-provider': { name: 'gcp' } }, /auth-provider/],
+  ['a password', {}, { username: 'jane', password: 'secret-word' }, /username/],
+  ['acting as somebody else', {}, { token: 't', as: 'root' }, /: as is not supported/],
+  ['a proxy', { 'proxy-url': 'http://proxy' }, {}, /proxy-url/],
+  ['certificates that are not verified', { 'insecure-skip-tls-verify': true }, {}, /insecure-skip-tls-verify/],
+  ['a server without TLS', { server: 'http://one' }, {}, /https:\/\//],
+]
+for (const [what, cluster, user, message] of refused) {
+  test(`a kubeconfig with ${what} is refused by name`, () => {
+    assert.throws(
+      () => parseKubeconfig(formatConfig(cluster, user), file),
+      (error: Error & { code?: string }) => {
+        assert.equal(error.code, 'KUBE_CONFIG')
+        assert.match(error.message, message)
+        assert.ok(error.message.includes(file))
+        return !error.message.includes('secret-word')
+      },
+    )
+  })
+}
+
+test('a kubeconfig that misses a part says which', () => {
+  assert.throws(() => parseKubeconfig('kind: Config', file), /current-context is not set/)
+  assert.throws(() => parseKubeconfig('current-context: a', file), /contexts has no entry a/)
+  assert.throws(() => parseKubeconfig('a: [', file), /line 1/)
+})
+
+test('a pod finds its service account, also on an address of version 6', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'account-'))
+  await writeFile(join(folder, 'namespace'), 'backups\n')
+  const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
+  assert.deepEqual(await readInClusterAccess(env, folder), {
+    server: 'https://[fd00::1]:443',
+    ca: { file: join(folder, 'ca.crt') },
+    token: { file: join(folder, 'token') },
+    namespace: 'backups',
+  })
+  await rm(folder, { recursive: true })
+})
+
+test('a pod without a service account is told what to set', async () => {
+  const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
+  await assert.rejects(readInClusterAccess(env, '/nowhere'), {
+    code: 'KUBE_CONFIG',
+    help: /automountServiceAccountToken/,
+  })
+})
+
+test('a file that was asked for goes before the pod and the environment', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'kubeconfig-'))
+  const [asked, listed] = [join(folder, 'asked'), join(folder, 'listed')]
+  await writeFile(asked, formatConfig({ server: 'https://asked' }, {}))
+  await writeFile(listed, formatConfig({ server: 'https://listed' }, {}))
+  const inCluster = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
+  assert.equal((await findAccess(asked, { ...inCluster, KUBECONFIG: listed })).server, 'https://asked')
+  assert.equal((await findAccess(undefined, { KUBECONFIG: listed })).server, 'https://listed')
+  await assert.rejects(findAccess(undefined, { KUBECONFIG: `${asked}:${listed}` }), { code: 'KUBE_CONFIG' })
+  await assert.rejects(findAccess(join(folder, 'none'), {}), { code: 'KUBE_CONFIG', message: /cannot read/ })
+  await rm(folder, { recursive: true })
+})
+
+function formatConfig(cluster: Record<string, unknown>, user: Record<string, unknown>): string {
+  return JSON.stringify({
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u' } }],
+    clusters: [{ name: 'k', cluster: { server: 'https://one', ...cluster } }],
+    users: [{ name: 'u', user }],
+  })
+}
+
+function encode(text: string): string {
+  return Buffer.from(text).toString('base64')
+}

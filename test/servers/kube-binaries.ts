@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { cached } from './cache.ts'
+import { mustRun } from './run-command.ts'
+
+export const kubeVersion = '1.34.3'
+
+export interface KubeBinaries {
+  apiServer: string
+  controllerManager: string
+}
+
+/**
+ * The two programs, built once with the Go toolchain. Kubernetes' own module says which version of every other module
+ * belongs to it, and Go's checksum database vouches for the content, so a module without a `go.sum` of ours builds
+ * the same programs everywhere.
+ */
+export async function kubeBinaries(): Promise<KubeBinaries> {
+  const folder = await cached(`kubernetes-${kubeVersion}`, build)
+  return { apiServer: join(folder, 'kube-apiserver'), controllerManager: join(folder, 'kube-controller-manager') }
+}
+
+async function build(dir: string): Promise<void> {
+  const programs = ['kube-apiserver', 'kube-controller-manager'].map(name => `k8s.io/kubernetes/cmd/${name}`)
+  const flags = ['-mod=mod', '-trimpath', '-ldflags', `-s -w ${formatVersionFlags()}`, '-o', `${dir}/`]
+  await writeFile(join(dir, 'go.mod'), await formatModule(dir))
+  await mustRun('go', ['build', ...flags, ...programs], { cwd: dir })
+}
+
+/** The staged modules have the version 0.0.0 there and are published with the number of the release. */
+async function formatModule(dir: string): Promise<string> {
+  const require = `module kube-binaries\n\ngo 1.24.0\n\nrequire k8s.io/kubernetes v${kubeVersion}\n`
+  const found = await mustRun('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubeVersion}`], { cwd: dir })
+  const { GoMod } = JSON.parse(found) as { GoMod: string }
+  const { Require } = JSON.parse(await mustRun('go', ['mod', 'edit', '-json', GoMod], { cwd: dir })) as {
+    Require: { Path: string; Version: string }[]
+  }
+  const staged = Require.filter(({ Version }) => Version === 'v0.0.0').map(({ Path }) => Path)
+  const version = `v${kubeVersion.replace(/^1\./, '0.')}`
+  return `${require}\n${staged.map(path => `replace ${path} => ${path} ${version}\n`).join('')}`
+}
+
+/** What `/version` tells: charts ask for a least version, and without these it is 0.0.0. */
+function formatVersionFlags(): string {
+  const [major, minor] = kubeVersion.split('.')
+  const values = { gitVersion: `v${kubeVersion}`, gitMajor: major, gitMinor: minor }
+  return Object.entries(values)
+    .map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)
+    .join(' ')
+}

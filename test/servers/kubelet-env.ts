@@ -1,0 +1,62 @@
+import type { KubeApi } from './kube-api.ts'
+import { type ConfigKind, NotReadyError, readConfig, readField } from './kubelet-config.ts'
+import type { Container, EnvVar, OptionalRef, Pod } from './kubelet-pod-spec.ts'
+
+/** The environment of a container on top of `base`: sources first, then variables in their order. */
+export async function makeEnvironment(
+  api: KubeApi,
+  pod: Pod,
+  container: Container,
+  podIp: string,
+  base: Record<string, string>,
+): Promise<Record<string, string>> {
+  const namespace = pod.metadata.namespace ?? ''
+  const env = { ...base }
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    if (configMapRef) addAll(env, prefix, await readConfig(api, 'ConfigMap', namespace, configMapRef))
+    if (secretRef) addAll(env, prefix, await readConfig(api, 'Secret', namespace, secretRef))
+  }
+  for (const variable of container.env ?? []) {
+    const value = await readVariable(api, pod, variable, podIp, env)
+    if (value !== undefined) env[variable.name] = value
+  }
+  return env
+}
+
+/** `$(NAME)` becomes the variable's value, `$$` a dollar; a name that is not known stays as it is. */
+export function expand(text: string, env: Record<string, string>): string {
+  return text.replace(/\$\$|\$\(([^)]*)\)/g, (whole, name?: string) =>
+    name === undefined ? '$' : Object.hasOwn(env, name) ? (env[name] ?? '') : whole,
+  )
+}
+
+function addAll(env: Record<string, string>, prefix: string, values: Map<string, Buffer> | undefined): void {
+  for (const [key, value] of values ?? []) env[`${prefix}${key}`] = value.toString('utf8')
+}
+
+async function readVariable(
+  api: KubeApi,
+  pod: Pod,
+  { name, value = '', valueFrom }: EnvVar,
+  podIp: string,
+  env: Record<string, string>,
+): Promise<string | undefined> {
+  const namespace = pod.metadata.namespace ?? ''
+  if (valueFrom === undefined) return expand(value, env)
+  if (valueFrom.fieldRef) return readField(pod, valueFrom.fieldRef.fieldPath, podIp)
+  if (valueFrom.secretKeyRef) return readKey(api, 'Secret', namespace, valueFrom.secretKeyRef)
+  if (valueFrom.configMapKeyRef) return readKey(api, 'ConfigMap', namespace, valueFrom.configMapKeyRef)
+  throw new NotReadyError('CreateContainerConfigError', `the runner does not know the source of the variable ${name}`)
+}
+
+async function readKey(
+  api: KubeApi,
+  kind: ConfigKind,
+  namespace: string,
+  ref: OptionalRef & { key: string },
+): Promise<string | undefined> {
+  const value = (await readConfig(api, kind, namespace, ref))?.get(ref.key)
+  if (value !== undefined || ref.optional) return value?.toString('utf8')
+  const message = `couldn't find key ${ref.key} in ${kind} ${namespace}/${ref.name}`
+  throw new NotReadyError('CreateContainerConfigError', message)
+}
