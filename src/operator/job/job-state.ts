@@ -1,0 +1,45 @@
+import type { RunPurpose } from '../resource/status.ts'
+
+/** One Job with its pods, as the plan sees it. `readJobState` makes it of the objects. */
+export interface JobState {
+  name: string
+  uid: string
+  run: string
+  purpose: RunPurpose
+  stage: 'whole' | 'shards' | 'commit'
+  shards: number
+  backupId: string
+  /** When the run was due, of all of its Jobs; milliseconds since the epoch. */
+  dueMs: number
+  createdMs: number
+  isBeingDeleted: boolean
+  end: JobEnd | undefined
+  /** Why no pod works: an image that cannot be pulled, a secret without the key, no room on any node. */
+  waiting: { reason: string; message: string } | undefined
+  /** Pods that run, with the address that serves `/progress`. */
+  running: { pod: string; ip: string }[]
+}
+
+/** The Job is over, or will never succeed though it would go on trying (`isStillTrying`). */
+export interface JobEnd {
+  isSuccess: boolean
+  isStillTrying: boolean
+  completedMs: number
+  /** One word: a code of docs/errors.md, `Partial`, `DeadlineExceeded`, `BackoffLimitExceeded`, `OutOfMemory`. */
+  reason?: string
+  /** With what to do. */
+  message?: string
+  /** What its pods told in the end, of all shards together. */
+  totals: JobTotals
+}
+
+export interface JobTotals {
+  records?: number
+  bytes?: number
+  storedBytes?: number
+  groups?: number
+  gaps?: number
+  /** Of the first pod that told one: a pod that tried again took its own after the reset. */
+  snapshotId?: string
+  report?: string
+}

@@ -1,0 +1,50 @@
+import type { KubeObject } from '../kube/object.ts'
+import type { ResourceKind } from '../kube/resource-kind.ts'
+
+/** What the operator reads of a Job; what it writes is more (`buildJob`). */
+export interface Job extends KubeObject {
+  spec: Record<string, unknown>
+  status?: JobStatus
+}
+
+export interface JobStatus {
+  startTime?: string
+  completionTime?: string
+  active?: number
+  succeeded?: number
+  failed?: number
+  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
+}
+
+export interface Pod extends KubeObject {
+  spec?: Record<string, unknown>
+  status?: PodStatus
+}
+
+export interface PodStatus {
+  phase?: string
+  podIP?: string
+  reason?: string
+  message?: string
+  startTime?: string
+  conditions?: { type: string; status: string; reason?: string; message?: string }[]
+  containerStatuses?: ContainerStatus[]
+}
+
+export interface ContainerStatus {
+  name: string
+  state?: {
+    waiting?: { reason?: string; message?: string }
+    running?: { startedAt?: string }
+    terminated?: { exitCode: number; reason?: string; message?: string; startedAt?: string; finishedAt?: string }
+  }
+}
+
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string>
+  immutable?: boolean
+}
+
+export const jobKind: ResourceKind<Job> = { apiVersion: 'batch/v1', kind: 'Job', plural: 'jobs' }
+export const podKind: ResourceKind<Pod> = { apiVersion: 'v1', kind: 'Pod', plural: 'pods' }
+export const configMapKind: ResourceKind<ConfigMap> = { apiVersion: 'v1', kind: 'ConfigMap', plural: 'configmaps' }

@@ -1,0 +1,18 @@
+import type { ObjectRef } from '../kube/object.ts'
+import type { QueueObserver } from '../queue/work-queue.ts'
+import type { Controller, Resource } from '../resource/resource.ts'
+import type { EndedRun } from '../resource/status.ts'
+
+/** What the operator tells of itself, for its metrics. */
+export interface OperatorObserver {
+  /** At the first sight of a resource, and whenever it or its status changes. */
+  seen(controller: Controller, resource: Resource): void
+  gone(controller: Controller, ref: ObjectRef): void
+  /** How far a run is; the sum over its pods since it began. Never less than before for the same run. */
+  progressed(controller: Controller, resource: Resource, run: string, done: { records: number }): void
+  /** Once for each run, after its end is in the status. */
+  ended(controller: Controller, resource: Resource, run: EndedRun): void
+  reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void
+  queue(controller: Controller): QueueObserver
+  leads(isLeader: boolean): void
+}
