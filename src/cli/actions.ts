@@ -10,6 +10,7 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { PlannedTopic } from '../restore/plan.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
@@ -66,6 +67,7 @@ export interface Actions {
   watchVerify<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
+  planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
   /** Connects to nothing before it is needed. */
@@ -113,6 +115,7 @@ export const realActions: Actions = {
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
+  planTopicsJob: async (...args) => (await import('../wiring/restored-jobs.ts')).planTopicsJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
   openOffsets: async (...args) => (await import('../wiring/offset-session.ts')).openOffsets(...args),

@@ -41,6 +41,9 @@ export interface CommandOptions {
   commit: boolean
   report: boolean
   target?: string | undefined
+  strimziCluster?: string | undefined
+  strimziApi?: string | undefined
+  namespace?: string | undefined
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined

@@ -377,6 +377,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     watchVerify: (_job, hooks, work) => work(hooks),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
+    planTopicsJob: answer('planTopicsJob', []),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
     findOffsetJob: answer('findOffsetJob', undefined),
     backupSchemasJob: answer('backupSchemasJob', schemaBackupReport),
