@@ -18,7 +18,7 @@ export function writeDocument(controller: Controller, resource: Resource, step: 
     const place = { job: part.path, spec: ['spec', part.name] }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
-  return servesProgress(controller, step) ? { ...document, metrics: { listen: `\${POD_IP}:${jobPort}` } } : document
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
 }
 
 /** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */

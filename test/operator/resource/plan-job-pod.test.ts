@@ -172,7 +172,7 @@ test('what a resource says of its retention stands, and without a word nothing i
 test('progress is served by what takes long, and by nothing else', () => {
   const servesOf = (controller: Controller, more: Partial<JobStep> = {}) =>
     parse(planPod(controller, {}, more).jobFile).metrics?.listen
-  const address = `\${POD_IP}:8080`
+  const address = `[\${POD_IP}]:8080`
   assert.equal(servesOf('backup'), address)
   assert.equal(servesOf('backup', { purpose: 'verify' }), address)
   assert.equal(servesOf('restore'), address)
