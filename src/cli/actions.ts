@@ -10,6 +10,7 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
@@ -60,6 +61,14 @@ export interface Actions {
   ): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** Removes a whole backup. */
+  deleteAt(
+    storage: Storage,
+    backupId: string,
+    hooks: Hooks,
+    options: { isDryRun: boolean },
+    signal: AbortSignal,
+  ): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
@@ -110,6 +119,7 @@ export const realActions: Actions = {
     (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
