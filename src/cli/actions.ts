@@ -15,6 +15,7 @@ import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
+import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
@@ -40,6 +41,8 @@ export interface Actions {
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
   openLocation(path: string, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
+  /** Without keys: what is encrypted shows as it is stored. */
+  openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -104,6 +107,7 @@ export const realActions: Actions = {
   },
   openJobStorage: async (job, keyFiles, signal) =>
     (await import('../wiring/parts.ts')).openExistingStorage({ ...job, keyFiles }, signal),
+  openBareStorage: async (...args) => (await import('../wiring/parts.ts')).openBareStorage(...args),
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),

@@ -1,5 +1,5 @@
 import type { CommandSpec } from './command-spec.ts'
-import { backupId, config, dryRun, keyFile, path, set } from './option-specs.ts'
+import { backupId, config, dryRun, path, set } from './option-specs.ts'
 
 export const deleteCommand: CommandSpec = {
   name: 'delete',
@@ -11,7 +11,6 @@ export const deleteCommand: CommandSpec = {
     backupId,
     { ...config, description: 'the job file (YAML) of the backup, in place of `--path` and `--backup-id`' },
     set,
-    keyFile,
     { ...dryRun, description: 'shows what would be removed and changes nothing' },
     { name: 'yes', short: 'y', description: 'does not ask; where there is nothing of the backup, that is a success' },
   ],

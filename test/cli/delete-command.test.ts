@@ -91,12 +91,12 @@ describe('delete', () => {
   })
 
   test('a location that is not there is one for schedulers alone', async () => {
-    const openLocation = async () => {
+    const openBareStorage = async () => {
       throw new KafkaBackupError('STORAGE_NOT_FOUND', 'there is nothing at /backups')
     }
-    const { code, out } = await run([...at, '--yes'], { actions: { openLocation } })
+    const { code, out } = await run([...at, '--yes'], { actions: { openBareStorage } })
     assert.deepEqual([code, out], [0, 'nothing to remove: there is nothing at /backups\n'])
-    assert.equal((await run(at, { actions: { openLocation } })).code, 1)
+    assert.equal((await run(at, { actions: { openBareStorage } })).code, 1)
   })
 
   test('somebody who works with it ends it with 5, which may be tried again', async () => {

@@ -363,6 +363,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     }
   return {
     calls,
+    openBareStorage: answer('openBareStorage', storage),
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
     loadRestoreJob: answer('loadRestoreJob', restoreJob),

@@ -6,7 +6,7 @@ import type { Look } from '../look.ts'
 import { deleteFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
-import { withBackup } from './backups-at.ts'
+import { bare, withBackup } from './backups-at.ts'
 
 const PARTLY_DONE = 4
 
@@ -14,7 +14,7 @@ export async function run(session: Session): Promise<number> {
   const { dryRun, yes } = session.options
   if (dryRun && yes) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
   try {
-    return await withBackup(session, (storage, backupId) => remove(session, storage, backupId))
+    return await withBackup(session, (storage, backupId) => remove(session, storage, backupId), bare(session))
   } catch (error) {
     // A location that is not there holds nothing; a removal that is run again may find it so.
     if (!yes || !hasCode(error, 'STORAGE_NOT_FOUND')) throw error
