@@ -31,6 +31,8 @@ import type { SchemaSide } from '../wiring/schema-sides.ts'
 /** What there is to show of a restore; of groups there may be nothing. */
 export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
 export type ShownDryRun = Optional<JobRestoreDryRun, 'consumerGroups'>
+/** Whether it only says what it would do. */
+type Act = { isDryRun: boolean }
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
@@ -55,23 +57,13 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
-  pruneAt(
-    storage: Storage,
-    policy: RetentionPolicy,
-    hooks: Hooks,
-    options: { isDryRun: boolean },
-    signal: AbortSignal,
-  ): Promise<PruneReport>
+  pruneAt(storage: Storage, policy: RetentionPolicy, hooks: Hooks, act: Act, signal: AbortSignal): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */
+  findBackupsAt(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]>
   /** Removes a whole backup. */
-  deleteAt(
-    storage: Storage,
-    backupId: string,
-    hooks: Hooks,
-    options: { isDryRun: boolean },
-    signal: AbortSignal,
-  ): Promise<DeleteReport>
+  deleteAt(storage: Storage, backupId: string, hooks: Hooks, act: Act, signal: AbortSignal): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
@@ -123,6 +115,7 @@ export const realActions: Actions = {
     (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
   deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
