@@ -1,12 +1,6 @@
 import { fields } from './leaf.ts'
 import { text } from './text-leaves.ts'
-import { hostAndPort, type TextRule } from './text-rules.ts'
-
-/** A variable such as the IP of a pod holds an address of either family: brackets are taken around both. */
-const listenAddress: TextRule = {
-  ...hostAndPort,
-  wrong: text => hostAndPort.wrong(text.replace(/^\[([0-9.]+)\]/, '$1')),
-}
+import { listenAddress } from './text-rules.ts'
 
 export const metricsSchema = fields({
   listen: text(listenAddress, {
