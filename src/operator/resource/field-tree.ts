@@ -9,7 +9,7 @@ export interface Section {
   description: string
   fields: Field[]
   /** The field that says which of the others there are. A job has a map for each kind, a resource one map for all. */
-  chooser?: { name: string; key: string; kinds: string[] }
+  chooser?: { name: string; key: string; kinds: string[]; description: string }
 }
 
 export type Field = SectionField | ListField | LeafField
@@ -33,6 +33,7 @@ export interface SectionField extends FieldBase {
 export interface ListField extends FieldBase {
   type: 'list'
   name: string
+  description: string
   item: Section
   minItems: number
 }
@@ -65,12 +66,16 @@ function readSection(schema: JsonSchema, path: readonly string[]): Section {
   const key = chosen[0]?.key ?? ''
   const kinds = chosen.map(({ kind }) => kind)
   const merged = mergeKinds(chosen).filter(field => field.key !== key)
-  return { ...base, fields: merged, chooser: { name: camelName(key), key, kinds } }
+  return {
+    ...base,
+    fields: merged,
+    chooser: { name: camelName(key), key, kinds, description: chosen[0]?.description ?? '' },
+  }
 }
 
-function readChooser(variant: JsonSchema): { key: string; kind: string } {
+function readChooser(variant: JsonSchema): { key: string; kind: string; description: string } {
   const [key, field] = Object.entries(propertiesOf(variant)).find(([, each]) => each.const !== undefined) ?? []
-  return { key: key ?? '', kind: kindName(String(field?.const)) }
+  return { key: key ?? '', kind: kindName(String(field?.const)), description: String(field?.description) }
 }
 
 function readFields(schema: JsonSchema, path: readonly string[]): Field[] {
@@ -91,7 +96,8 @@ function readField(key: string, schema: JsonSchema, path: readonly string[], req
     return { type: 'section', ...base, name: camelName(key), section: readSection(schema, path) }
   }
   const minItems = Number(schema.minItems ?? 0)
-  return { type: 'list', ...base, name: camelName(key), item: readSection(items, path), minItems }
+  const description = String(schema.description ?? '')
+  return { type: 'list', ...base, name: camelName(key), description, item: readSection(items, path), minItems }
 }
 
 /** One field for those of the same key. */
