@@ -41,7 +41,7 @@ export const encryptionSchema = fields({
   recipients: z
     .array(recipientSchema)
     .min(1)
-    .meta({ description: 'Keys that open the backup: any one of them is enough.' }),
+    .meta({ description: 'The keys that open the backup; each of them alone is enough.' }),
   hide_names: flag({
     description:
       'Whether the keys of objects hold hashes in place of the names of topics and subjects. Fixed for the life of a backup.',
