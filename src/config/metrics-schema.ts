@@ -1,9 +1,15 @@
 import { fields } from './leaf.ts'
 import { text } from './text-leaves.ts'
-import { hostAndPort } from './text-rules.ts'
+import { hostAndPort, type TextRule } from './text-rules.ts'
+
+/** A variable such as the IP of a pod holds an address of either family: brackets are taken around both. */
+const listenAddress: TextRule = {
+  ...hostAndPort,
+  wrong: text => hostAndPort.wrong(text.replace(/^\[([0-9.]+)\]/, '$1')),
+}
 
 export const metricsSchema = fields({
-  listen: text(hostAndPort, {
+  listen: text(listenAddress, {
     description:
       'Where `/metrics`, `/progress`, `/healthz` and `/readyz` are served while the job runs. There is no login, so keep it to ' +
       'addresses that only your monitoring reaches.',
