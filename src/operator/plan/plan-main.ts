@@ -1,0 +1,163 @@
+import type { EndedRun } from '../resource/status.ts'
+import { type DueTimes, planTimes } from './due-times.ts'
+import { endRun } from './end-run.ts'
+import type { Facts } from './facts.ts'
+import { dueOfKey, generationKey, onceKey, scheduledKey, triggerKey } from './run-key.ts'
+import { isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
+import { type DueRun, type Start, startRun } from './start-run.ts'
+import { parseTime } from './times.ts'
+import { lackOf, pending, problemWait, type Wait } from './wait.ts'
+
+export interface MainPlan {
+  /** With those ended that have to make room. */
+  runs: Runs
+  start?: Start
+  wait?: Wait
+  times?: DueTimes
+  /** What the schedule says, or what is due and waits. */
+  nextScheduleMs?: number | undefined
+  startedDueMs?: number
+  /** A time of the schedule that is left out, since a run is still active. */
+  skippedMs?: number
+  /** The value of the trigger annotation that is acted on. */
+  trigger?: string
+}
+
+interface Due extends DueRun {
+  why: 'once' | 'generation' | 'scheduled' | 'trigger'
+}
+
+/** Which run of the resource itself is due, and whether it can start. */
+export function planMain(facts: Facts, settled: Runs): MainPlan {
+  const runs = facts.isContinuous && facts.isSuspended ? stopMain(facts, settled, stopped) : settled
+  const times = facts.isSuspended ? undefined : mainTimes(facts, runs)
+  const scheduled = dueBySchedule(runs, times)
+  const isSkipped = scheduled !== undefined && mainRuns(runs).length > 0 && policyOf(facts) === 'Forbid'
+  const due = (isSkipped ? undefined : scheduled) ?? dueOtherwise(facts, runs)
+  const base: MainPlan = {
+    runs,
+    ...(times && { times, nextScheduleMs: times.nextMs }),
+    ...(isSkipped && { skippedMs: scheduled.dueMs }),
+    ...actedOn(facts, runs),
+  }
+  return due ? planDue(facts, base, due) : { ...base, ...idleWait(facts) }
+}
+
+/** It starts, or waits: a time of the schedule that waits is still the next. */
+function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
+  const isScheduled = due.why === 'scheduled'
+  const waiting = { ...base, ...(isScheduled && { nextScheduleMs: due.dueMs }) }
+  const lack = lackOf(facts)
+  if (lack) return { ...waiting, wait: lack }
+  const policy = isScheduled ? policyOf(facts) : facts.isContinuous ? 'Replace' : 'Forbid'
+  if (mainRuns(base.runs).length > 0 && policy === 'Forbid') return waiting
+  const runs = policy === 'Replace' ? stopMain(facts, base.runs, facts.isContinuous ? stopped : replaced) : base.runs
+  const isStopping = runs.lingering.length > 0 || (policy === 'Replace' && mainRuns(runs).length > 0)
+  if (isStopping) return { ...waiting, runs, wait: stopping }
+  if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
+  const isAsked = due.why === 'trigger' || due.why === 'generation'
+  return {
+    ...base,
+    runs,
+    start: startRun(facts, due),
+    ...(isScheduled && { startedDueMs: due.dueMs }),
+    ...(isAsked && facts.trigger !== undefined && { trigger: facts.trigger }),
+  }
+}
+
+export function mainRuns({ live }: Runs): LiveRun[] {
+  return live.filter(({ purpose }) => purpose === 'main')
+}
+
+export function hasMainRun({ before }: Facts, { live, ended }: Runs): boolean {
+  const isTold = before.lastSuccessfulTime !== undefined || before.lastFailedTime !== undefined
+  return isTold || [...live, ...ended].some(({ purpose }) => purpose === 'main')
+}
+
+/** Times that a resource had before anybody looked at it count; those before a schedule was there do not. */
+export function sinceMs({ before, resource, nowMs }: Facts): number {
+  if (before.observedGeneration !== undefined) return nowMs
+  return parseTime(resource.metadata.creationTimestamp) ?? nowMs
+}
+
+/** The latest scheduled time that a run is known of. */
+export function handledMs({ live, ended }: Runs, prefix: '' | 'verify-', told?: string): number | undefined {
+  const known = [...live, ...ended].map(({ run }) => dueOfKey(run, prefix))
+  const times = [parseTime(told), ...known].filter(ms => ms !== undefined)
+  return times.length === 0 ? undefined : Math.max(...times)
+}
+
+function mainTimes(facts: Facts, runs: Runs): DueTimes | undefined {
+  const { schedule, before, nowMs, resource } = facts
+  const { startingDeadlineSeconds } = resource.spec ?? {}
+  if (!schedule) return undefined
+  return planTimes(schedule, {
+    recordedMs: parseTime(before.nextScheduleTime),
+    handledMs: handledMs(runs, '', before.lastScheduleTime),
+    sinceMs: sinceMs(facts),
+    nowMs,
+    deadlineMs: startingDeadlineSeconds === undefined ? undefined : startingDeadlineSeconds * 1000,
+  })
+}
+
+function dueBySchedule(runs: Runs, times: DueTimes | undefined): Due | undefined {
+  if (times?.dueMs === undefined || isKnown(runs, scheduledKey(times.dueMs))) return undefined
+  return { why: 'scheduled', run: scheduledKey(times.dueMs), purpose: 'main', dueMs: times.dueMs }
+}
+
+function dueOtherwise(facts: Facts, runs: Runs): Due | undefined {
+  const { isContinuous, isSuspended, isScheduled, generation, trigger, nowMs } = facts
+  const due = (why: Due['why'], run: string): Due => ({ why, run, purpose: 'main', dueMs: nowMs })
+  const ofGeneration = generationKey(generation)
+  if (isContinuous && !isSuspended && !isKnown(runs, ofGeneration)) return due('generation', ofGeneration)
+  if (trigger !== undefined && mayTrigger(facts) && !isKnown(runs, triggerKey(trigger))) {
+    return due('trigger', triggerKey(trigger))
+  }
+  const isOnce = !isContinuous && !isScheduled && !isSuspended
+  return isOnce && !hasMainRun(facts, runs) ? due('once', onceKey) : undefined
+}
+
+/** Whoever asks for a backup means it, also while the schedule is suspended. */
+function mayTrigger({ controller, isContinuous, isSuspended }: Facts): boolean {
+  return !isSuspended || (controller === 'backup' && !isContinuous)
+}
+
+/** A value that a run is known of was acted on: just now, before the status was lost, or long ago. */
+function actedOn({ trigger }: Facts, runs: Runs): Pick<MainPlan, 'trigger'> {
+  return trigger !== undefined && isKnown(runs, triggerKey(trigger)) ? { trigger } : {}
+}
+
+/** A spec that can be run no more is told of before the next run is due. */
+function idleWait({ isScheduled, isContinuous, problem }: Facts): Pick<MainPlan, 'wait'> {
+  return problem && (isScheduled || isContinuous) ? { wait: problemWait(problem) } : {}
+}
+
+/** Two runs at once are safe only where each has a backup of its own. */
+function policyOf({ resource }: Facts): 'Forbid' | 'Replace' | 'Allow' {
+  const { concurrencyPolicy = 'Forbid', mode } = resource.spec ?? {}
+  return concurrencyPolicy === 'Allow' && mode !== 'full' ? 'Forbid' : concurrencyPolicy
+}
+
+type Stop = Pick<EndedRun, 'phase' | 'reason' | 'message'>
+
+const stopped: Stop = {
+  phase: 'Completed',
+  reason: 'Stopped',
+  message: 'It was stopped, to start anew or to be suspended. What it copied is kept.',
+}
+
+const replaced: Stop = {
+  phase: 'Failed',
+  reason: 'Replaced',
+  message: 'It was still at work when the next run was due, which took its place (concurrencyPolicy: Replace).',
+}
+
+function stopMain(facts: Facts, runs: Runs, why: Stop): Runs {
+  const { progress, nowMs } = facts
+  const totals = progress && { records: progress.records, bytes: progress.bytes }
+  return stopRuns(runs, mainRuns(runs), run => endRun(run, nowMs, { ...why, totals }))
+}
+
+const stopping = pending('Stopping', 'The run before has to stop first.')
+
+const behindVerify = pending('WaitingForVerify', 'The run starts when the backup is verified.')
