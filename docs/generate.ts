@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
+import { alertsFile, alertsTable } from './alerts-table.ts'
+import { formatLayout } from './dashboard/layout.ts'
 import { writeConfigDocs } from './generate-config.ts'
-import { jobMetricsTable, progressFieldsTable } from './metrics-table.ts'
+import { writeDashboard } from './generate-dashboard.ts'
+import { jobMetricsTable, operatorMetricsTable, progressFieldsTable } from './metrics-table.ts'
 import { progressTable } from './progress-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
@@ -13,6 +16,10 @@ await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())
+await fill('monitoring.md', 'operator-metrics', operatorMetricsTable())
+await fill('monitoring.md', 'alerts', alertsTable(await readFile(alertsFile, 'utf8')))
+await fill('monitoring.md', 'dashboard', formatLayout())
+await writeDashboard()
 await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
