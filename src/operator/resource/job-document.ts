@@ -5,20 +5,20 @@ import { type Layout, layoutOf } from './layout.ts'
 import type { Controller, Resource, ResourceSpec } from './resource.ts'
 import { escapeReferences, writeSection } from './write-section.ts'
 
-type Map = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 /** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
-export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Map {
+export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
   const spec = withDefaults(resource)
-  const document: Map = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
+  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
   for (const part of layout.parts) {
     const value = spec[part.name]
     if (value === undefined || part.field.type !== 'section') continue
     const place = { job: part.path, spec: ['spec', part.name] }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
-  return servesProgress(controller, step) ? { ...document, metrics: serveProgress(needs) } : document
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
 }
 
 /** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
@@ -30,7 +30,7 @@ function withDefaults({ spec, metadata }: Resource): ResourceSpec {
 }
 
 /** `source.topics` comes after `source`. */
-function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
+function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
   if (rest.length === 0) document[key] = value
   else {
     const parent = isMap(document[key]) ? document[key] : {}
@@ -39,12 +39,7 @@ function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path
   }
 }
 
-/** What copies or reads a lot is asked how far it is. */
+/** What copies or reads a lot is asked how far it is. All pods have the variable. */
 function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
   return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
-}
-
-function serveProgress(needs: JobNeeds): Map {
-  needs.env.push({ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } })
-  return { listen: `\${POD_IP}:${jobPort}` }
 }
