@@ -91,9 +91,8 @@ export function inOrder(objects: readonly KubeObject[]): KubeObject[] {
 
 function readDeployment(objects: readonly KubeObject[]): Omit<InstalledChart, 'objects'> {
   const deployment = objects.find(({ kind }) => kind === 'Deployment')
-  const { template } = deployment?.spec as {
-    template: { spec: { serviceAccountName: string; containers: [{ args: string[] }] } }
-  }
+  if (deployment === undefined) throw new Error('the chart has no Deployment')
+  const { template } = deployment.spec as OperatorDeployment
   const [{ args }] = template.spec.containers
   const jobAccount = args.find(arg => arg.startsWith('--job-service-account='))
   return {
@@ -101,4 +100,8 @@ function readDeployment(objects: readonly KubeObject[]): Omit<InstalledChart, 'o
     jobServiceAccount: jobAccount?.slice('--job-service-account='.length) ?? 'default',
     args,
   }
+}
+
+interface OperatorDeployment {
+  template: { spec: { serviceAccountName: string; containers: [{ args: string[] }] } }
 }
