@@ -21,7 +21,7 @@ const kinds = Object.values(resourceKinds())
 /** What the operator does with the resources of a namespace. */
 const work: Right[] = [
   ...kinds.flatMap(({ plural }) => [
-    ...rights(['get', 'list', 'watch', 'patch'], defaultApiGroup, plural),
+    ...rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, plural),
     ...rights(['patch', 'update'], defaultApiGroup, `${plural}/status`),
   ]),
   ...rights(['get', 'list', 'watch', 'create', 'delete'], 'batch', 'jobs'),
