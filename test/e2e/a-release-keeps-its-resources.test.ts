@@ -7,6 +7,7 @@ import { type ChartValues, chartFolder, chartName, runHelm } from '../servers/ch
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import type { KubeObject } from '../servers/kube-object.ts'
+import { waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
 const definition = {
@@ -83,6 +84,12 @@ async function createBackup() {
     storage: { backend: 'pvc', pvc: { claimName: 'backups' } },
   }
   const object: KubeObject = { apiVersion, kind, metadata: { name: 'nightly', namespace }, spec }
-  const made = await kube.api.wait({ ...definition }, () => true).then(() => kube.api.create(object))
+  const isServed = () =>
+    kube.api.list({ apiVersion, kind, namespace }).then(
+      () => true,
+      () => false,
+    )
+  await waitFor('the API server serves the kind', isServed)
+  const made = await kube.api.create(object)
   return { apiVersion, kind, namespace, name: 'nightly', uid: made.metadata.uid }
 }
