@@ -39,7 +39,7 @@ test('an upgrade brings new CRDs, and what was backed up outlives an uninstall a
   const backup = await createBackup()
 
   await helm('upgrade', chartFolder, { replicas: 3 })
-  assert.deepEqual(await shortNames(), ['kb'])
+  assert.deepEqual(await shortNames(), ['kbk'])
   assert.equal(((await kube.api.get(deployment)).spec as { replicas: number }).replicas, 3)
 
   await helm('uninstall')
