@@ -2,6 +2,7 @@ import type { CommandSpec } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
+import { crdsCommand, operatorCommand } from './operator-table.ts'
 import {
   backupId,
   commit,
@@ -206,6 +207,8 @@ export const commandTable: readonly CommandSpec[] = [
   schemasCommand,
   registryCommand,
   keyCommand,
+  operatorCommand,
+  crdsCommand,
   {
     name: 'completion',
     summary: 'print a completion script for a shell',
