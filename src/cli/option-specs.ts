@@ -91,6 +91,7 @@ export interface CommandOptions {
   jobImage?: string | undefined
   jobServiceAccount?: string | undefined
   jobImagePullSecret: string[]
+  jobFsGroup?: string | undefined
   metricsAddress?: string | undefined
   metricsPath?: string | undefined
   metrics: boolean
