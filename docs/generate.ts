@@ -5,6 +5,7 @@ import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { alertsFile, alertsTable } from './alerts-table.ts'
 import { formatLayout } from './dashboard/layout.ts'
+import { writeChart } from './generate-chart.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { writeDefinitions } from './generate-crds.ts'
 import { writeDashboard } from './generate-dashboard.ts'
@@ -26,6 +27,7 @@ await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 for (const [name, table] of Object.entries(operatorTables())) await fill('operator.md', `operator-${name}`, table)
 await writeDefinitions()
+await writeChart()
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 function readExample(): Promise<string> {
