@@ -12,10 +12,12 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
+import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
@@ -31,6 +33,8 @@ import type { SchemaSide } from '../wiring/schema-sides.ts'
 /** What there is to show of a restore; of groups there may be nothing. */
 export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
 export type ShownDryRun = Optional<JobRestoreDryRun, 'consumerGroups'>
+/** Whether it only says what it would do. */
+type Act = { isDryRun: boolean }
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
@@ -41,6 +45,8 @@ export interface Actions {
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
   openLocation(path: string, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
+  /** Without keys: what is encrypted shows as it is stored. */
+  openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -53,15 +59,13 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
-  pruneAt(
-    storage: Storage,
-    policy: RetentionPolicy,
-    hooks: Hooks,
-    options: { isDryRun: boolean },
-    signal: AbortSignal,
-  ): Promise<PruneReport>
+  pruneAt(storage: Storage, policy: RetentionPolicy, hooks: Hooks, act: Act, signal: AbortSignal): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */
+  findBackupsAt(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]>
+  /** Removes a whole backup. */
+  deleteAt(storage: Storage, backupId: string, hooks: Hooks, act: Act, signal: AbortSignal): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
@@ -101,6 +105,7 @@ export const realActions: Actions = {
   },
   openJobStorage: async (job, keyFiles, signal) =>
     (await import('../wiring/parts.ts')).openExistingStorage({ ...job, keyFiles }, signal),
+  openBareStorage: async (...args) => (await import('../wiring/parts.ts')).openBareStorage(...args),
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
@@ -116,6 +121,8 @@ export const realActions: Actions = {
     (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
+  deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),

@@ -69,6 +69,12 @@ const schedules: BadResource[] = [
 ]
 
 const runs: BadResource[] = [
+  bad(
+    'KafkaBackup',
+    'backups of mode full that are to be deleted',
+    { mode: 'full', deletionPolicy: 'Delete' },
+    /spec\.deletionPolicy: .*set deletionPolicy to Retain/,
+  ),
   bad('KafkaBackup', 'another mode', { mode: 'differential' }, /spec\.mode: .*"incremental", "full"/),
   bad('KafkaBackup', 'no pods at all', { parallelism: 0 }, /spec\.parallelism: .*greater than or equal to 1/),
   bad(
@@ -259,6 +265,24 @@ const storages: BadResource[] = [
 ]
 
 const pods: BadResource[] = [
+  bad(
+    'KafkaBackup',
+    'pods as root',
+    pod({ securityContext: { runAsUser: 0 } }),
+    /spec\.podTemplate\.spec\.securityContext\.runAsUser: .*greater than or equal to 1/,
+  ),
+  bad(
+    'KafkaBackup',
+    'pods that may be root',
+    pod({ securityContext: { runAsNonRoot: false } }),
+    /spec\.podTemplate\.spec\.securityContext\.runAsNonRoot: .*set it to true/,
+  ),
+  bad(
+    'KafkaBackup',
+    'pods without seccomp',
+    pod({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+    /spec\.podTemplate\.spec\.securityContext\.seccompProfile\.type: .*"RuntimeDefault"/,
+  ),
   bad(
     'KafkaBackup',
     'an amount that is none',

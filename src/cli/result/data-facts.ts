@@ -4,6 +4,7 @@ import type { BackupReport } from '../../backup/run-backup.ts'
 import type { ShardReport } from '../../backup/run-shard.ts'
 import type { CheckReport } from '../../observe/check.ts'
 import type { CompareReport } from '../../restore/compare.ts'
+import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
 import type { Facts } from './outcome.ts'
@@ -88,6 +89,23 @@ export function verifyFacts({
     gaps: rest.gaps.length,
     warnings: rest.warnings.length,
     ...(first && { problem: { code: 'ARCHIVE_DAMAGED', message } }),
+  }
+}
+
+export function deleteFacts(reports: readonly DeleteReport[]): Facts {
+  const sum = (pick: (outcome: DeleteReport['outcome']) => number) =>
+    reports.reduce((total, { outcome }) => total + pick(outcome), 0)
+  const kept = sum(({ retained, waiting }) => retained.objects + waiting.objects)
+  const message = `${plural(kept, 'object')} of the backup are kept by the store until it lets go`
+  const generations = sum(({ generationsRemoved }) => generationsRemoved)
+  return {
+    totals: {
+      objects: sum(({ removed }) => removed.objects),
+      bytes: sum(({ removed }) => removed.bytes),
+      generations,
+      retained: kept,
+    },
+    ...(kept > 0 && { problem: { code: 'STORAGE_RETAINED', message } }),
   }
 }
 

@@ -26,7 +26,7 @@ export function scheduleField(description: string): FieldSchema {
     'x-kubernetes-validations': [
       {
         rule: `self.matches('${schedulePattern}')`,
-        message: `is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
+        message: `this is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
       },
     ],
   }
@@ -78,7 +78,7 @@ export const scheduleFields: FieldGroup = {
       'x-kubernetes-validations': [
         {
           rule: "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self) > 0",
-          message: 'is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
+          message: 'this is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
         },
       ],
     },
@@ -120,7 +120,8 @@ export const scheduleFields: FieldGroup = {
       properties: {
         schedule: scheduleField('When it is verified. Without it: after every successful run.'),
         deep: {
-          description: 'Reads and checks every record. Otherwise what the manifest names has to be there, in its size.',
+          description:
+            'Reads and checks every byte. Otherwise objects, their sizes and the continuity of offsets are checked.',
           type: 'boolean',
           default: false,
         },
@@ -128,7 +129,7 @@ export const scheduleFields: FieldGroup = {
     },
     deletionPolicy: {
       description:
-        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes them first.',
+        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes the backup of `mode: incremental` first.',
       type: 'string',
       enum: ['Retain', 'Delete'],
       default: 'Retain',
@@ -151,6 +152,12 @@ export const scheduleFields: FieldGroup = {
       message:
         'Allow needs mode full: two runs cannot write to the one backup of mode incremental; use Forbid or Replace, or set mode to full',
       fieldPath: '.concurrencyPolicy',
+    },
+    {
+      rule: "self.deletionPolicy != 'Delete' || self.mode != 'full'",
+      message:
+        'Delete removes the one backup of mode incremental; those of mode full go by retention: set deletionPolicy to Retain',
+      fieldPath: '.deletionPolicy',
     },
     ...whileContinuous,
   ],

@@ -1,7 +1,7 @@
 import type { Condition, ConditionType } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
-import { lastOf, newestFirst } from './history.ts'
-import type { Outcome } from './outcome.ts'
+import { lastOf } from './history.ts'
+import { type Outcome, workingRuns } from './outcome.ts'
 import type { ShownPhase } from './phase.ts'
 import { formatTime } from './times.ts'
 import { secretsMessage } from './wait.ts'
@@ -46,7 +46,7 @@ function readyVerdict(
   { runs, wait, deletion }: Outcome,
   { phase, reason, message }: ShownPhase,
 ): Verdict {
-  const last = lastOf(newestFirst(runs.ended), 'main')
+  const last = lastOf(runs.ended, 'main')
   if (deletion) return no(deletion.reason, deletion.message)
   if (wait && wait.reason !== 'WaitingForVerify' && wait.reason !== 'Stopping') return no(wait.reason, wait.message)
   if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
@@ -57,16 +57,16 @@ function readyVerdict(
 
 const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
 
-function progressVerdict({ runs, starts, deletion }: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
-  const live = [...starts.map(start => start.live), ...runs.live]
-  const [first] = live
-  if (first) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
+function progressVerdict(outcome: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
+  const { runs, deletion } = outcome
+  const live = workingRuns(outcome)
+  if (live.length > 0) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
   if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
   return no(reason, 'No run is under way.')
 }
 
 function successVerdict({ runs }: Outcome): Verdict {
-  const last = lastOf(newestFirst(runs.ended), 'main')
+  const last = lastOf(runs.ended, 'main')
   if (!last) return { status: 'Unknown', reason: 'NotRun', message: 'No run has ended yet.' }
   if (last.phase === 'Completed')
     return yes(last.reason ?? 'Completed', last.message ?? `The run ${last.run} is complete.`)
@@ -91,7 +91,7 @@ function scheduledVerdict(
 }
 
 function verifiedVerdict({ verify }: Facts, { runs }: Outcome): Verdict | undefined {
-  const last = lastOf(newestFirst(runs.ended), 'verify')
+  const last = lastOf(runs.ended, 'verify')
   if (!last && verify === 'never') return undefined
   if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'It was not verified yet.' }
   if (last.phase === 'Completed') return yes('Verified', `The run ${last.run} found the backup whole.`)

@@ -5,32 +5,38 @@ import { type Layout, layoutOf } from './layout.ts'
 import type { Controller, Resource, ResourceSpec } from './resource.ts'
 import { escapeReferences, writeSection } from './write-section.ts'
 
-type Map = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 /** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
-export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Map {
+export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
   const spec = withDefaults(resource)
-  const document: Map = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
+  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
   for (const part of layout.parts) {
     const value = spec[part.name]
     if (value === undefined || part.field.type !== 'section') continue
     const place = { job: part.path, spec: ['spec', part.name] }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
-  return servesProgress(controller, step) ? { ...document, metrics: { listen: `\${POD_IP}:${jobPort}` } } : document
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
 }
 
-/** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
+/** The time of a run, as the ids of mode `full` end with it. */
+const anyTime = '????????t??????z'
+
+/**
+ * A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. The
+ * pattern has the form of the time, since `orders-*` would be about the backup `orders-eu` of another resource as well.
+ */
 function withDefaults({ spec, metadata }: Resource): ResourceSpec {
   const { retention } = spec
   if (!isMap(retention)) return spec
-  const match = spec.mode === 'full' ? { match: [`${spec.backupId ?? metadata.name}-*`] } : {}
+  const match = spec.mode === 'full' ? { match: [`${spec.backupId ?? metadata.name}-${anyTime}`] } : {}
   return { ...spec, retention: { afterBackup: true, ...match, ...retention } }
 }
 
 /** `source.topics` comes after `source`. */
-function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
+function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
   if (rest.length === 0) document[key] = value
   else {
     const parent = isMap(document[key]) ? document[key] : {}

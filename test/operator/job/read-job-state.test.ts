@@ -200,11 +200,23 @@ describe('a Job that goes on', () => {
     assert.ok(isOpen(1, { code: 'KAFKA_UNREACHABLE' }))
     assert.ok(isOpen(137, ''))
     assert.ok(isOpen(0, { ok: true, retryable: false }))
+    const taken = { ...ended(0, { ok: true, retryable: false }), phase: 'Failed' }
+    assert.equal(read(trying(), samplePod({ status: taken })).end, undefined, 'the pod failed, its process did not')
     const wrong = { code: 'KAFKA_AUTH', retryable: false }
     const ending = sampleJob({ conditions: conditions.deadline.slice(0, 1), active: 0 })
     assert.equal(read(ending, samplePod({ status: ended(1, wrong) })).end, undefined, 'its pods still end')
     const nearly = sampleJob({ conditions: conditions.complete.slice(0, 1) })
     assert.equal(read(nearly, samplePod({ status: ended(0, { ok: true }) })).end, undefined)
+  })
+
+  test('tells of the pods that failed until now', () => {
+    const failed = (createdSecond: number, message: string) =>
+      samplePod({ createdSecond, status: ended(1, { code: 'KAFKA_UNREACHABLE', message }) })
+    const running = samplePod({ createdSecond: 30, status: { phase: 'Running', podIP: '10.0.0.7' } })
+    const { failedPods } = read(trying(), failed(9, 'the second'), failed(1, 'the first'), running)
+    assert.deepEqual(failedPods, { count: 2, message: 'the second' })
+    assert.equal(read(trying(), running).failedPods, undefined)
+    assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
   })
 
   test('has pods that run, with their addresses', () => {

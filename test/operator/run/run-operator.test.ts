@@ -98,8 +98,15 @@ for (const [code, what] of [
       },
     })
     model.put('backup', 'orders')
+    await model.time.pass(1000)
+    const countTries = () => model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+    for (let count = 0; count < 10; count++) {
+      model.put('backup', 'orders', {}, { labels: { count: String(count) } })
+      await model.time.pass(100)
+    }
+    assert.equal(countTries(), 1)
     await model.time.pass(3_600_000)
-    const tries = model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+    const tries = countTries()
     assert.ok(tries > 5 && tries < 30, `${tries} tries in an hour`)
     const { phase, reason, message = '' } = model.get('orders').status ?? {}
     assert.deepEqual([phase, reason], ['Failed', 'JobRefused'])
