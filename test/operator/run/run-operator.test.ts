@@ -119,6 +119,27 @@ for (const [code, what] of [
   })
 }
 
+test('a right that the operator lacks is told of at the resource, and tried again', async () => {
+  const model = new OperatorModel()
+  let isDenied = true
+  const operator = model.start({
+    around: (verb, act, _, { kind }) => {
+      if (isDenied && kind === 'Secret') throw new KubeError('KUBE_DENIED', `cannot ${verb} secrets "login"`)
+      return act()
+    },
+  })
+  model.put('backup', 'orders', { needs: 'login' })
+  putSecret(model, 'login')
+  await model.time.pass(1000)
+  const { phase, message = '' } = model.get('orders').status ?? {}
+  assert.equal(phase, 'Failed')
+  assert.match(message, /secrets "login"\. Grant the account/)
+  isDenied = false
+  await model.time.pass(60_000)
+  assert.equal(model.jobs.length, 1)
+  await operator.stop()
+})
+
 test('a Job of somebody else that has the name is named, and left alone', async () => {
   const model = new OperatorModel()
   const { metadata } = model.put('backup', 'orders')
