@@ -1,0 +1,130 @@
+{{/* The operator's name: the label that services and pods are found by. */}}
+{{- define "kafka-backup-operator.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The name of all objects; some get an ending, so there is room for it. */}}
+{{- define "kafka-backup-operator.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "kafka-backup-operator.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 52 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kafka-backup-operator.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "kafka-backup-operator.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "kafka-backup-operator.labels" -}}
+{{ include "kafka-backup-operator.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: kafka-backup
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "kafka-backup-operator.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "kafka-backup-operator.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- required "serviceAccount.name is needed where serviceAccount.create is false" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Whether the chart makes the account of the jobs: it knows their namespaces only if it names them itself. */}}
+{{- define "kafka-backup-operator.makesJobAccount" -}}
+{{- if and .Values.jobs.serviceAccount.create (not .Values.clusterWide) -}}true{{- end -}}
+{{- end -}}
+
+{{- define "kafka-backup-operator.jobServiceAccountName" -}}
+{{- if .Values.jobs.serviceAccount.name -}}
+{{- .Values.jobs.serviceAccount.name -}}
+{{- else if include "kafka-backup-operator.makesJobAccount" . -}}
+{{- printf "%s-jobs" (include "kafka-backup-operator.fullname" .) -}}
+{{- else -}}
+default
+{{- end -}}
+{{- end -}}
+
+{{/* The namespaces whose resources it works on, as JSON; none where it is all of them. */}}
+{{- define "kafka-backup-operator.namespaces" -}}
+{{- if .Values.clusterWide -}}
+{{- if .Values.watchNamespaces -}}
+{{- fail "clusterWide and watchNamespaces exclude each other: all namespaces, or those that are named" -}}
+{{- end -}}
+{{- list | toJson -}}
+{{- else -}}
+{{- default (list .Release.Namespace) .Values.watchNamespaces | uniq | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kafka-backup-operator.leaseName" -}}
+{{- default (include "kafka-backup-operator.fullname" .) .Values.leaderElection.leaseName -}}
+{{- end -}}
+
+{{- define "kafka-backup-operator.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* A digest or a tag belongs to one repository, so the operator's is taken only where the jobs name none of their own. */}}
+{{- define "kafka-backup-operator.jobImage" -}}
+{{- $image := .Values.jobs.image -}}
+{{- if not (or $image.repository $image.tag $image.digest) -}}
+{{- include "kafka-backup-operator.image" . -}}
+{{- else -}}
+{{- $repository := default .Values.image.repository $image.repository -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What the operator may do with the resources of a namespace, in the words of its requests. */}}
+{{- define "kafka-backup-operator.rules" -}}
+# Finalizers are patched; resources are made and removed by users alone.
+- apiGroups: [{{ .Values.apiGroup }}]
+  resources: [kafkabackups, kafkarestores, kafkaoffsetresets, kafkaoffsetrollbacks]
+  verbs: [get, list, watch, patch]
+- apiGroups: [{{ .Values.apiGroup }}]
+  resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status]
+  verbs: [patch, update]
+# Asked for by clusters that guard owner references (OpenShift): a Job is owned by its resource.
+- apiGroups: [{{ .Values.apiGroup }}]
+  resources:
+    [kafkabackups/finalizers, kafkarestores/finalizers, kafkaoffsetresets/finalizers, kafkaoffsetrollbacks/finalizers]
+  verbs: [update]
+- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, create, delete]
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [get, list, watch]
+# The job files.
+- apiGroups: ['']
+  resources: [configmaps]
+  verbs: [get, list, create, delete]
+# Whether a secret that a resource names is there; never a list of them.
+- apiGroups: ['']
+  resources: [secrets]
+  verbs: [get]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
