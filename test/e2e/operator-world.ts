@@ -29,7 +29,13 @@ export function useOperatorWorld(): OperatorWorld {
 }
 
 /** Makes the resource, and waits for the end of its run. */
-async function runResource({ stage }: OperatorWorld, controller: Controller, name: string, spec: ResourceSpec, phase: Phase) {
+async function runResource(
+  { stage }: OperatorWorld,
+  controller: Controller,
+  name: string,
+  spec: ResourceSpec,
+  phase: Phase,
+) {
   const ref = await stage.apply(controller, name, spec)
   return { ref, status: await stage.untilPhase(ref, phase) }
 }

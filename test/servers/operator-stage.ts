@@ -1,14 +1,14 @@
 import type { JobLimits, Resource, ResourceSpec } from '../../src/operator/resource/resource.ts'
 import { type Controller, resourceKinds } from '../../src/operator/resource/resource.ts'
 import type { Phase, ResourceStatus } from '../../src/operator/resource/status.ts'
-import { installOperatorAccess, operatorDefinitions } from './operator-access.ts'
 import { type Kube, startKube } from './kube.ts'
 import { type KubeFaultProxy, startKubeFaultProxy } from './kube-fault-proxy.ts'
-import { type KubeObject, type ObjectRef } from './kube-object.ts'
+import type { KubeObject, ObjectRef } from './kube-object.ts'
 import { type Kubelet, startKubelet } from './kubelet.ts'
 import type { KubeletImage } from './kubelet-images.ts'
 import type { Pod } from './kubelet-pod-spec.ts'
 import { type Operator, type OperatorOptions, startOperator } from './operator.ts'
+import { installOperatorAccess, operatorDefinitions } from './operator-access.ts'
 
 export interface StageOptions {
   /** What the pods of Jobs run. */
@@ -47,18 +47,20 @@ export const stageImage = 'kafka-backup:test'
 export const quickJob: JobLimits = { backoffLimit: 0, terminationGracePeriodSeconds: 5 }
 
 const waitMs = 60_000
+const [repository, tag] = stageImage.split(':')
+const chartValues = { jobs: { image: { repository, tag } } }
 
 export async function openOperatorStage({ image }: StageOptions): Promise<OperatorStage> {
   const kube = await startKube({ manifests: operatorDefinitions() })
   const kubelet = await startKubelet(kube, { images: { [stageImage]: image } })
   const proxy = await startKubeFaultProxy(kube)
   const namespace = await kube.makeNamespace('operator', { 'pod-security.kubernetes.io/enforce': 'restricted' })
-  const account = await installOperatorAccess(kube, namespace)
+  const { account, args } = await installOperatorAccess(kube, namespace, chartValues)
   const operators: Operator[] = []
   const start: OperatorStage['start'] = async ({ throughProxy = false, ...options } = {}) => {
     const direct = await kube.credentialsFor(account)
     const credentials = throughProxy ? proxy.through(direct) : direct
-    const operator = await startOperator({ credentials, namespace, jobImage: stageImage, ...options })
+    const operator = await startOperator({ credentials, namespace, args, ...options })
     operators.push(operator)
     await operator.waitReady()
     return operator

@@ -11,11 +11,9 @@ export interface OperatorOptions {
   /** Of its service account, perhaps through a proxy. */
   credentials: KubeCredentials
   namespace: string
-  /** Of the pods. */
-  jobImage: string
+  /** Of its container, as the chart has them; addresses are those of this process. */
+  args: readonly string[]
   podName?: string
-  /** Further arguments of the command. */
-  flags?: readonly string[]
 }
 
 export interface Operator {
@@ -49,7 +47,13 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   await writeFile(kubeconfig, formatKubeconfig(options.credentials), { mode: 0o600 })
   const logFile = join(folder.path, 'operator.log')
   const { PATH = '', HOME = '', TMPDIR } = process.env
-  const env = { PATH, HOME, ...(TMPDIR && { TMPDIR }), POD_NAME: options.podName ?? 'operator-0', POD_NAMESPACE: options.namespace }
+  const env = {
+    PATH,
+    HOME,
+    ...(TMPDIR && { TMPDIR }),
+    POD_NAME: options.podName ?? 'operator-0',
+    POD_NAMESPACE: options.namespace,
+  }
   const args = [join(root, 'bin/kafka-backup.js'), ...formatFlags(options, kubeconfig, metricsPort, healthPort)]
   const server = spawnGuarded(process.execPath, args, { cwd: folder.path, env, logFile })
   const log = () => readFile(logFile, 'utf8')
@@ -87,12 +91,12 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
   }
 }
 
-function formatFlags(options: OperatorOptions, kubeconfig: string, metricsPort: number, healthPort: number): string[] {
+function formatFlags({ args }: OperatorOptions, kubeconfig: string, metricsPort: number, healthPort: number): string[] {
   return [
-    'operator',
-    ...['--kubeconfig', kubeconfig, '--namespace', options.namespace, '--job-image', options.jobImage],
-    ...['--metrics-address', `127.0.0.1:${metricsPort}`, '--health-address', `127.0.0.1:${healthPort}`],
-    ...(options.flags ?? []),
+    ...args.filter(arg => !/^--(metrics|health)-address=/.test(arg)),
+    `--kubeconfig=${kubeconfig}`,
+    `--metrics-address=127.0.0.1:${metricsPort}`,
+    `--health-address=127.0.0.1:${healthPort}`,
   ]
 }
 
