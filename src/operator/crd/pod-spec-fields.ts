@@ -1,0 +1,115 @@
+import { envFields } from './env-fields.ts'
+import type { FieldSchema } from './field-schema.ts'
+
+/** What Kubernetes itself checks, when the Job is made. */
+const asKubernetesHasIt: FieldSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+const number: FieldSchema = { type: 'integer', format: 'int64', minimum: 0 }
+const text: FieldSchema = { type: 'string', maxLength: 253 }
+
+/** Of a pod; those of its container (`env`, `volumeMounts`) stand beside them, since there is one container. */
+export const podSpecFields: Record<string, FieldSchema> = {
+  serviceAccountName: name(
+    'The service account of the pods, for workload identity. That of the operator’s settings without it.',
+  ),
+  nodeSelector: {
+    description: 'Labels that a node must have.',
+    type: 'object',
+    maxProperties: 50,
+    additionalProperties: { type: 'string', maxLength: 63 },
+  },
+  tolerations: list('Taints of nodes that the pods put up with.', {
+    type: 'object',
+    properties: {
+      key: text,
+      operator: { type: 'string', enum: ['Exists', 'Equal'] },
+      value: text,
+      effect: { type: 'string', enum: ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] },
+      tolerationSeconds: { type: 'integer', format: 'int64' },
+    },
+  }),
+  affinity: { description: 'Nodes and pods to be near to, or far from.', ...asKubernetesHasIt },
+  topologySpreadConstraints: list('How the pods spread over zones and nodes.', asKubernetesHasIt),
+  priorityClassName: name('The priority class of the pods.'),
+  runtimeClassName: name('The runtime class of the pods.'),
+  schedulerName: name('The scheduler that places the pods.'),
+  imagePullSecrets: list('Secrets for the registry of the image.', reference(), ['name']),
+  securityContext: {
+    description: 'Over the security context of the operator, which passes the level `restricted`.',
+    type: 'object',
+    properties: {
+      runAsUser: number,
+      runAsGroup: number,
+      runAsNonRoot: { type: 'boolean' },
+      fsGroup: number,
+      fsGroupChangePolicy: { type: 'string', enum: ['OnRootMismatch', 'Always'] },
+      supplementalGroups: { type: 'array', maxItems: 50, items: number, 'x-kubernetes-list-type': 'atomic' },
+      supplementalGroupsPolicy: { type: 'string', enum: ['Merge', 'Strict'] },
+      seLinuxOptions: { type: 'object', properties: { level: text, role: text, type: text, user: text } },
+      seccompProfile: {
+        type: 'object',
+        required: ['type'],
+        properties: {
+          type: { type: 'string', enum: ['RuntimeDefault', 'Localhost', 'Unconfined'] },
+          localhostProfile: text,
+        },
+      },
+    },
+  },
+  hostAliases: list('Host names for addresses.', {
+    type: 'object',
+    required: ['ip'],
+    properties: {
+      ip: text,
+      hostnames: { type: 'array', maxItems: 50, items: text, 'x-kubernetes-list-type': 'atomic' },
+    },
+  }),
+  dnsPolicy: {
+    description: 'Whose DNS the pods use.',
+    type: 'string',
+    enum: ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'],
+  },
+  dnsConfig: {
+    description: 'Settings of the DNS beyond the policy.',
+    type: 'object',
+    properties: {
+      nameservers: { type: 'array', maxItems: 10, items: text, 'x-kubernetes-list-type': 'atomic' },
+      searches: { type: 'array', maxItems: 32, items: text, 'x-kubernetes-list-type': 'atomic' },
+      options: list(undefined, { type: 'object', properties: { name: text, value: text } }),
+    },
+  },
+  ...envFields,
+  volumes: list(
+    'Volumes of the pods beyond those of the operator.',
+    { type: 'object', required: ['name'], properties: { name: text }, 'x-kubernetes-preserve-unknown-fields': true },
+    ['name'],
+  ),
+  volumeMounts: list(
+    'Where the container sees these volumes.',
+    {
+      type: 'object',
+      required: ['name', 'mountPath'],
+      properties: {
+        name: text,
+        mountPath: { type: 'string', maxLength: 4096, pattern: '^/' },
+        subPath: { type: 'string', maxLength: 4096 },
+        readOnly: { type: 'boolean' },
+      },
+    },
+    ['mountPath'],
+  ),
+}
+
+function name(description: string): FieldSchema {
+  return { description, type: 'string', maxLength: 253, pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' }
+}
+
+function reference(): FieldSchema {
+  return { type: 'object', required: ['name'], properties: { name: text } }
+}
+
+function list(description: string | undefined, items: FieldSchema, keys?: readonly string[]): FieldSchema {
+  const kind: FieldSchema = keys
+    ? { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys }
+    : { 'x-kubernetes-list-type': 'atomic' }
+  return { ...(description === undefined ? {} : { description }), type: 'array', maxItems: 50, items, ...kind }
+}

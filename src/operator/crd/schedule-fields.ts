@@ -1,0 +1,156 @@
+import type { FieldGroup, FieldRule, FieldSchema } from './field-schema.ts'
+
+const cronNames = ['@hourly', '@daily', '@weekly', '@monthly', '@yearly']
+
+/** The list of one field of a cron expression: values, and ranges that may have a step. */
+function cronField(value: string, step: string): string {
+  const range = `(?:(?:[*]|${value}-${value})(?:/(?:${step}))?|${value})`
+  return `${range}(?:,${range})*`
+}
+
+const minute = cronField('[0-5]?[0-9]', '[1-5]?[1-9]|[1-5]0')
+const hour = cronField('(?:[01]?[0-9]|2[0-3])', '[1-9]|1[0-9]|2[0-3]')
+const dayOfMonth = cronField('(?:0?[1-9]|[12][0-9]|3[01])', '[1-9]|[12][0-9]|3[01]')
+const month = cronField('(?:0?[1-9]|1[0-2]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)', '[1-9]|1[0-2]')
+const dayOfWeek = cronField('(?:[0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)', '[1-7]')
+
+/** Five fields, or one of the names. Case does not matter. */
+export const schedulePattern = `^(?i:${cronNames.join('|')}|${[minute, hour, dayOfMonth, month, dayOfWeek].join(' +')})$`
+
+export function scheduleField(description: string): FieldSchema {
+  return {
+    description: `${description} Cron of five fields (minute, hour, day of month, month, day of week) or ${cronNames.join(', ')}.`,
+    type: 'string',
+    maxLength: 100,
+    'x-kubernetes-validations': [
+      {
+        rule: `self.matches('${schedulePattern}')`,
+        message: `is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
+      },
+    ],
+  }
+}
+
+const isContinuous = 'has(self.backup) && has(self.backup.continuous) && self.backup.continuous'
+
+/** A continuous backup has one run that never ends. */
+const whileContinuous: FieldRule[] = [
+  {
+    rule: `!(has(self.schedule) && ${isContinuous})`,
+    message: 'a continuous backup runs all the time: remove schedule, or set backup.continuous to false',
+    fieldPath: '.schedule',
+  },
+  {
+    rule: `!(self.mode == 'full' && ${isContinuous})`,
+    message: 'a continuous backup is one backup that grows: set mode to incremental, or backup.continuous to false',
+    fieldPath: '.mode',
+  },
+  {
+    rule: `!(self.parallelism > 1 && ${isContinuous})`,
+    message:
+      'pods can share the work of a run that ends, and a continuous backup does not: set parallelism to 1, or backup.continuous to false',
+    fieldPath: '.parallelism',
+  },
+  {
+    rule: `!(has(self.verify) && ${isContinuous})`,
+    message:
+      'a backup is verified between its runs, and a continuous backup is one run: remove verify, or set backup.continuous to false and give a schedule',
+    fieldPath: '.verify',
+  },
+  {
+    rule: `!(has(self.job.activeDeadlineSeconds) && ${isContinuous})`,
+    message: 'the deadline would end a continuous backup: remove job.activeDeadlineSeconds',
+    fieldPath: '.job.activeDeadlineSeconds',
+  },
+]
+
+/** When a backup runs, and what a run is. */
+export const scheduleFields: FieldGroup = {
+  properties: {
+    schedule: scheduleField(
+      'When it runs. Without it the backup runs once, or goes on for ever where `backup.continuous` is true.',
+    ),
+    timeZone: {
+      description: 'The time zone of the schedules, a name of the IANA database such as Europe/Vienna; UTC without it.',
+      type: 'string',
+      maxLength: 64,
+      'x-kubernetes-validations': [
+        {
+          rule: "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self) > 0",
+          message: 'is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
+        },
+      ],
+    },
+    mode: {
+      description:
+        '`incremental`: every run goes on with the one backup. `full`: every run makes a backup of its own, named after the time that it was due.',
+      type: 'string',
+      enum: ['incremental', 'full'],
+      default: 'incremental',
+    },
+    concurrencyPolicy: {
+      description:
+        'What happens when a run is due and the one before it still works: `Forbid` skips the new one, `Replace` ends the old one, `Allow` lets both work, which only backups of `mode: full` can.',
+      type: 'string',
+      enum: ['Forbid', 'Replace', 'Allow'],
+      default: 'Forbid',
+    },
+    startingDeadlineSeconds: {
+      description:
+        'How late a scheduled run may begin, after downtime of the operator for example. Without it the latest one that was missed is made up for, however late.',
+      type: 'integer',
+      format: 'int64',
+      minimum: 10,
+      maximum: 31_536_000,
+    },
+    parallelism: {
+      description:
+        'Pods that share the work of a run. With more than one a last pod then makes one backup of their parts.',
+      type: 'integer',
+      format: 'int32',
+      minimum: 1,
+      maximum: 128,
+      default: 1,
+    },
+    verify: {
+      description:
+        'Has backups verified: after every successful run, or on a schedule of its own. Never while a backup runs.',
+      type: 'object',
+      properties: {
+        schedule: scheduleField('When it is verified. Without it: after every successful run.'),
+        deep: {
+          description: 'Reads and checks every record. Otherwise what the manifest names has to be there, in its size.',
+          type: 'boolean',
+          default: false,
+        },
+      },
+    },
+    deletionPolicy: {
+      description:
+        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes them first.',
+      type: 'string',
+      enum: ['Retain', 'Delete'],
+      default: 'Retain',
+    },
+  },
+  required: [],
+  rules: [
+    {
+      rule: '!has(self.timeZone) || has(self.schedule) || (has(self.verify) && has(self.verify.schedule))',
+      message: 'a time zone means nothing without a schedule: add schedule or verify.schedule, or remove timeZone',
+      fieldPath: '.timeZone',
+    },
+    {
+      rule: '!has(self.startingDeadlineSeconds) || has(self.schedule)',
+      message: 'a deadline to start means nothing without a schedule: add schedule, or remove startingDeadlineSeconds',
+      fieldPath: '.startingDeadlineSeconds',
+    },
+    {
+      rule: "self.concurrencyPolicy != 'Allow' || self.mode == 'full'",
+      message:
+        'Allow needs mode full: two runs cannot write to the one backup of mode incremental; use Forbid or Replace, or set mode to full',
+      fieldPath: '.concurrencyPolicy',
+    },
+    ...whileContinuous,
+  ],
+}

@@ -1,0 +1,131 @@
+import { phases } from '../resource/status.ts'
+import type { FieldSchema } from './field-schema.ts'
+
+/**
+ * What the operator writes. There are no limits here but the phases: a status that the API server refused would leave a
+ * resource without any.
+ */
+export const statusSchema: FieldSchema = {
+  description: 'What became of the resource. The operator writes it, nobody else.',
+  type: 'object',
+  properties: {
+    phase: {
+      ...text('Of the last run. `Pending` before the first run, and while something stands in its way.'),
+      enum: phases,
+    },
+    reason: text(
+      'Why the phase is what it is, in one word: `Partial`, `SecretMissing`, `InvalidSpec`, or a code of docs/errors.md.',
+    ),
+    message: text('The same for people, with what to do.'),
+    observedGeneration: count('The generation of the spec that this status is about.'),
+    conditions: {
+      description: 'Ready, Progressing, Succeeded, SecretsFound, Scheduled, Verified, LicenseFound.',
+      type: 'array',
+      items: conditionSchema(),
+      'x-kubernetes-list-type': 'map',
+      'x-kubernetes-list-map-keys': ['type'],
+    },
+    startTime: time('When the last run began.'),
+    completionTime: time('When the last run ended. Not set while one works.'),
+    records: count('Records that the last run copied or wrote.'),
+    bytes: count('Their bytes.'),
+    storedBytes: count('Bytes that the whole backup takes in the store.'),
+    gaps: count('Gaps that the last run met: records that expired at the source before they were read.'),
+    backupId: text('The backup that the last run made or read.'),
+    snapshotId: text('The snapshot of positions before a reset or rollback, or the one that was asked for.'),
+    report: text('The key of the full report in the storage.'),
+    lastSuccessfulTime: time('When a run last ended well.'),
+    lastFailedTime: time('When a run last failed.'),
+    lastScheduleTime: time('The time of the schedule that was last acted on.'),
+    nextScheduleTime: time('When the next run is due.'),
+    lastVerifyTime: time('When the backup was last verified, with success.'),
+    nextVerifyTime: time('When it is verified next.'),
+    lastTrigger: text('The value of the trigger annotation that was last acted on.'),
+    progress: progressSchema(),
+    active: {
+      description: 'Runs that work now.',
+      type: 'array',
+      items: { type: 'object', required: ['run', 'purpose', 'job', 'startTime'], properties: activeFields() },
+      'x-kubernetes-list-type': 'atomic',
+    },
+    history: {
+      description: 'Runs that ended, the newest first.',
+      type: 'array',
+      items: endedSchema(),
+      'x-kubernetes-list-type': 'atomic',
+    },
+  },
+}
+
+function conditionSchema(): FieldSchema {
+  return {
+    type: 'object',
+    required: ['type', 'status', 'reason', 'message', 'lastTransitionTime'],
+    properties: {
+      type: text('The condition.'),
+      status: { ...text('Whether it holds.'), enum: ['True', 'False', 'Unknown'] },
+      reason: text('Why, in one word.'),
+      message: text('The same for people.'),
+      lastTransitionTime: time('When `status` last changed.'),
+      observedGeneration: count('The generation of the spec that it is about.'),
+    },
+  }
+}
+
+function progressSchema(): FieldSchema {
+  return {
+    description: 'How far the run under way is.',
+    type: 'object',
+    required: ['phase', 'records', 'bytes'],
+    properties: {
+      phase: text('What the pod is doing.'),
+      percent: { description: 'How much is done.', type: 'number' },
+      records: count('Records so far.'),
+      bytes: count('Their bytes.'),
+      remainingSeconds: { description: 'How long it will still take, at the present pace.', type: 'number' },
+    },
+  }
+}
+
+function activeFields(): Record<string, FieldSchema> {
+  return {
+    run: text('The name of the run, unique in this resource.'),
+    purpose: text('What it is for: `main`, `verify` or `delete`.'),
+    job: text('Its Job.'),
+    startTime: time('When it began.'),
+    backupId: text('The backup that it makes, reads or removes.'),
+  }
+}
+
+function endedSchema(): FieldSchema {
+  return {
+    type: 'object',
+    required: ['run', 'purpose', 'job', 'startTime', 'phase', 'completionTime'],
+    properties: {
+      ...activeFields(),
+      phase: { ...text('How it ended.'), enum: ['Completed', 'Failed'] },
+      completionTime: time('When it ended.'),
+      reason: text('Why it failed, in one word.'),
+      message: text('The same for people, with what to do.'),
+      records: count('Records that it copied or wrote.'),
+      bytes: count('Their bytes.'),
+      storedBytes: count('Bytes that the whole backup takes in the store.'),
+      groups: count('Consumer groups whose positions were set.'),
+      gaps: count('Gaps that it met.'),
+      snapshotId: text('The snapshot that it took.'),
+      report: text('The key of the full report in the storage.'),
+    },
+  }
+}
+
+function text(description: string): FieldSchema {
+  return { description, type: 'string' }
+}
+
+function count(description: string): FieldSchema {
+  return { description, type: 'integer', format: 'int64' }
+}
+
+function time(description: string): FieldSchema {
+  return { description, type: 'string', format: 'date-time' }
+}

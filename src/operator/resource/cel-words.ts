@@ -1,0 +1,21 @@
+import type { CelRule } from './open-api.ts'
+
+/** A field that may be given only where the condition holds. */
+export function forbidden(name: string, unless: string, message: string): CelRule {
+  const rule = `!has(self.${name}) || ${wrap(unless)}`
+  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueForbidden' }
+}
+
+/** A field that must be given unless the condition holds. */
+export function needed(name: string, unless: string, message: string): CelRule {
+  const rule = unless === 'false' ? `has(self.${name})` : `has(self.${name}) || ${wrap(unless)}`
+  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueRequired' }
+}
+
+export function isAnyGiven(...names: string[]): string {
+  return names.map(name => `has(self.${name})`).join(' || ')
+}
+
+function wrap(condition: string): string {
+  return /\|\||&&/.test(condition) ? `(${condition})` : condition
+}

@@ -1,0 +1,127 @@
+import { describedJobSchema, type JsonSchema } from '../../config/job-json-schema.ts'
+import type { Mode } from '../../config/mode.ts'
+import { camelName, formsOf, isLeftOut, kindName } from './field-forms.ts'
+
+/** A map of a job file with the names that a resource has for its fields. */
+export interface Section {
+  /** Where a job file has it, without the indexes of lists: `storage`, `encryption.recipients`. */
+  path: string
+  description: string
+  fields: Field[]
+  /** The field that says which of the others there are. A job has a map for each kind, a resource one map for all. */
+  chooser?: { name: string; key: string; kinds: string[] }
+}
+
+export type Field = SectionField | ListField | LeafField
+
+interface FieldBase {
+  /** In a job file. */
+  key: string
+  /** Those that have the field, where the section has kinds and not all have it. */
+  kinds?: string[]
+  /** Those that need it; all of them, or none, where the section has no kinds. */
+  requiredFor: string[] | 'all'
+}
+
+export interface SectionField extends FieldBase {
+  type: 'section'
+  name: string
+  section: Section
+}
+
+/** A list of maps. */
+export interface ListField extends FieldBase {
+  type: 'list'
+  name: string
+  item: Section
+  minItems: number
+}
+
+export interface LeafField extends FieldBase {
+  type: 'leaf'
+  /** One of them is given. */
+  forms: Form[]
+  /** As the kinds describe it: one unless they differ. */
+  schemas: JsonSchema[]
+}
+
+/** A way in which a resource gives a value of the job file. */
+export interface Form {
+  name: string
+  /** `plain`: as it is. `env`: a variable from a secret. `secret-file`, `map-file`: the path of a mounted key. */
+  type: 'plain' | 'env' | 'secret-file' | 'map-file'
+}
+
+/** The fields of the jobs of a mode. Nothing here names a single option: a new one has its field by itself. */
+export function jobTree(mode: Mode): Section {
+  return readSection(describedJobSchema(mode), [])
+}
+
+function readSection(schema: JsonSchema, path: readonly string[]): Section {
+  const base = { path: path.join('.'), description: String(schema.description ?? '') }
+  const variants = schema.oneOf as JsonSchema[] | undefined
+  if (variants === undefined) return { ...base, fields: readFields(schema, path) }
+  const chosen = variants.map(variant => ({ ...readChooser(variant), fields: readFields(variant, path) }))
+  const key = chosen[0]?.key ?? ''
+  const kinds = chosen.map(({ kind }) => kind)
+  const merged = mergeKinds(chosen).filter(field => field.key !== key)
+  return { ...base, fields: merged, chooser: { name: camelName(key), key, kinds } }
+}
+
+function readChooser(variant: JsonSchema): { key: string; kind: string } {
+  const [key, field] = Object.entries(propertiesOf(variant)).find(([, each]) => each.const !== undefined) ?? []
+  return { key: key ?? '', kind: kindName(String(field?.const)) }
+}
+
+function readFields(schema: JsonSchema, path: readonly string[]): Field[] {
+  const required = new Set(schema.required as string[] | undefined)
+  const properties = propertiesOf(schema)
+  return Object.entries(properties).flatMap(([key, field]) => {
+    const at = [...path, key]
+    if (isLeftOut(at, field, Object.keys(properties))) return []
+    return [readField(key, field, at, required.has(key) ? 'all' : [])]
+  })
+}
+
+function readField(key: string, schema: JsonSchema, path: readonly string[], requiredFor: string[] | 'all'): Field {
+  const base = { key, requiredFor }
+  const items = schema.items as JsonSchema | undefined
+  if (schema['x-type'] !== undefined) return { type: 'leaf', ...base, forms: formsOf(path, schema), schemas: [schema] }
+  if (schema.type !== 'array' || items === undefined) {
+    return { type: 'section', ...base, name: camelName(key), section: readSection(schema, path) }
+  }
+  const minItems = Number(schema.minItems ?? 0)
+  return { type: 'list', ...base, name: camelName(key), item: readSection(items, path), minItems }
+}
+
+/** One field for those of the same key. */
+function mergeKinds(variants: readonly { kind: string; fields: Field[] }[]): Field[] {
+  const merged = new Map<string, { field: Field; kinds: string[]; requiredFor: string[] }>()
+  for (const { kind, fields } of variants) {
+    for (const field of fields) {
+      const known = merged.get(field.key) ?? { field, kinds: [], requiredFor: [] }
+      known.kinds.push(kind)
+      if (field.requiredFor === 'all') known.requiredFor.push(kind)
+      if (known.field !== field) addVariant(known.field, field)
+      merged.set(field.key, known)
+    }
+  }
+  return [...merged.values()].map(({ field, kinds, requiredFor }) => {
+    const isEverywhere = kinds.length === variants.length
+    return {
+      ...field,
+      ...(isEverywhere ? {} : { kinds }),
+      requiredFor: requiredFor.length === variants.length ? 'all' : requiredFor,
+    }
+  })
+}
+
+function addVariant(known: Field, other: Field): void {
+  if (known.type !== 'leaf' || other.type !== 'leaf') return
+  const isKnown = known.schemas.some(schema => JSON.stringify(schema) === JSON.stringify(other.schemas[0]))
+  if (!isKnown) known.schemas.push(...other.schemas)
+}
+
+function propertiesOf(schema: JsonSchema): Record<string, JsonSchema> {
+  return (schema.properties ?? {}) as Record<string, JsonSchema>
+}

@@ -1,0 +1,130 @@
+import { forbidden, needed } from './cel-words.ts'
+import type { JobFieldSchema } from './job-field-schema.ts'
+import type { CelRule, OpenApi } from './open-api.ts'
+import { nameRef } from './reference-schema.ts'
+
+/** Those that docs/offsets.md explains and that need no file. */
+export const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'header_based'] as const
+
+export const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
+
+const topicName = '^[A-Za-z0-9._-]{1,249}$'
+
+const groups: OpenApi = {
+  type: 'array',
+  maxItems: 1000,
+  items: { type: 'string', minLength: 1, maxLength: 1024 },
+}
+
+const id: OpenApi = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$' }
+
+const time: OpenApi = {
+  'x-kubernetes-int-or-string': true,
+  maxLength: 40,
+  pattern: '^(\\d{12,15}|\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:?\\d{2}))$',
+}
+
+const dryRun: OpenApi = { type: 'boolean', description: 'Only shows what would be set.', default: false }
+
+const onlyFor = (name: string, strategy: string): CelRule =>
+  forbidden(name, `self.strategy == '${strategy}'`, `${name} is for strategy ${strategy}`)
+
+const neededFor = (name: string, strategy: string): CelRule =>
+  needed(name, `self.strategy != '${strategy}'`, `${name} is required with strategy ${strategy}`)
+
+/** The options of `offsets reset` as fields of a KafkaOffsetReset. */
+export const resetFields: JobFieldSchema = {
+  required: ['groups', 'strategy'],
+  properties: {
+    groups: { ...groups, minItems: 1, description: 'Names of consumer groups, or patterns with * and ?.' },
+    topics: {
+      type: 'array',
+      description: 'Only these topics: names, or patterns with * and ?. Without it all that a group has a position on.',
+      minItems: 1,
+      maxItems: 1000,
+      items: { type: 'string', minLength: 1, maxLength: 249, pattern: '^[A-Za-z0-9._*?-]{1,249}$' },
+    },
+    partitions: {
+      type: 'array',
+      description: 'Only these partitions.',
+      minItems: 1,
+      maxItems: 1000,
+      items: { type: 'integer', format: 'int64', minimum: 0, maximum: 99_999 },
+    },
+    strategy: { type: 'string', enum: [...resetStrategies], description: 'Where the positions come from.' },
+    timestamp: {
+      ...time,
+      description: 'For `timestamp`: the first record of that time or later. ISO 8601 with a zone, or milliseconds.',
+    },
+    offset: {
+      'x-kubernetes-int-or-string': true,
+      description: 'For `offset`: the position to set. A text where it is beyond 2^53.',
+      minimum: 0,
+      pattern: '^\\d{1,18}$',
+      maxLength: 18,
+    },
+    backupId: { ...id, description: 'For `header_based`: the backup whose groups are meant.' },
+    fromSnapshot: { ...id, description: 'For `header_based`: the snapshot that was taken at the source.' },
+    topicMapping: {
+      type: 'object',
+      description: 'For `header_based`: topics that were restored under another name, source topic to target topic.',
+      maxProperties: 1000,
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 249, pattern: topicName },
+    },
+    since: { ...time, description: 'For `header_based`: no unread record is older; the search begins there.' },
+    dryRun,
+  },
+  rules: [
+    neededFor('timestamp', 'timestamp'),
+    onlyFor('timestamp', 'timestamp'),
+    neededFor('offset', 'offset'),
+    onlyFor('offset', 'offset'),
+    ...['backupId', 'fromSnapshot', 'topicMapping', 'since'].map(name => onlyFor(name, 'header_based')),
+    {
+      rule: "self.strategy != 'header_based' || has(self.backupId) != has(self.fromSnapshot)",
+      message: 'strategy header_based needs backupId or fromSnapshot, and not both',
+    },
+  ],
+}
+
+/** The options of `offsets rollback`, `snapshot` and `verify` as fields of a KafkaOffsetRollback. */
+export const rollbackFields: JobFieldSchema = {
+  required: [],
+  properties: {
+    operation: {
+      type: 'string',
+      enum: [...rollbackOperations],
+      default: 'rollback',
+      description: '`rollback` sets what a snapshot says, `snapshot` takes one, `verify` compares with one.',
+    },
+    snapshotId: { ...id, description: 'The snapshot to roll back to or to compare with.' },
+    resetRef: { ...nameRef, description: 'A KafkaOffsetReset of the namespace: the snapshot that it took is meant.' },
+    groups: { ...groups, description: 'Only these groups: names, or patterns with * and ?. Without it all of them.' },
+    strict: {
+      type: 'boolean',
+      description: 'For `verify`: a position that has gone on is a difference, too.',
+      default: false,
+    },
+    dryRun,
+  },
+  rules: [
+    {
+      rule: "self.operation == 'snapshot' || has(self.snapshotId) != has(self.resetRef)",
+      message: 'operation rollback and verify need snapshotId or resetRef, and not both',
+    },
+    ...['snapshotId', 'resetRef'].map(name =>
+      forbidden(
+        name,
+        "self.operation != 'snapshot'",
+        `${name} means nothing to operation snapshot, which takes a new one`,
+      ),
+    ),
+    forbidden(
+      'groups',
+      "self.operation != 'verify'",
+      'groups is for operation rollback and snapshot; verify compares all of the snapshot',
+    ),
+    forbidden('strict', "!self.strict || self.operation == 'verify'", 'strict is for operation verify'),
+    forbidden('dryRun', "!self.dryRun || self.operation == 'rollback'", 'dryRun is for operation rollback'),
+  ],
+}

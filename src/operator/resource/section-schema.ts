@@ -1,0 +1,133 @@
+import { celRules } from './cel-rules.ts'
+import { extraFields, otherDefaults } from './extra-fields.ts'
+import type { Field, Form, LeafField, Section } from './field-tree.ts'
+import { leafSchema } from './leaf-schema.ts'
+import type { CelRule, OpenApi } from './open-api.ts'
+import { keyRef } from './reference-schema.ts'
+import { inSpecWords } from './spec-words.ts'
+
+const maxListedSections = 16
+
+/** The structural schema of a section, with the rules that hold between its fields. */
+export function sectionSchema(section: Section): OpenApi {
+  const { chooser, fields, path } = section
+  const extras = extraFields[path] ?? {}
+  const properties = Object.fromEntries([
+    ...(chooser ? [[chooser.name, { type: 'string', enum: chooser.kinds } satisfies OpenApi] as const] : []),
+    ...fields.flatMap(field => fieldSchemas(field, section)),
+    ...Object.entries(extras).map(([name, { schema }]) => [name, schema] as const),
+  ])
+  const required = [...(chooser ? [chooser.name] : []), ...fields.filter(isRequired).flatMap(namesOf)]
+  const rules = [...fields.flatMap(formRules), ...kindRules(section), ...(celRules[ruleKey(path)] ?? [])]
+  return {
+    type: 'object',
+    description: inSpecWords(section.description),
+    properties,
+    ...(required.length > 0 ? { required } : {}),
+    ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
+  }
+}
+
+/** The cluster of a backup and that of a restore have the same rules. */
+function ruleKey(path: string): string {
+  return path.replace(/^(source|target)\b/, 'cluster')
+}
+
+/** Of a field that stands alone in a spec. */
+export function formSchemas(field: Field): OpenApi[] {
+  return fieldSchemas(field, { path: '', description: '', fields: [] }).map(([, schema]) => schema)
+}
+
+function fieldSchemas(field: Field, section: Section): [string, OpenApi][] {
+  if (field.type === 'section') return [[field.name, sectionSchema(field.section)]]
+  if (field.type === 'leaf') return field.forms.map(form => [form.name, formSchema(field, form, section)])
+  const { name, item, minItems } = field
+  return [[name, { type: 'array', minItems, maxItems: maxListedSections, items: sectionSchema(item) }]]
+}
+
+function formSchema(field: LeafField, form: Form, { path, chooser }: Section): OpenApi {
+  const [schema = {}] = field.schemas
+  const description = inSpecWords(String(schema.description))
+  if (form.type === 'map-file') return keyRef(`The ConfigMap with it, in the place of a secret: ${description}`)
+  if (form.type !== 'plain') return keyRef(`The secret with it: ${description}`)
+  const own = `${path}.${field.key}`
+  // A default that belongs to one kind would be put into the others too.
+  const fallback = chooser ? undefined : (otherDefaults[own] ?? schema.default)
+  const isDefault = fallback !== undefined && !isEmpty(fallback)
+  const words = chooser && schema.default !== undefined ? `${description} Without it: ${schema.default}.` : description
+  return { ...plainSchema(field), description: words, ...(isDefault ? { default: fallback } : {}) }
+}
+
+/** Nothing is gained by a default that says that there is nothing. */
+function isEmpty(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+function plainSchema({ schemas, key }: LeafField): OpenApi {
+  const schema = leafSchema(schemas)
+  // A registry has one address as a text; several are joined by commas, as in a job file.
+  if (key === 'url' && schema.items) return { ...schema.items, maxLength: 2048 }
+  const isSecret = schemas.some(({ writeOnly }) => writeOnly === true)
+  return isSecret ? { ...schema, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^@]+$' } : schema
+}
+
+export function namesOf(field: Field): string[] {
+  return field.type === 'leaf' ? field.forms.map(({ name }) => name) : [field.name]
+}
+
+function isRequired(field: Field): boolean {
+  return field.requiredFor === 'all' && namesOf(field).length === 1
+}
+
+/** One of the ways to give a value, and not two. */
+function formRules(field: Field): CelRule[] {
+  const names = namesOf(field)
+  if (names.length < 2) return []
+  const both = names.map(name => `has(self.${name})`).join(' && ')
+  const rules: CelRule[] = [
+    { rule: `!(${both})`, message: `give ${names.join(' or ')}, not both`, fieldPath: `.${names[1]}` },
+  ]
+  if (field.requiredFor === 'all') rules.push(required('true', field))
+  return rules
+}
+
+/** What belongs to other kinds is refused, what the kind needs is asked for. */
+function kindRules({ chooser, fields, path }: Section): CelRule[] {
+  if (chooser === undefined) return []
+  const { name } = chooser
+  const isOneOf = (kinds: readonly string[]) => `self.${name} in [${kinds.map(kind => `'${kind}'`).join(', ')}]`
+  const belongs = (field: string, kinds: readonly string[]): CelRule => ({
+    rule: `!has(self.${field}) || ${isOneOf(kinds)}`,
+    message: `${field} belongs to ${name} ${kinds.join(', ')}`,
+    fieldPath: `.${field}`,
+    reason: 'FieldValueForbidden',
+  })
+  const own = fields.flatMap(field => [
+    ...(field.kinds ? namesOf(field).map(each => belongs(each, field.kinds ?? [])) : []),
+    ...(field.requiredFor === 'all' ? [] : field.requiredFor).map(kind =>
+      required(`self.${name} == '${kind}'`, field, `${name} ${kind}`),
+    ),
+  ])
+  const extras = Object.entries(extraFields[path] ?? {}).flatMap(([each, { kinds }]) =>
+    (kinds ?? []).flatMap(kind => [
+      belongs(each, [kind]),
+      requiredName(`self.${name} == '${kind}'`, each, `${name} ${kind}`),
+    ]),
+  )
+  return [...own, ...extras]
+}
+
+function required(when: string, field: Field, with_?: string): CelRule {
+  const names = namesOf(field)
+  return requiredName(when, names[0] ?? '', with_, names)
+}
+
+function requiredName(when: string, name: string, by?: string, names: readonly string[] = [name]): CelRule {
+  const isGiven = names.map(each => `has(self.${each})`).join(' || ')
+  return {
+    rule: when === 'true' ? isGiven : `!(${when}) || ${isGiven}`,
+    message: `${names.join(' or ')} is required${by === undefined ? '' : ` with ${by}`}`,
+    fieldPath: `.${name}`,
+    reason: 'FieldValueRequired',
+  }
+}
