@@ -15,6 +15,12 @@ export interface StageOptions {
   image: KubeletImage
 }
 
+export interface StartOptions extends Pick<OperatorOptions, 'podName'> {
+  throughProxy?: boolean
+  /** After the chart's arguments. */
+  flags?: readonly string[]
+}
+
 /** A control plane with the operator's definitions and rights, and a namespace for all that a test makes. */
 export interface OperatorStage {
   kube: Kube
@@ -23,7 +29,7 @@ export interface OperatorStage {
   /** Before the API server, for those operators that are started through it. */
   proxy: KubeFaultProxy
   /** Ready when it is given; ended with the stage. */
-  start(options?: Partial<OperatorOptions> & { throughProxy?: boolean }): Promise<Operator>
+  start(options?: StartOptions): Promise<Operator>
   /** Makes the resource or sets its spec anew. */
   apply(controller: Controller, name: string, spec: ResourceSpec): Promise<ObjectRef>
   secret(name: string, stringData: Record<string, string>): Promise<void>
@@ -57,10 +63,10 @@ export async function openOperatorStage({ image }: StageOptions): Promise<Operat
   const namespace = await kube.makeNamespace('operator', { 'pod-security.kubernetes.io/enforce': 'restricted' })
   const { account, args } = await installOperatorAccess(kube, namespace, chartValues)
   const operators: Operator[] = []
-  const start: OperatorStage['start'] = async ({ throughProxy = false, ...options } = {}) => {
+  const start: OperatorStage['start'] = async ({ throughProxy = false, flags = [], ...options } = {}) => {
     const direct = await kube.credentialsFor(account)
     const credentials = throughProxy ? proxy.through(direct) : direct
-    const operator = await startOperator({ credentials, namespace, args, ...options })
+    const operator = await startOperator({ credentials, namespace, args: [...args, ...flags], ...options })
     operators.push(operator)
     await operator.waitReady()
     return operator
