@@ -4,7 +4,9 @@ import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { writeConfigDocs } from './generate-config.ts'
+import { writeDefinitions } from './generate-crds.ts'
 import { jobMetricsTable, progressFieldsTable } from './metrics-table.ts'
+import { operatorTables } from './operator-tables.ts'
 import { progressTable } from './progress-table.ts'
 
 /** `make docs`: writes into the pages what the code says; test/docs.test.ts fails where they differ. */
@@ -15,6 +17,8 @@ await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())
 await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
+for (const [name, table] of Object.entries(operatorTables())) await fill('operator.md', `operator-${name}`, table)
+await writeDefinitions()
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 function readExample(): Promise<string> {

@@ -1,3 +1,5 @@
+import type { CelRule } from '../resource/open-api.ts'
+
 /** What a definition says of a field: the part of OpenAPI 3 that the API server takes as structural. */
 export interface FieldSchema {
   description?: string
@@ -25,24 +27,14 @@ export interface FieldSchema {
   'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map'
   'x-kubernetes-list-map-keys'?: readonly string[]
   'x-kubernetes-map-type'?: 'atomic'
-  'x-kubernetes-validations'?: readonly FieldRule[]
-}
-
-/** A rule in CEL about the field that has it. */
-export interface FieldRule {
-  rule: string
-  /** A sentence that says what to do. */
-  message: string
-  /** The field below that the message is about, such as `.timeZone`. */
-  fieldPath?: string
-  reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
+  'x-kubernetes-validations'?: readonly CelRule[]
 }
 
 /** The fields of a spec, those that must be there, and the rules between them. */
 export interface FieldGroup {
   properties: Record<string, FieldSchema>
   required: readonly string[]
-  rules: readonly FieldRule[]
+  rules: readonly CelRule[]
 }
 
 export function mergeGroups(groups: readonly FieldGroup[]): FieldGroup {

@@ -56,11 +56,11 @@ export const jobFields: FieldGroup = {
   rules: [],
 }
 
-/** Of the kinds that change something that can be planned first. */
+/** Of a restore; the kinds about positions have theirs from their commands. */
 export const dryRunFields: FieldGroup = {
   properties: {
     dryRun: {
-      description: 'Only plans and checks, and changes nothing. The plan is in the log of the pod.',
+      description: 'Only plans and checks the restore, and changes nothing. The plan is in the log of the pod.',
       type: 'boolean',
       default: false,
     },

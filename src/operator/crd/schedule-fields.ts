@@ -1,4 +1,5 @@
-import type { FieldGroup, FieldRule, FieldSchema } from './field-schema.ts'
+import type { CelRule } from '../resource/open-api.ts'
+import type { FieldGroup, FieldSchema } from './field-schema.ts'
 
 const cronNames = ['@hourly', '@daily', '@weekly', '@monthly', '@yearly']
 
@@ -34,7 +35,7 @@ export function scheduleField(description: string): FieldSchema {
 const isContinuous = 'has(self.backup) && has(self.backup.continuous) && self.backup.continuous'
 
 /** A continuous backup has one run that never ends. */
-const whileContinuous: FieldRule[] = [
+const whileContinuous: CelRule[] = [
   {
     rule: `!(has(self.schedule) && ${isContinuous})`,
     message: 'a continuous backup runs all the time: remove schedule, or set backup.continuous to false',

@@ -1,16 +1,14 @@
+import { jobFieldSchema } from '../resource/job-field-schema.ts'
 import type { Controller } from '../resource/resource.ts'
 import { type FieldGroup, mergeGroups } from './field-schema.ts'
 import { dryRunFields, jobFields } from './job-fields.ts'
-import { resetFields } from './reset-fields.ts'
-import { rollbackFields } from './rollback-fields.ts'
 import { scheduleFields } from './schedule-fields.ts'
-import { jobFieldSchema } from './stand-in.ts'
 
 const ownFields: Record<Controller, readonly FieldGroup[]> = {
   backup: [scheduleFields],
   restore: [dryRunFields],
-  offset_reset: [resetFields, dryRunFields],
-  offset_rollback: [rollbackFields, dryRunFields],
+  offset_reset: [],
+  offset_rollback: [],
 }
 
 /** All fields of a spec: what a job file can say, what only a resource says, and what all say of their Jobs. */

@@ -19,3 +19,14 @@ export function isAnyGiven(...names: string[]): string {
 function wrap(condition: string): string {
   return /\|\||&&/.test(condition) ? `(${condition})` : condition
 }
+
+/** In the place of a `pattern`, of which the API server has no words but the expression itself. */
+export function textRule(pattern: string, allowed: string): CelRule {
+  return { rule: `self.matches(${JSON.stringify(pattern)})`, message: `must be ${allowed}` }
+}
+
+/** The same for what may be a number too. */
+export function textOrNumberRule(pattern: string, allowed: string): CelRule {
+  const { rule, message } = textRule(pattern, allowed)
+  return { rule: `type(self) != string || ${rule}`, message }
+}

@@ -1,3 +1,4 @@
+import { textRule } from './cel-words.ts'
 import type { OpenApi } from './open-api.ts'
 import { nameRef, refName, secretKey } from './reference-schema.ts'
 
@@ -24,7 +25,12 @@ export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraF
             description: 'A folder of the volume, relative and without `..`, that is mounted in the place of its root.',
             minLength: 1,
             maxLength: 500,
-            pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$',
+            'x-kubernetes-validations': [
+              textRule(
+                '^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$',
+                'names of A-Z a-z 0-9 . _ - joined by /, none of them beginning with a dot',
+              ),
+            ],
           },
         },
       },

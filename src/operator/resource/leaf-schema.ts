@@ -1,5 +1,7 @@
 import type { JsonSchema } from '../../config/job-json-schema.ts'
+import { textOrNumberRule, textRule } from './cel-words.ts'
 import type { OpenApi } from './open-api.ts'
+import { inSpecWords } from './spec-words.ts'
 
 /** Bounds let the API server reckon what a rule costs; they are far above what is meant to be written. */
 const maxItems = 1000
@@ -13,7 +15,7 @@ const maxNumberLength = 40
  * and the texts that a variable would give fall away, and with them most alternatives.
  */
 export function leafSchema(schemas: readonly JsonSchema[]): OpenApi {
-  const [first = {}, ...others] = schemas.map(schema => structureOf(schema, isInteger(schema)))
+  const [first = {}, ...others] = schemas.map(schema => structureOf(schema, wordsOf(schema)))
   // What the kinds of a section do not agree on is left to the check of the whole job.
   const agreed = Object.entries(first).filter(([key, value]) =>
     others.every(other => JSON.stringify(other[key as keyof OpenApi]) === JSON.stringify(value)),
@@ -21,49 +23,56 @@ export function leafSchema(schemas: readonly JsonSchema[]): OpenApi {
   return Object.fromEntries(agreed) as OpenApi
 }
 
-function isInteger(schema: JsonSchema): boolean {
-  return String(schema['x-type']).endsWith('integer')
+/** What the leaf says of all that is in it. */
+interface Words {
+  areIntegers: boolean
+  allowed: string
 }
 
-function structureOf(schema: JsonSchema, areIntegers: boolean): OpenApi {
+function wordsOf(schema: JsonSchema): Words {
+  const areIntegers = String(schema['x-type']).endsWith('integer')
+  return { areIntegers, allowed: inSpecWords(String(schema['x-allowed'] ?? '')) }
+}
+
+function structureOf(schema: JsonSchema, words: Words): OpenApi {
   const own = (schema.anyOf as JsonSchema[] | undefined)?.filter(each => each.$ref === undefined) ?? []
-  if (schema.type === 'string') return textOf(own[0] ?? schema)
-  if (schema.type === 'array') return listOf(schema, areIntegers)
-  if (schema.type === 'object') return mapOf(schema, areIntegers)
+  if (schema.type === 'string') return textOf(own[0] ?? schema, words)
+  if (schema.type === 'array') return listOf(schema, words)
+  if (schema.type === 'object') return mapOf(schema, words)
   if (Array.isArray(schema.enum)) return enumOf(schema.enum)
   const numeric = own.find(({ type }) => type === 'integer' || Array.isArray(type))
-  if (numeric !== undefined) return numberOf(numeric, own, areIntegers)
+  if (numeric !== undefined) return numberOf(numeric, own, words)
   const list = own.find(({ type }) => type === 'array')
-  return structureOf(list ?? own[0] ?? {}, areIntegers)
+  return structureOf(list ?? own[0] ?? {}, words)
 }
 
-function textOf({ pattern, maxLength }: JsonSchema): OpenApi {
+function textOf({ pattern, maxLength }: JsonSchema, { allowed }: Words): OpenApi {
   const isAny = pattern === undefined || pattern === '[\\s\\S]'
   return {
     type: 'string',
     minLength: 1,
     maxLength: typeof maxLength === 'number' ? maxLength : maxTextLength,
-    ...(isAny ? {} : { pattern: String(pattern) }),
+    ...(isAny ? {} : { 'x-kubernetes-validations': [textRule(String(pattern), allowed)] }),
   }
 }
 
-function listOf({ items, minItems }: JsonSchema, areIntegers: boolean): OpenApi {
-  const item = structureOf(items as JsonSchema, areIntegers)
+function listOf({ items, minItems }: JsonSchema, words: Words): OpenApi {
+  const item = structureOf(items as JsonSchema, words)
   return { type: 'array', items: item, ...(typeof minItems === 'number' ? { minItems } : {}), maxItems }
 }
 
-function mapOf({ properties, additionalProperties, minProperties }: JsonSchema, areIntegers: boolean): OpenApi {
+function mapOf({ properties, additionalProperties, minProperties }: JsonSchema, words: Words): OpenApi {
   if (properties === undefined) {
     return {
       type: 'object',
-      additionalProperties: structureOf(additionalProperties as JsonSchema, areIntegers),
+      additionalProperties: structureOf(additionalProperties as JsonSchema, words),
       maxProperties,
     }
   }
   const entries = Object.entries(properties as Record<string, JsonSchema>)
   return {
     type: 'object',
-    properties: Object.fromEntries(entries.map(([name, field]) => [name, structureOf(field, areIntegers)])),
+    properties: Object.fromEntries(entries.map(([name, field]) => [name, structureOf(field, words)])),
     ...(typeof minProperties === 'number' ? { minProperties } : {}),
   }
 }
@@ -74,14 +83,20 @@ function enumOf(values: readonly unknown[]): OpenApi {
 }
 
 /** Integers, and what may also be a text with a unit, a time, or an offset beyond what JSON numbers hold. */
-function numberOf(numeric: JsonSchema, alternatives: readonly JsonSchema[], areIntegers: boolean): OpenApi {
+function numberOf(numeric: JsonSchema, alternatives: readonly JsonSchema[], words: Words): OpenApi {
   const { minimum, maximum } = numeric
   const bounds = {
     ...(typeof minimum === 'number' ? { minimum } : {}),
     ...(typeof maximum === 'number' ? { maximum } : {}),
   }
-  if (areIntegers) return { type: 'integer', format: 'int64', ...bounds }
+  if (words.areIntegers) return { type: 'integer', format: 'int64', ...bounds }
   const text = alternatives.find(({ type }) => type === 'string')
-  const pattern = text?.pattern === undefined ? {} : { pattern: String(text.pattern) }
-  return { 'x-kubernetes-int-or-string': true, ...bounds, ...pattern, maxLength: maxNumberLength }
+  return {
+    'x-kubernetes-int-or-string': true,
+    ...bounds,
+    maxLength: maxNumberLength,
+    ...(text?.pattern === undefined
+      ? {}
+      : { 'x-kubernetes-validations': [textOrNumberRule(String(text.pattern), words.allowed)] }),
+  }
 }

@@ -1,4 +1,4 @@
-import { forbidden, needed } from './cel-words.ts'
+import { forbidden, needed, textOrNumberRule, textRule } from './cel-words.ts'
 import type { JobFieldSchema } from './job-field-schema.ts'
 import type { CelRule, OpenApi } from './open-api.ts'
 import { nameRef } from './reference-schema.ts'
@@ -8,20 +8,30 @@ export const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'he
 
 export const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
 
-const topicName = '^[A-Za-z0-9._-]{1,249}$'
-
 const groups: OpenApi = {
   type: 'array',
   maxItems: 1000,
   items: { type: 'string', minLength: 1, maxLength: 1024 },
 }
 
-const id: OpenApi = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$' }
+const id: OpenApi = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 200,
+  'x-kubernetes-validations': [
+    textRule('^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$', '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot'),
+  ],
+}
 
 const time: OpenApi = {
   'x-kubernetes-int-or-string': true,
   maxLength: 40,
-  pattern: '^(\\d{12,15}|\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:?\\d{2}))$',
+  'x-kubernetes-validations': [
+    textOrNumberRule(
+      '^(\\d{12,15}|\\d{4}-\\d{2}-\\d{2}[Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,3})?)?(Z|[+-]\\d{2}:?\\d{2}))$',
+      'an ISO 8601 time with Z or an offset, such as 2026-01-31T08:00:00Z, or milliseconds since 1970',
+    ),
+  ],
 }
 
 const dryRun: OpenApi = { type: 'boolean', description: 'Only shows what would be set.', default: false }
@@ -42,7 +52,12 @@ export const resetFields: JobFieldSchema = {
       description: 'Only these topics: names, or patterns with * and ?. Without it all that a group has a position on.',
       minItems: 1,
       maxItems: 1000,
-      items: { type: 'string', minLength: 1, maxLength: 249, pattern: '^[A-Za-z0-9._*?-]{1,249}$' },
+      items: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 249,
+        'x-kubernetes-validations': [textRule('^[A-Za-z0-9._*?-]+$', 'a topic name or a pattern with * and ?')],
+      },
     },
     partitions: {
       type: 'array',
@@ -60,8 +75,8 @@ export const resetFields: JobFieldSchema = {
       'x-kubernetes-int-or-string': true,
       description: 'For `offset`: the position to set. A text where it is beyond 2^53.',
       minimum: 0,
-      pattern: '^\\d{1,18}$',
       maxLength: 18,
+      'x-kubernetes-validations': [textOrNumberRule('^\\d{1,18}$', 'an offset from 0')],
     },
     backupId: { ...id, description: 'For `header_based`: the backup whose groups are meant.' },
     fromSnapshot: { ...id, description: 'For `header_based`: the snapshot that was taken at the source.' },
@@ -69,7 +84,12 @@ export const resetFields: JobFieldSchema = {
       type: 'object',
       description: 'For `header_based`: topics that were restored under another name, source topic to target topic.',
       maxProperties: 1000,
-      additionalProperties: { type: 'string', minLength: 1, maxLength: 249, pattern: topicName },
+      additionalProperties: {
+        type: 'string',
+        minLength: 1,
+        maxLength: 249,
+        'x-kubernetes-validations': [textRule('^[A-Za-z0-9._-]+$', 'a topic name')],
+      },
     },
     since: { ...time, description: 'For `header_based`: no unread record is older; the search begins there.' },
     dryRun,

@@ -1,4 +1,5 @@
 import { celRules } from './cel-rules.ts'
+import { textRule } from './cel-words.ts'
 import { extraFields, otherDefaults } from './extra-fields.ts'
 import type { Field, Form, LeafField, Section } from './field-tree.ts'
 import { leafSchema } from './leaf-schema.ts'
@@ -7,6 +8,11 @@ import { keyRef } from './reference-schema.ts'
 import { inSpecWords } from './spec-words.ts'
 
 const maxListedSections = 16
+
+const openUrl = textRule(
+  '^[Hh][Tt][Tt][Pp][Ss]?://[^@]+$',
+  'a URL of http or https without a user; one with a user goes into a secret',
+)
 
 /** The structural schema of a section, with the rules that hold between its fields. */
 export function sectionSchema(section: Section): OpenApi {
@@ -68,7 +74,7 @@ function plainSchema({ schemas, key }: LeafField): OpenApi {
   // A registry has one address as a text; several are joined by commas, as in a job file.
   if (key === 'url' && schema.items) return { ...schema.items, maxLength: 2048 }
   const isSecret = schemas.some(({ writeOnly }) => writeOnly === true)
-  return isSecret ? { ...schema, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^@]+$' } : schema
+  return isSecret ? { ...schema, 'x-kubernetes-validations': [openUrl] } : schema
 }
 
 export function namesOf(field: Field): string[] {
@@ -117,9 +123,9 @@ function kindRules({ chooser, fields, path }: Section): CelRule[] {
   return [...own, ...extras]
 }
 
-function required(when: string, field: Field, with_?: string): CelRule {
+function required(when: string, field: Field, by?: string): CelRule {
   const names = namesOf(field)
-  return requiredName(when, names[0] ?? '', with_, names)
+  return requiredName(when, names[0] ?? '', by, names)
 }
 
 function requiredName(when: string, name: string, by?: string, names: readonly string[] = [name]): CelRule {

@@ -1,0 +1,14 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildDefinitions } from '../src/operator/crd/build-definitions.ts'
+import { formatDefinition } from '../src/operator/crd/format-definition.ts'
+
+const folder = join(import.meta.dirname, '../deploy/crds')
+
+/** Writes deploy/crds, which `kubectl apply --server-side -f` takes. */
+export async function writeDefinitions(): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  for (const definition of buildDefinitions()) {
+    await writeFile(join(folder, `${definition.spec.names.plural}.yaml`), formatDefinition(definition))
+  }
+}
