@@ -27,6 +27,8 @@ export interface KubeApi {
   createSub(ref: ObjectRef, subresource: string, object: unknown): Promise<unknown>
   /** Server-side apply, taking over what others own. */
   apply<T extends KubeObject = KubeObject>(object: KubeObject, fieldManager?: string, subresource?: string): Promise<T>
+  /** The same without keeping it; fields that the server does not know are refused. */
+  applyDry<T extends KubeObject = KubeObject>(object: KubeObject): Promise<T>
   patch<T extends KubeObject = KubeObject>(ref: ObjectRef, patch: unknown, options?: PatchOptions): Promise<T>
   delete(ref: ObjectRef, options?: { propagationPolicy?: string; gracePeriodSeconds?: number }): Promise<void>
   /** The object once it passes the check; an error that shows the last state after the time. */
@@ -67,6 +69,10 @@ export function openKubeApi(credentials: KubeCredentials): KubeApi {
     apply: async (object: KubeObject, fieldManager = 'test', subresource?: string) => {
       const path = `${await paths.ofObject(refOf(object))}${subresource ? `/${subresource}` : ''}`
       return send('PATCH', `${path}?${formatQuery({ fieldManager, force: 'true' })}`, object, applyType)
+    },
+    applyDry: async (object: KubeObject) => {
+      const query = formatQuery({ fieldManager: 'test', force: 'true', dryRun: 'All', fieldValidation: 'Strict' })
+      return send('PATCH', `${await paths.ofObject(refOf(object))}?${query}`, object, applyType)
     },
     patch: async (ref: ObjectRef, patch: unknown, { type = 'merge', subresource }: PatchOptions = {}) =>
       send('PATCH', `${await paths.ofObject(ref)}${subresource ? `/${subresource}` : ''}`, patch, patchTypes[type]),

@@ -105,11 +105,6 @@ default
 - apiGroups: [{{ .Values.apiGroup }}]
   resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status]
   verbs: [patch, update]
-# Asked for by clusters that guard owner references (OpenShift): a Job is owned by its resource.
-- apiGroups: [{{ .Values.apiGroup }}]
-  resources:
-    [kafkabackups/finalizers, kafkarestores/finalizers, kafkaoffsetresets/finalizers, kafkaoffsetrollbacks/finalizers]
-  verbs: [update]
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]

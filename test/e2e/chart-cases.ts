@@ -1,0 +1,133 @@
+import type { ChartValues } from '../servers/chart.ts'
+
+/** Namespaces that the cases name; the release's own is another one. */
+export const otherNamespaces = ['team-a', 'team-b', 'monitoring']
+
+const digest = `sha256:${'0123456789abcdef'.repeat(4)}`
+
+const everyMonitor = {
+  serviceMonitor: { enabled: true, namespace: 'monitoring', interval: '15s', labels: { release: 'prometheus' } },
+  podMonitor: { enabled: true, namespace: 'monitoring', interval: '10s', labels: { release: 'prometheus' } },
+  prometheusRule: { enabled: true, namespace: 'monitoring', labels: { release: 'prometheus' } },
+  dashboard: { enabled: true, namespace: 'monitoring', annotations: { grafana_folder: 'Kafka' } },
+}
+
+const placement: ChartValues = {
+  nodeSelector: { 'kubernetes.io/os': 'linux' },
+  tolerations: [{ key: 'infra', operator: 'Exists', effect: 'NoSchedule' }],
+  affinity: {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          podAffinityTerm: {
+            topologyKey: 'kubernetes.io/hostname',
+            labelSelector: { matchLabels: { 'app.kubernetes.io/name': 'kafka-backup-operator' } },
+          },
+        },
+      ],
+    },
+  },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'DoNotSchedule' },
+    {
+      maxSkew: 2,
+      topologyKey: 'rack',
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: { a: 'b' } },
+    },
+  ],
+  priorityClassName: 'system-cluster-critical',
+}
+
+const extras: ChartValues = {
+  extraArgs: ['-v'],
+  extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=256' }],
+  extraEnvFrom: [{ secretRef: { name: 'proxy', optional: true } }],
+  extraVolumes: [{ name: 'ca', configMap: { name: 'ca', optional: true } }],
+  extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', readOnly: true }],
+  podLabels: { team: 'platform' },
+  podAnnotations: { note: 'hello: "world"' },
+  annotations: { owner: 'platform' },
+  commonLabels: { cost: '42' },
+}
+
+/** Values that people install with, by what they want. */
+export const chartCases: Record<string, ChartValues> = {
+  defaults: {},
+  'one replica without a leader': { replicas: 1, leaderElection: { enabled: false } },
+  'three replicas with a lease of their own': {
+    replicas: 3,
+    leaderElection: { leaseName: 'backup-leader' },
+    workers: 8,
+  },
+  'all namespaces': { clusterWide: true },
+  'all namespaces with monitoring': { clusterWide: true, metrics: everyMonitor, networkPolicy: { enabled: true } },
+  'two namespaces': { watchNamespaces: ['team-a', 'team-b'], networkPolicy: { enabled: true } },
+  'two namespaces with monitoring': { watchNamespaces: ['team-a', 'team-b'], metrics: everyMonitor },
+  'monitoring in the own namespace': {
+    metrics: {
+      serviceMonitor: { enabled: true },
+      podMonitor: { enabled: true },
+      prometheusRule: { enabled: true },
+      dashboard: { enabled: true },
+    },
+  },
+  'no metrics, though monitors are asked for': { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
+  'another port and path of the metrics': { metrics: { port: 9090, path: '/prometheus', ...everyMonitor } },
+  'another API group': { apiGroup: 'backup.example.org', metrics: { podMonitor: { enabled: true } } },
+  'CRDs of somebody else': { crds: { install: false } },
+  'CRDs that go with the release': { crds: { keep: false, annotations: { 'argocd.argoproj.io/sync-wave': '-1' } } },
+  'accounts and roles of somebody else': {
+    rbac: { create: false, aggregateRoles: false },
+    serviceAccount: { create: false, name: 'own-account' },
+    jobs: { serviceAccount: { create: false, name: 'own-jobs' } },
+  },
+  'identities of a cloud': {
+    serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/operator' } },
+    jobs: { serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/backup' } } },
+  },
+  'an image by its digest': { image: { repository: 'images.example.org/kafka-backup', digest } },
+  'another image for the jobs': {
+    image: { digest },
+    imagePullSecrets: [{ name: 'registry-login' }],
+    jobs: { image: { tag: '9.9.9' }, imagePullSecrets: [{ name: 'jobs-login' }, { name: 'other-login' }] },
+  },
+  'a fixed user': { podSecurityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 } },
+  'no disruption budget': { podDisruptionBudget: { enabled: false } },
+  'a budget in percent': { podDisruptionBudget: { maxUnavailable: '50%' } },
+  'a closed network': {
+    networkPolicy: {
+      enabled: true,
+      metricsFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+      apiServerPorts: [6443],
+      extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 3128, protocol: 'TCP' }] }],
+    },
+  },
+  'IPv6 only': { listenAddress: '[::]' },
+  'placement of the pods': placement,
+  'everything extra': extras,
+  'other names': { nameOverride: 'backups', fullnameOverride: 'our-backups' },
+  'names that are too long': { fullnameOverride: 'a-name-that-is-as-long-as-a-name-of-a-label-can-ever-be-in-here' },
+}
+
+/** What must not be rendered, with words of the refusal. */
+export const refusedCases: Record<string, { values: ChartValues; says: RegExp }> = {
+  'two replicas without a leader': {
+    values: { leaderElection: { enabled: false } },
+    says: /replicas above 1 need leaderElection\.enabled/,
+  },
+  'all namespaces and some': {
+    values: { clusterWide: true, watchNamespaces: ['team-a'] },
+    says: /clusterWide and watchNamespaces exclude each other/,
+  },
+  'an account that nobody makes': {
+    values: { serviceAccount: { create: false } },
+    says: /serviceAccount\.name is needed/,
+  },
+  'a value that does not exist': { values: { replicaCount: 3 }, says: /replicaCount/ },
+  'a misspelt value of the metrics': { values: { metrics: { serviceMonitor: { enable: true } } }, says: /enable/ },
+  'a port that is none': { values: { metrics: { port: 99_999 } }, says: /port/ },
+  'a digest that is none': { values: { image: { digest: 'latest' } }, says: /digest/ },
+  'an interval that is none': { values: { metrics: { serviceMonitor: { interval: 'often' } } }, says: /interval/ },
+}

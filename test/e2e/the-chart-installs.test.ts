@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { chartFolder, chartName, inOrder, installChart, renderChart, runHelm, runTemplate } from '../servers/chart.ts'
+import { type Kube, startKube } from '../servers/kube.ts'
+import { kubeVersion } from '../servers/kube-binaries.ts'
+import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
+import { prometheusOperatorCrds } from '../servers/prometheus-operator-crds.ts'
+import { chartCases, otherNamespaces, refusedCases } from './chart-cases.ts'
+
+let kube: Kube
+let namespace: string
+
+before(async () => {
+  kube = await startKube({ manifests: await prometheusOperatorCrds() })
+  for (const name of otherNamespaces) {
+    await kube.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  }
+  namespace = await kube.makeNamespace('release', { 'pod-security.kubernetes.io/enforce': 'restricted' })
+})
+after(() => kube?.stop())
+
+for (const [name, values] of Object.entries(chartCases)) {
+  test(`with ${name}, helm has nothing to say and the API server takes every object`, async () => {
+    const linted = await runHelm(['lint', '--strict', '--kube-version', kubeVersion, chartFolder], values)
+    assert.equal(linted.exitCode, 0, linted.stdout + linted.stderr)
+    const objects = await renderChart(values, { namespace })
+    assert.ok(objects.some(({ kind }) => kind === 'Deployment'))
+    for (const object of inOrder(objects)) await kube.api.applyDry(object)
+    await createDry(podOf(objects))
+  })
+}
+
+for (const [name, { values, says }] of Object.entries(refusedCases)) {
+  test(`refuses ${name}`, async () => {
+    const { exitCode, stderr } = await runTemplate(values)
+    assert.notEqual(exitCode, 0)
+    assert.match(stderr, says)
+  })
+}
+
+test('no object is rendered twice, and all bear the labels of the release', async () => {
+  for (const values of Object.values(chartCases)) {
+    const objects = await renderChart(values, { namespace, release: 'r' })
+    const names = objects.map(object => Object.values(refOf(object)).join(' '))
+    assert.equal(new Set(names).size, names.length)
+    for (const { kind, metadata } of objects) {
+      const { 'app.kubernetes.io/instance': instance, 'app.kubernetes.io/managed-by': by } = metadata.labels ?? {}
+      assert.deepEqual([instance, by], ['r', 'Helm'], `${kind} ${metadata.name}`)
+    }
+  }
+})
+
+test('a namespaced release has nothing of the cluster but definitions and the roles of people', async () => {
+  const objects = await renderChart({}, { namespace })
+  const ofCluster = objects.filter(({ metadata }) => metadata.namespace === undefined)
+  const others = ofCluster.filter(({ kind }) => kind !== 'CustomResourceDefinition')
+  assert.deepEqual(
+    others.map(({ kind, metadata }) => `${kind} ${metadata.name}`),
+    [`ClusterRole ${chartName}-view`, `ClusterRole ${chartName}-edit`],
+  )
+})
+
+test('an installed release runs its Deployment, and an upgrade and a second install change nothing', async () => {
+  const own = await kube.makeNamespace('installed')
+  const installed = await installChart(kube, own, {}, { withDeployment: true })
+  const ref = { apiVersion: 'apps/v1', kind: 'Deployment', namespace: own, name: chartName }
+  const first = await kube.api.wait(ref, ({ status }) => (status as { replicas?: number })?.replicas === 2)
+  await installChart(kube, own, {}, { withDeployment: true })
+  const second = await kube.api.get(ref)
+  assert.equal(second.metadata.generation, first.metadata.generation)
+  assert.equal(installed.serviceAccount, chartName)
+  assert.equal(installed.jobServiceAccount, `${chartName}-jobs`)
+  assert.equal(trueCondition(second, 'ReplicaFailure'), undefined)
+})
+
+test('the ServiceMonitor finds the Service by the name of the operator, in its namespace, and keeps their labels', async () => {
+  const values = {
+    metrics: { path: '/m', serviceMonitor: { enabled: true, namespace: 'monitoring', interval: '17s' } },
+  }
+  const objects = await renderChart(values, { namespace })
+  const monitor = objects.find(({ kind }) => kind === 'ServiceMonitor')
+  assert.equal(monitor?.metadata.namespace, 'monitoring')
+  assert.deepEqual(monitor?.spec, {
+    selector: { matchLabels: { 'app.kubernetes.io/name': chartName } },
+    namespaceSelector: { matchNames: [namespace] },
+    endpoints: [{ port: 'metrics', path: '/m', interval: '17s', honorLabels: true }],
+  })
+  const service = objects.find(({ kind }) => kind === 'Service')
+  assert.equal(service?.metadata.labels?.['app.kubernetes.io/name'], chartName)
+  assert.equal(service?.metadata.namespace, namespace)
+  const { ports } = (service?.spec ?? {}) as { ports?: { name: string; port: number }[] }
+  assert.deepEqual(
+    ports?.map(({ name, port }) => [name, port]),
+    [['metrics', 8080]],
+  )
+})
+
+test('the arguments are those of the values', async () => {
+  const { args } = await installChart(kube, await kube.makeNamespace('arguments'), {
+    clusterWide: true,
+    crds: { install: false },
+    rbac: { create: false, aggregateRoles: false },
+    image: { repository: 'here/kafka-backup', tag: '1.2.3' },
+    imagePullSecrets: [{ name: 'login' }],
+    metrics: { port: 9999, path: '/prometheus' },
+    listenAddress: '$(POD_IP)',
+    leaderElection: { leaseName: 'one' },
+    workers: 3,
+    extraArgs: ['-v'],
+  })
+  assert.deepEqual(args, [
+    'operator',
+    '--all-namespaces',
+    '--api-group=kafka-backup.dev',
+    '--job-image=here/kafka-backup:1.2.3',
+    '--job-service-account=default',
+    '--job-image-pull-secret=login',
+    '--metrics-address=$(POD_IP):9999',
+    '--metrics-path=/prometheus',
+    '--health-address=$(POD_IP):8081',
+    '--lease-name=one',
+    '--workers=3',
+    '-v',
+  ])
+})
+
+async function createDry(pod: KubeObject): Promise<void> {
+  const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods`
+  await kube.api.request('POST', `${path}?dryRun=All&fieldValidation=Strict`, pod)
+}
+
+function podOf(objects: readonly KubeObject[]): KubeObject {
+  const deployment = objects.find(({ kind }) => kind === 'Deployment')
+  assert.ok(deployment)
+  const { template } = deployment.spec as { template: { metadata: KubeObject['metadata']; spec: object } }
+  const metadata = { ...template.metadata, name: 'pod', namespace }
+  // Its own account is not there, as nothing was installed; what is asked is whether Pod Security lets it in.
+  return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...template.spec, serviceAccountName: 'default' } }
+}
