@@ -1,0 +1,193 @@
+import type { MetricSpec } from '../../observe/job-metrics-catalogue.ts'
+
+const reconciliation = ['controller', 'namespace', 'name'] as const
+const backup = ['backup_name', 'namespace'] as const
+const backupOutcome = ['backup_name', 'namespace', 'outcome'] as const
+const restore = ['restore_name', 'namespace'] as const
+const restoreOutcome = ['restore_name', 'namespace', 'outcome'] as const
+const reset = ['reset_name', 'namespace', 'strategy', 'outcome'] as const
+const rollback = ['rollback_name', 'namespace', 'operation', 'outcome'] as const
+const resource = ['kind', 'name', 'namespace', 'phase'] as const
+
+/** Every metric of the operator; docs/monitoring.md is generated from this table. */
+export const operatorMetrics = {
+  kafka_backup_operator_reconciliations_total: {
+    type: 'counter',
+    help: 'Times that a resource was looked at, failed ones included.',
+    labels: reconciliation,
+  },
+  kafka_backup_operator_reconciliation_errors_total: {
+    type: 'counter',
+    help: 'Times that looking at a resource failed; it is tried again.',
+    labels: reconciliation,
+  },
+  kafka_backup_operator_reconciliation_duration_seconds: {
+    type: 'histogram',
+    help: 'How long it took to look at a resource and to act.',
+    labels: reconciliation,
+  },
+  kafka_backup_operator_workqueue_depth: {
+    type: 'gauge',
+    help: 'Resources that wait to be looked at.',
+    labels: ['controller'],
+  },
+  kafka_backup_operator_workqueue_adds_total: {
+    type: 'counter',
+    help: 'Resources that were put into the queue.',
+    labels: ['controller'],
+  },
+  kafka_backup_operator_workqueue_retries_total: {
+    type: 'counter',
+    help: 'Resources that were put into the queue again after a failure.',
+    labels: ['controller'],
+  },
+  kafka_backup_operator_leader: {
+    type: 'gauge',
+    help: '1 for the replica that leads and tells of the resources, 0 for one that stands by.',
+    labels: [],
+  },
+  kafka_backup_operator_build_info: {
+    type: 'gauge',
+    help: 'Always 1; its label names the version of the program.',
+    labels: ['version'],
+  },
+  kafka_backup_backups_total: {
+    type: 'counter',
+    help: 'Backup runs that ended, by outcome (success, failure).',
+    labels: backupOutcome,
+  },
+  kafka_backup_backup_duration_seconds: {
+    type: 'histogram',
+    help: 'How long backup runs took, from their start to their end.',
+    labels: backupOutcome,
+  },
+  kafka_backup_backup_size_bytes: {
+    type: 'gauge',
+    help: 'What the backup takes in the store, as the last run with this outcome found it.',
+    labels: backupOutcome,
+  },
+  kafka_backup_backup_records_total: {
+    type: 'counter',
+    help: 'Records backed up. Those of a run under way count as success at once; its end adds the rest to its outcome.',
+    labels: backupOutcome,
+  },
+  kafka_backup_last_successful_backup_timestamp: {
+    type: 'gauge',
+    help: 'When the last backup run ended that succeeded, in seconds since the epoch; absent before the first.',
+    labels: backup,
+  },
+  kafka_backup_backup_started_timestamp: {
+    type: 'gauge',
+    help: 'When the backup run under way began, in seconds since the epoch; absent while none is, and of continuous ones.',
+    labels: backup,
+  },
+  kafka_backup_backup_created_timestamp: {
+    type: 'gauge',
+    help: 'When the resource was created, in seconds since the epoch.',
+    labels: backup,
+  },
+  kafka_backup_expected_interval_seconds: {
+    type: 'gauge',
+    help: 'The longest time between two runs of the schedule, by purpose (backup, verify). 0 for a backup that runs once; absent while suspended and of continuous ones.',
+    labels: ['backup_name', 'namespace', 'purpose'],
+  },
+  kafka_backup_gaps_total: {
+    type: 'counter',
+    help: 'Ranges of offsets that the source lost before backup runs read them.',
+    labels: backup,
+  },
+  kafka_backup_last_verify_timestamp: {
+    type: 'gauge',
+    help: 'When the backup was last verified, in seconds since the epoch; absent before the first time.',
+    labels: backup,
+  },
+  kafka_backup_last_verify_status: {
+    type: 'gauge',
+    help: '1 if the last verification found the backup whole, 0 if not; absent before the first.',
+    labels: backup,
+  },
+  kafka_backup_verify_failures_total: {
+    type: 'counter',
+    help: 'Verifications that found damage or could not be done.',
+    labels: backup,
+  },
+  kafka_backup_restores_total: {
+    type: 'counter',
+    help: 'Restore runs that ended, by outcome (success, failure). A dry run counts, too.',
+    labels: restoreOutcome,
+  },
+  kafka_backup_restore_duration_seconds: {
+    type: 'histogram',
+    help: 'How long restore runs took, from their start to their end.',
+    labels: restoreOutcome,
+  },
+  kafka_backup_restore_records_total: {
+    type: 'counter',
+    help: 'Records restored. Those of a run under way count as success at once; its end adds the rest to its outcome.',
+    labels: restoreOutcome,
+  },
+  kafka_backup_last_successful_restore_timestamp: {
+    type: 'gauge',
+    help: 'When the last restore run ended that succeeded, in seconds since the epoch; absent before the first.',
+    labels: restore,
+  },
+  kafka_backup_offset_resets_total: {
+    type: 'counter',
+    help: 'Resets of consumer groups that ended, by outcome (success, failure). A dry run counts, too.',
+    labels: reset,
+  },
+  kafka_backup_offset_reset_duration_seconds: {
+    type: 'histogram',
+    help: 'How long resets of consumer groups took, from their start to their end.',
+    labels: reset,
+  },
+  kafka_backup_offset_reset_groups_total: {
+    type: 'counter',
+    help: 'Consumer groups whose positions were set.',
+    labels: reset,
+  },
+  kafka_backup_offset_rollbacks_total: {
+    type: 'counter',
+    help: 'Rollbacks, snapshots and verifications of positions that ended, by operation and outcome (success, failure).',
+    labels: rollback,
+  },
+  kafka_backup_offset_rollback_duration_seconds: {
+    type: 'histogram',
+    help: 'How long rollbacks, snapshots and verifications of positions took, from their start to their end.',
+    labels: rollback,
+  },
+  kafka_backup_offset_rollback_groups_total: {
+    type: 'counter',
+    help: 'Consumer groups whose positions were taken back, kept or compared.',
+    labels: rollback,
+  },
+  kafka_backup_resource_status: {
+    type: 'gauge',
+    help: '1 if the resource is ready, 0 if not: one series for each resource, with its current phase.',
+    labels: resource,
+  },
+  kafka_backup_resource_phase: {
+    type: 'gauge',
+    help: '1 for the phase that the resource is in, 0 for the three others.',
+    labels: resource,
+  },
+} as const satisfies Record<string, MetricSpec>
+
+export type OperatorMetricName = keyof typeof operatorMetrics
+
+type NamesOf<Type> = {
+  [Name in OperatorMetricName]: (typeof operatorMetrics)[Name]['type'] extends Type ? Name : never
+}[OperatorMetricName]
+
+export type CounterName = NamesOf<'counter'>
+export type GaugeName = NamesOf<'gauge'>
+export type HistogramName = NamesOf<'histogram'>
+
+/** Of runs: one second to twelve hours. Alerts count what is above one of them, so each is a possible threshold. */
+export const runBuckets = [1, 5, 15, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 21_600, 43_200]
+
+export const reconciliationBuckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export function bucketsOf(name: HistogramName): number[] {
+  return name === 'kafka_backup_operator_reconciliation_duration_seconds' ? reconciliationBuckets : runBuckets
+}

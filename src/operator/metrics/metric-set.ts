@@ -1,0 +1,101 @@
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { MetricSpec } from '../../observe/job-metrics-catalogue.ts'
+import {
+  bucketsOf,
+  type CounterName,
+  type GaugeName,
+  type HistogramName,
+  type OperatorMetricName,
+  operatorMetrics,
+} from './catalogue.ts'
+import { type Family, formatExposition, type Sample } from './exposition.ts'
+import type { FirstZeros } from './first-zeros.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+/** The metrics of the catalogue. A series exists from the first time it is named; counters show zero at first. */
+export class MetricSet {
+  readonly #firstZeros: FirstZeros
+  readonly #counters = new Map<OperatorMetricName, Counter<string>>()
+  readonly #gauges = new Map<OperatorMetricName, Gauge<string>>()
+  readonly #histograms = new Map<OperatorMetricName, Histogram<string>>()
+
+  constructor(firstZeros: FirstZeros) {
+    this.#firstZeros = firstZeros
+    for (const [key, { type, help, labels }] of Object.entries<MetricSpec>(operatorMetrics)) {
+      const name = key as OperatorMetricName
+      const options = { name, help, labelNames: [...labels], registers: [] }
+      if (type === 'counter') this.#counters.set(name, new Counter(options))
+      else if (type === 'gauge') this.#gauges.set(name, new Gauge(options))
+      else this.#histograms.set(name, new Histogram({ ...options, buckets: bucketsOf(name as HistogramName) }))
+    }
+  }
+
+  /** Adding 0 makes the series. */
+  add(name: CounterName, labels: Labels, value: number): void {
+    this.#counters.get(name)?.inc(labels, value)
+  }
+
+  set(name: GaugeName, labels: Labels, value: number): void {
+    this.#gauges.get(name)?.set(labels, value)
+  }
+
+  observe(name: HistogramName, labels: Labels, value: number): void {
+    this.#histograms.get(name)?.observe(labels, value)
+  }
+
+  /** Makes the series, without a value in any bucket. */
+  begin(name: HistogramName, labels: Labels): void {
+    this.#histograms.get(name)?.zero(labels)
+  }
+
+  remove(name: OperatorMetricName, labels: Labels): void {
+    const metric = this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name)
+    metric?.remove(labels)
+    this.#firstZeros.forget(seriesKey(name, labels))
+  }
+
+  async format(): Promise<string> {
+    const names = Object.keys(operatorMetrics) as OperatorMetricName[]
+    return formatExposition(await Promise.all(names.map(name => this.#family(name))))
+  }
+
+  async #family(name: OperatorMetricName): Promise<Family> {
+    const { type, help, labels } = operatorMetrics[name]
+    const metric = this.#counters.get(name) ?? this.#gauges.get(name) ?? this.#histograms.get(name)
+    const values: Reading[] = (await metric?.get())?.values ?? []
+    const samples = values.map(value => toSample(name, labels, value))
+    return { name, type, help, samples: type === 'gauge' ? samples : this.#holdBack(name, samples) }
+  }
+
+  #holdBack(name: OperatorMetricName, samples: Sample[]): Sample[] {
+    const held = new Map<string, boolean>()
+    return samples.map(sample => {
+      const { le: _, ...labels } = sample.labels
+      const key = seriesKey(name, labels)
+      const isHeld = held.get(key) ?? this.#firstZeros.isHeld(key)
+      held.set(key, isHeld)
+      return isHeld ? { ...sample, value: 0 } : sample
+    })
+  }
+}
+
+/** What prom-client tells of a sample; a part of a histogram has a name of its own. */
+interface Reading {
+  metricName?: string
+  labels: Partial<Record<string, string | number>>
+  value: number
+}
+
+/** Labels in the order of the catalogue, `le` behind them. */
+function toSample(name: string, order: readonly string[], { metricName, labels, value }: Reading): Sample {
+  const ordered: [string, string | number][] = [...order, 'le'].flatMap(label => {
+    const text = labels[label]
+    return text === undefined ? [] : [[label, text] as [string, string | number]]
+  })
+  return { name: metricName ?? name, labels: Object.fromEntries(ordered), value }
+}
+
+export function seriesKey(name: string, labels: Readonly<Record<string, string | number>>): string {
+  return JSON.stringify([name, ...Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))])
+}

@@ -1,0 +1,166 @@
+import type { Clock } from '../../lib/clock.ts'
+import { type ObjectRef, refOf } from '../kube/object.ts'
+import type { QueueObserver } from '../queue/work-queue.ts'
+import type { Controller, Resource } from '../resource/resource.ts'
+import type { EndedRun } from '../resource/status.ts'
+import { planExpectedInterval } from './expected-interval.ts'
+import { FirstZeros } from './first-zeros.ts'
+import { MetricSet } from './metric-set.ts'
+import type { OperatorObserver } from './observer.ts'
+import { OwnedSeries } from './owned-series.ts'
+import { type ExpectedIntervals, planGauges } from './plan-gauges.ts'
+import { RunCounts } from './run-counts.ts'
+
+export interface OperatorMetricsOptions {
+  version: string
+  clock: Pick<Clock, 'now' | 'monotonic'>
+  /** How long a counter shows zero after its first scrape: more than the time between two scrapes. */
+  holdMs?: number
+}
+
+interface Known {
+  uid: string | undefined
+  series: OwnedSeries
+  runs: RunCounts
+  /** Of which schedules the intervals are. */
+  schedules: string
+  expected: ExpectedIntervals
+}
+
+/** Turns what the operator tells of itself into metrics. Series of a resource are there while the resource is. */
+export class OperatorMetrics implements OperatorObserver {
+  readonly #clock: OperatorMetricsOptions['clock']
+  readonly #metrics: MetricSet
+  readonly #known = new Map<string, Known>()
+  readonly #intervals = new Map<string, number | undefined>()
+
+  constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
+    this.#clock = clock
+    const hold = { monotonic: clock.monotonic, ...(holdMs !== undefined && { holdMs }) }
+    this.#metrics = new MetricSet(new FirstZeros(hold))
+    this.#metrics.set('kafka_backup_operator_build_info', { version }, 1)
+    this.#metrics.set('kafka_backup_operator_leader', {}, 0)
+  }
+
+  readonly contentType = 'text/plain; version=0.0.4; charset=utf-8'
+
+  /** The text exposition. */
+  format(): Promise<string> {
+    return this.#metrics.format()
+  }
+
+  seen(controller: Controller, resource: Resource): void {
+    const known = this.#know(controller, resource)
+    this.#expect(known, controller, resource)
+    known.series.show(planGauges(controller, resource, known.expected))
+    known.runs.trim(resource)
+  }
+
+  gone(controller: Controller, ref: ObjectRef): void {
+    this.#forget(keyOf(controller, ref))
+  }
+
+  progressed(controller: Controller, resource: Resource, run: string, { records }: { records: number }): void {
+    this.#find(controller, resource)?.runs.progressed(resource, run, records)
+  }
+
+  ended(controller: Controller, resource: Resource, run: EndedRun): void {
+    this.#find(controller, resource, run.run)?.runs.ended(resource, run)
+  }
+
+  /** Of a resource that is gone nothing is counted: its series would stay for ever. */
+  reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void {
+    const known = this.#known.get(keyOf(controller, ref))
+    if (known) countReconciliation(known.series, controller, ref, { durationMs, isFailed })
+  }
+
+  queue(controller: Controller): QueueObserver {
+    const metrics = this.#metrics
+    const labels = { controller }
+    metrics.set('kafka_backup_operator_workqueue_depth', labels, 0)
+    metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 0)
+    metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 0)
+    return {
+      depth: keys => metrics.set('kafka_backup_operator_workqueue_depth', labels, keys),
+      added: () => metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 1),
+      retried: () => metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 1),
+      worked: () => undefined,
+    }
+  }
+
+  /** Who does not lead knows nothing new of the resources: what is old must not raise alerts beside the leader's. */
+  leads(isLeader: boolean): void {
+    this.#metrics.set('kafka_backup_operator_leader', {}, isLeader ? 1 : 0)
+    if (!isLeader) for (const key of [...this.#known.keys()]) this.#forget(key)
+  }
+
+  /** A run that is told of before its resource makes it known, unless the resource is on its way out. */
+  #find(controller: Controller, resource: Resource, run?: string): Known | undefined {
+    const known = this.#known.get(keyOf(controller, refOf(resource)))
+    if (known && known.uid === resource.metadata.uid) return known
+    if (resource.metadata.deletionTimestamp !== undefined) return undefined
+    return this.#know(controller, resource, run)
+  }
+
+  #know(controller: Controller, resource: Resource, toldRun?: string): Known {
+    const { uid } = resource.metadata
+    const key = keyOf(controller, refOf(resource))
+    const before = this.#known.get(key)
+    if (before && before.uid === uid) return before
+    // Another resource of the same name, whose predecessor went unseen.
+    if (before) this.#forget(key)
+    const series = new OwnedSeries(this.#metrics)
+    const runs = new RunCounts(controller, series)
+    const known = { uid, series, runs, schedules: '', expected: { backup: undefined, verify: undefined } }
+    this.#known.set(key, known)
+    countReconciliation(series, controller, refOf(resource), undefined)
+    runs.begin(resource, this.#clock.now(), run => run === toldRun)
+    return known
+  }
+
+  #expect(known: Known, controller: Controller, { spec }: Resource): void {
+    if (controller !== 'backup') return
+    const { schedule, suspend, verify, backup } = spec
+    const schedules = JSON.stringify([schedule, suspend, verify, backup?.continuous])
+    if (schedules === known.schedules) return
+    known.schedules = schedules
+    const find = (text: string | undefined) => (text === undefined ? undefined : this.#findInterval(text))
+    const isIdle = suspend === true || backup?.continuous === true
+    const main = isIdle ? undefined : find(schedule)
+    known.expected = {
+      backup: isIdle || schedule !== undefined ? main : 0,
+      verify: verify === undefined || suspend ? undefined : verify.schedule ? find(verify.schedule) : main,
+    }
+  }
+
+  /** It takes a while to find out, and many resources have the same schedule. */
+  #findInterval(schedule: string): number | undefined {
+    if (!this.#intervals.has(schedule)) {
+      this.#intervals.set(schedule, planExpectedInterval(schedule, this.#clock.now()))
+    }
+    return this.#intervals.get(schedule)
+  }
+
+  #forget(key: string): void {
+    this.#known.get(key)?.series.remove()
+    this.#known.delete(key)
+  }
+}
+
+function countReconciliation(
+  series: OwnedSeries,
+  controller: Controller,
+  { namespace = '', name }: ObjectRef,
+  result: { durationMs: number; isFailed: boolean } | undefined,
+): void {
+  const labels = { controller, namespace, name }
+  series.add('kafka_backup_operator_reconciliations_total', labels, result ? 1 : 0)
+  series.add('kafka_backup_operator_reconciliation_errors_total', labels, result?.isFailed ? 1 : 0)
+  const duration = 'kafka_backup_operator_reconciliation_duration_seconds'
+  if (result) series.observe(duration, labels, result.durationMs / 1000)
+  else series.begin(duration, labels)
+}
+
+function keyOf(controller: Controller, { namespace = '', name }: ObjectRef): string {
+  return `${controller}/${namespace}/${name}`
+}

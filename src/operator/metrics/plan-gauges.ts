@@ -1,0 +1,95 @@
+import { type Controller, type Resource, resourceKinds } from '../resource/resource.ts'
+import { type EndedRun, phases } from '../resource/status.ts'
+import type { GaugeValue } from './owned-series.ts'
+import { outcomeOf } from './run-series.ts'
+
+/** How long it is at most between two runs, where that can be said; see `planExpectedInterval`. */
+export interface ExpectedIntervals {
+  backup: number | undefined
+  verify: number | undefined
+}
+
+/** All that is said of a resource by its spec and status alone, so that it is the same after a restart. */
+export function planGauges(controller: Controller, resource: Resource, expected: ExpectedIntervals): GaugeValue[] {
+  const { name, namespace = '' } = resource.metadata
+  const gauges = resourceGauges(controller, resource)
+  if (controller === 'backup') {
+    gauges.push(...backupGauges(resource, { backup_name: name, namespace }, expected))
+  } else if (controller === 'restore') {
+    const labels = { restore_name: name, namespace }
+    gauges.push(...time('kafka_backup_last_successful_restore_timestamp', labels, resource.status?.lastSuccessfulTime))
+  }
+  return gauges
+}
+
+function resourceGauges(controller: Controller, { metadata, status }: Resource): GaugeValue[] {
+  const kind = resourceKinds()[controller].kind
+  const labels = { kind, name: metadata.name, namespace: metadata.namespace ?? '' }
+  const current = status?.phase ?? 'Pending'
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
+  return [
+    { name: 'kafka_backup_resource_status', labels: { ...labels, phase: current }, value: ready ? 1 : 0 },
+    ...phases.map(
+      (phase): GaugeValue => ({
+        name: 'kafka_backup_resource_phase',
+        labels: { ...labels, phase },
+        value: phase === current ? 1 : 0,
+      }),
+    ),
+  ]
+}
+
+type BackupLabels = { backup_name: string; namespace: string }
+
+function backupGauges(resource: Resource, labels: BackupLabels, expected: ExpectedIntervals): GaugeValue[] {
+  const { metadata, spec, status = {} } = resource
+  const running = status.active?.find(({ purpose }) => purpose === 'main')
+  const started = spec.backup?.continuous ? undefined : running?.startTime
+  return [
+    ...time('kafka_backup_backup_created_timestamp', labels, metadata.creationTimestamp),
+    ...time('kafka_backup_backup_started_timestamp', labels, started),
+    ...time('kafka_backup_last_successful_backup_timestamp', labels, status.lastSuccessfulTime),
+    ...sizes(resource, labels),
+    ...verifyGauges(resource, labels),
+    ...interval({ ...labels, purpose: 'backup' }, expected.backup),
+    ...interval({ ...labels, purpose: 'verify' }, expected.verify),
+  ]
+}
+
+/** Of the last run of each outcome that knew the size. */
+function sizes({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
+  const sized = (status.history ?? []).filter(run => run.purpose === 'main' && run.storedBytes !== undefined)
+  const isKnown = status.storedBytes !== undefined && (status.phase === 'Completed' || status.phase === 'Failed')
+  return (['success', 'failure'] as const).flatMap(outcome => {
+    const run = sized.find(({ phase }) => outcomeOf(phase) === outcome)
+    const last = isKnown && outcomeOf(status.phase) === outcome ? status.storedBytes : undefined
+    const value = run?.storedBytes ?? last
+    return value === undefined
+      ? []
+      : [{ name: 'kafka_backup_backup_size_bytes', labels: { ...labels, outcome }, value }]
+  })
+}
+
+function verifyGauges({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
+  const last: EndedRun | undefined = status.history?.find(({ purpose }) => purpose === 'verify')
+  const atTime = status.lastVerifyTime ?? last?.completionTime
+  const condition = status.conditions?.find(({ type }) => type === 'Verified')?.status
+  const isWhole = last ? last.phase === 'Completed' : condition === 'True'
+  const isKnown = last !== undefined || (status.lastVerifyTime !== undefined && condition !== undefined)
+  return [
+    ...time('kafka_backup_last_verify_timestamp', labels, atTime),
+    ...(isKnown && (last || condition !== 'Unknown')
+      ? [{ name: 'kafka_backup_last_verify_status', labels, value: isWhole ? 1 : 0 } as const]
+      : []),
+  ]
+}
+
+function interval(labels: GaugeValue['labels'], value: number | undefined): GaugeValue[] {
+  return value === undefined ? [] : [{ name: 'kafka_backup_expected_interval_seconds', labels, value }]
+}
+
+/** A time that is not known is absent, not zero. */
+function time(name: GaugeValue['name'], labels: GaugeValue['labels'], text: string | undefined): GaugeValue[] {
+  const ms = Date.parse(text ?? '')
+  return Number.isNaN(ms) ? [] : [{ name, labels, value: ms / 1000 }]
+}

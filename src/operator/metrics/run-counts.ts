@@ -1,0 +1,97 @@
+import type { Controller, Resource } from '../resource/resource.ts'
+import type { EndedRun } from '../resource/status.ts'
+import type { OwnedSeries } from './owned-series.ts'
+import { backupLabels, outcomeOf, outcomes, runSeries } from './run-series.ts'
+
+/** A run that ended so shortly before somebody began to count may have been told to nobody. */
+const RECENT_MS = 10 * 60_000
+
+/** Counts the runs of one resource. */
+export class RunCounts {
+  readonly #controller: Controller
+  readonly #series: OwnedSeries
+  /** Records counted by run; infinite for a run whose end is counted. */
+  readonly #counted = new Map<string, number>()
+
+  constructor(controller: Controller, series: OwnedSeries) {
+    this.#controller = controller
+    this.#series = series
+  }
+
+  /**
+   * At the first sight: all series of both outcomes come into being, at zero. What a process before this one has
+   * counted is not counted again: runs in the history, unless they ended just now, and records that the status tells of.
+   */
+  begin(resource: Resource, nowMs: number, isToldOf: (run: string) => boolean): void {
+    this.#makeSeries(resource)
+    const { history = [], active = [], progress } = resource.status ?? {}
+    for (const run of history) {
+      if (isToldOf(run.run)) continue
+      if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
+      this.#counted.set(run.run, Number.POSITIVE_INFINITY)
+    }
+    const main = active.find(({ purpose }) => purpose === 'main')
+    if (main && progress) this.#counted.set(main.run, progress.records)
+  }
+
+  /** Forgets runs that nobody can tell of any more. */
+  trim({ status }: Resource): void {
+    const kept = new Set(status?.history?.map(({ run }) => run))
+    for (const [run, records] of this.#counted) {
+      if (records === Number.POSITIVE_INFINITY && !kept.has(run)) this.#counted.delete(run)
+    }
+  }
+
+  progressed(resource: Resource, run: string, records: number): void {
+    const active = resource.status?.active?.find(each => each.run === run)
+    if (active === undefined || active.purpose === 'main') this.#countRecords(resource, run, records, 'success')
+  }
+
+  ended(resource: Resource, run: EndedRun): void {
+    if (this.#counted.get(run.run) === Number.POSITIVE_INFINITY) return
+    this.#countRun(resource, run)
+    if (run.purpose === 'main') {
+      const outcome = outcomeOf(run.phase)
+      this.#countRecords(resource, run.run, run.records ?? 0, outcome)
+      const { groups, labels } = runSeries[this.#controller]
+      if (groups) this.#series.add(groups, labels(resource, outcome), run.groups ?? 0)
+    }
+    this.#counted.set(run.run, Number.POSITIVE_INFINITY)
+  }
+
+  #makeSeries(resource: Resource): void {
+    const { runs, duration, records, groups, labels } = runSeries[this.#controller]
+    for (const outcome of outcomes) {
+      const named = labels(resource, outcome)
+      for (const name of [runs, records, groups]) if (name) this.#series.add(name, named, 0)
+      this.#series.begin(duration, named)
+    }
+    if (this.#controller !== 'backup') return
+    this.#series.add('kafka_backup_gaps_total', backupLabels(resource), 0)
+    this.#series.add('kafka_backup_verify_failures_total', backupLabels(resource), 0)
+  }
+
+  #countRun(resource: Resource, run: EndedRun): void {
+    if (run.purpose === 'verify') {
+      const failures = run.phase === 'Failed' ? 1 : 0
+      this.#series.add('kafka_backup_verify_failures_total', backupLabels(resource), failures)
+    }
+    if (run.purpose !== 'main') return
+    const { runs, duration, labels } = runSeries[this.#controller]
+    const named = labels(resource, outcomeOf(run.phase))
+    this.#series.add(runs, named, 1)
+    const tookMs = Date.parse(run.completionTime) - Date.parse(run.startTime)
+    if (!Number.isNaN(tookMs)) this.#series.observe(duration, named, Math.max(0, tookMs) / 1000)
+    if (this.#controller === 'backup') {
+      this.#series.add('kafka_backup_gaps_total', backupLabels(resource), run.gaps ?? 0)
+    }
+  }
+
+  #countRecords(resource: Resource, run: string, records: number, outcome: 'success' | 'failure'): void {
+    const before = this.#counted.get(run) ?? 0
+    const { records: name, labels } = runSeries[this.#controller]
+    if (name === undefined || records <= before) return
+    this.#series.add(name, labels(resource, outcome), records - before)
+    this.#counted.set(run, records)
+  }
+}

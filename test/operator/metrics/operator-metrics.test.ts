@@ -1,0 +1,389 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { OperatorMetrics } from '../../../src/operator/metrics/operator-metrics.ts'
+import { controllers } from '../../../src/operator/resource/resource.ts'
+import type { ActiveRun } from '../../../src/operator/resource/status.ts'
+import { ManualClock } from '../../cli/manual-clock.ts'
+import { readSamples } from './read-exposition.ts'
+import { endedRun, sampleResource } from './sample-resources.ts'
+
+/** Nine in the morning of 2025-11-15 and half an hour. */
+function make(holdMs = 0) {
+  const clock = new ManualClock()
+  const metrics = new OperatorMetrics({ version: '1.2.3', clock, holdMs })
+  metrics.leads(true)
+  return { clock, metrics, samples: async () => readSamples(await metrics.format()) }
+}
+
+const orders = (outcome: string) => `{backup_name="orders",namespace="shop",outcome="${outcome}"}`
+const ofOrders = '{backup_name="orders",namespace="shop"}'
+const seconds = (text: string) => Date.parse(text) / 1000
+
+const active: ActiveRun = { run: 'scheduled-1', purpose: 'main', job: 'j', startTime: '2025-11-15T09:00:00Z' }
+
+describe('a resource that is seen for the first time', () => {
+  test('has counters and histograms of both outcomes at zero, of each kind', async () => {
+    const { metrics, samples } = make()
+    for (const controller of controllers) {
+      metrics.seen(controller, sampleResource({ controller, spec: { strategy: 'earliest' } }))
+    }
+    const found = await samples()
+    for (const outcome of ['success', 'failure']) {
+      const restore = `{namespace="shop",outcome="${outcome}",restore_name="orders"}`
+      const reset = `{namespace="shop",outcome="${outcome}",reset_name="orders",strategy="earliest"}`
+      const rollback = `{namespace="shop",operation="rollback",outcome="${outcome}",rollback_name="orders"}`
+      for (const name of [
+        `kafka_backup_backups_total${orders(outcome)}`,
+        `kafka_backup_backup_records_total${orders(outcome)}`,
+        `kafka_backup_backup_duration_seconds_count${orders(outcome)}`,
+        `kafka_backup_restores_total${restore}`,
+        `kafka_backup_restore_records_total${restore}`,
+        `kafka_backup_restore_duration_seconds_count${restore}`,
+        `kafka_backup_offset_resets_total${reset}`,
+        `kafka_backup_offset_reset_groups_total${reset}`,
+        `kafka_backup_offset_reset_duration_seconds_count${reset}`,
+        `kafka_backup_offset_rollbacks_total${rollback}`,
+        `kafka_backup_offset_rollback_groups_total${rollback}`,
+        `kafka_backup_offset_rollback_duration_seconds_count${rollback}`,
+      ]) {
+        assert.equal(found.get(name), 0, name)
+      }
+    }
+    for (const controller of controllers) {
+      const labels = `{controller="${controller}",name="orders",namespace="shop"}`
+      assert.equal(found.get(`kafka_backup_operator_reconciliations_total${labels}`), 0)
+      assert.equal(found.get(`kafka_backup_operator_reconciliation_errors_total${labels}`), 0)
+    }
+    assert.equal(found.get(`kafka_backup_gaps_total${ofOrders}`), 0)
+    assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 0)
+  })
+
+  test('shows no time and no size that nobody knows yet, and is pending and not ready', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('backup', sampleResource())
+    const found = await samples()
+    for (const name of [
+      `kafka_backup_last_successful_backup_timestamp${ofOrders}`,
+      `kafka_backup_backup_size_bytes${orders('success')}`,
+      `kafka_backup_last_verify_timestamp${ofOrders}`,
+      `kafka_backup_last_verify_status${ofOrders}`,
+      `kafka_backup_backup_started_timestamp${ofOrders}`,
+    ]) {
+      assert.equal(found.has(name), false, name)
+    }
+    const labels = '{kind="KafkaBackup",name="orders",namespace="shop",phase="Pending"}'
+    assert.equal(found.get(`kafka_backup_resource_phase${labels}`), 1)
+    assert.equal(found.get(`kafka_backup_resource_status${labels}`), 0)
+  })
+
+  test('has from its status what a process before this one knew', async () => {
+    const { metrics, samples } = make()
+    const history = [
+      endedRun({ run: 'verify-2', purpose: 'verify', completionTime: '2025-11-14T03:00:00Z' }),
+      endedRun({ run: 'b', phase: 'Failed', completionTime: '2025-11-14T02:00:00Z', storedBytes: 700 }),
+      endedRun({ run: 'a', completionTime: '2025-11-13T02:00:00Z', storedBytes: 900 }),
+    ]
+    const resource = sampleResource({
+      status: { phase: 'Failed', lastSuccessfulTime: '2025-11-13T02:00:00Z', history },
+    })
+    metrics.seen('backup', resource)
+    const found = await samples()
+    const expected: [string, number][] = [
+      [`kafka_backup_last_successful_backup_timestamp${ofOrders}`, seconds('2025-11-13T02:00:00Z')],
+      [`kafka_backup_backup_size_bytes${orders('success')}`, 900],
+      [`kafka_backup_backup_size_bytes${orders('failure')}`, 700],
+      [`kafka_backup_last_verify_timestamp${ofOrders}`, seconds('2025-11-14T03:00:00Z')],
+      [`kafka_backup_last_verify_status${ofOrders}`, 1],
+      [`kafka_backup_backup_created_timestamp${ofOrders}`, seconds('2025-11-01T00:00:00Z')],
+      ['kafka_backup_resource_phase{kind="KafkaBackup",name="orders",namespace="shop",phase="Failed"}', 1],
+      // Runs of yesterday are not counted again.
+      [`kafka_backup_backups_total${orders('failure')}`, 0],
+      [`kafka_backup_backups_total${orders('success')}`, 0],
+    ]
+    for (const [name, value] of expected) assert.equal(found.get(name), value, name)
+  })
+
+  test('is counted with runs that ended just before, since nobody may have seen them, but not with their records', async () => {
+    const { metrics, samples } = make()
+    const failed = endedRun({ run: 'b', phase: 'Failed', completionTime: '2025-11-15T09:25:00Z', records: 50, gaps: 2 })
+    const verify = endedRun({ run: 'v', purpose: 'verify', phase: 'Failed', completionTime: '2025-11-15T09:28:00Z' })
+    const resource = sampleResource({ status: { phase: 'Failed', history: [verify, failed] } })
+    metrics.seen('backup', resource)
+    metrics.ended('backup', resource, failed)
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
+    assert.equal(found.get(`kafka_backup_gaps_total${ofOrders}`), 2)
+    assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 1)
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('failure')}`), 0)
+  })
+
+  test('counts once where its first run is told of before the resource', async () => {
+    const { metrics, samples } = make()
+    const run = endedRun({ phase: 'Failed', completionTime: '2025-11-15T09:29:00Z', records: 7 })
+    const resource = sampleResource({ status: { phase: 'Failed', history: [run] } })
+    metrics.ended('backup', resource, run)
+    metrics.seen('backup', resource)
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('failure')}`), 7)
+  })
+})
+
+describe('a run', () => {
+  test('counts its records as they are copied; its end adds the rest to its outcome', async () => {
+    const { metrics, samples } = make()
+    const resource = sampleResource({ status: { phase: 'Running', active: [active] } })
+    metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 100 })
+    metrics.progressed('backup', resource, active.run, { records: 250 })
+    metrics.progressed('backup', resource, active.run, { records: 240 })
+    metrics.ended('backup', resource, endedRun({ ...active, phase: 'Failed', records: 300, reason: 'KAFKA_DENIED' }))
+    metrics.progressed('backup', resource, active.run, { records: 300 })
+    metrics.ended('backup', resource, endedRun({ ...active, run: 'scheduled-2', records: 40 }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('success')}`), 290)
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('failure')}`), 50)
+    assert.equal(found.get(`kafka_backup_backups_total${orders('success')}`), 1)
+    assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
+  })
+
+  test('that ends with fewer records than it told of takes none back', async () => {
+    const { metrics, samples } = make()
+    const resource = sampleResource({ status: { active: [active] } })
+    metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 250 })
+    metrics.ended('backup', resource, endedRun({ ...active, records: 200 }))
+    assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 250)
+  })
+
+  test('under way at a restart goes on from the records that its status has', async () => {
+    const { metrics, samples } = make()
+    const progress = { phase: 'copying', records: 1000, bytes: 1 }
+    const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
+    metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 1100 })
+    metrics.ended('backup', resource, endedRun({ ...active, records: 1150 }))
+    assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 150)
+  })
+
+  test('under way shows since when, unless it is continuous', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('backup', sampleResource({ status: { phase: 'Running', active: [active] } }))
+    const name = `kafka_backup_backup_started_timestamp${ofOrders}`
+    assert.equal((await samples()).get(name), seconds(active.startTime))
+    metrics.seen('backup', sampleResource({ status: { phase: 'Completed', active: [] } }))
+    assert.equal((await samples()).has(name), false)
+    const spec = { backup: { continuous: true } }
+    metrics.seen('backup', sampleResource({ spec, status: { phase: 'Running', active: [active] } }))
+    assert.equal((await samples()).has(name), false)
+  })
+
+  test('that verifies is no backup: it counts where it fails, and its records are none', async () => {
+    const { metrics, samples } = make()
+    const verify: ActiveRun = { ...active, run: 'verify-1', purpose: 'verify' }
+    const resource = sampleResource({ status: { active: [verify] } })
+    metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, 'verify-1', { records: 500 })
+    metrics.ended('backup', resource, endedRun({ ...verify, phase: 'Failed', records: 500 }))
+    metrics.ended('backup', resource, endedRun({ ...verify, run: 'verify-2', records: 500 }))
+    metrics.ended('backup', resource, endedRun({ ...verify, run: 'delete', purpose: 'delete' }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 1)
+    for (const outcome of ['success', 'failure']) {
+      assert.equal(found.get(`kafka_backup_backups_total${orders(outcome)}`), 0)
+      assert.equal(found.get(`kafka_backup_backup_records_total${orders(outcome)}`), 0)
+    }
+  })
+
+  test('of a reset counts groups by strategy, one of a rollback by operation', async () => {
+    const { metrics, samples } = make()
+    const reset = sampleResource({ controller: 'offset_reset', spec: { strategy: 'header_based' } })
+    const rollback = sampleResource({ controller: 'offset_rollback', spec: { operation: 'snapshot' } })
+    metrics.seen('offset_reset', reset)
+    metrics.seen('offset_rollback', rollback)
+    metrics.ended('offset_reset', reset, endedRun({ groups: 3 }))
+    metrics.ended('offset_rollback', rollback, endedRun({ groups: 4, phase: 'Failed' }))
+    const found = await samples()
+    const ofReset = '{namespace="shop",outcome="success",reset_name="orders",strategy="header_based"}'
+    const ofRollback = '{namespace="shop",operation="snapshot",outcome="failure",rollback_name="orders"}'
+    assert.equal(found.get(`kafka_backup_offset_reset_groups_total${ofReset}`), 3)
+    assert.equal(found.get(`kafka_backup_offset_resets_total${ofReset}`), 1)
+    assert.equal(found.get(`kafka_backup_offset_rollback_groups_total${ofRollback}`), 4)
+    assert.equal(found.get(`kafka_backup_offset_rollback_duration_seconds_sum${ofRollback}`), 600)
+  })
+})
+
+describe('the state of a resource', () => {
+  test('is one series of status with the current phase, and four of phase', async () => {
+    const { metrics, samples } = make()
+    const condition = { type: 'Ready', status: 'True', reason: 'x', message: '', lastTransitionTime: '' } as const
+    metrics.seen('restore', sampleResource({ controller: 'restore', status: { phase: 'Running' } }))
+    metrics.seen(
+      'restore',
+      sampleResource({ controller: 'restore', status: { phase: 'Completed', conditions: [condition] } }),
+    )
+    const found = [...(await samples())].filter(([name]) => name.startsWith('kafka_backup_resource_'))
+    const labels = (phase: string) => `{kind="KafkaRestore",name="orders",namespace="shop",phase="${phase}"}`
+    assert.deepEqual(
+      new Map(found),
+      new Map([
+        [`kafka_backup_resource_status${labels('Completed')}`, 1],
+        [`kafka_backup_resource_phase${labels('Pending')}`, 0],
+        [`kafka_backup_resource_phase${labels('Running')}`, 0],
+        [`kafka_backup_resource_phase${labels('Completed')}`, 1],
+        [`kafka_backup_resource_phase${labels('Failed')}`, 0],
+      ]),
+    )
+  })
+
+  test('tells how often a backup is expected: not while suspended, nor of a continuous one', async () => {
+    const { metrics, samples } = make()
+    const find = async (spec: object) => {
+      metrics.seen('backup', sampleResource({ spec: { ...spec } }))
+      const found = await samples()
+      const name = 'kafka_backup_expected_interval_seconds'
+      return ['backup', 'verify'].map(purpose =>
+        found.get(`${name}{backup_name="orders",namespace="shop",purpose="${purpose}"}`),
+      )
+    }
+    assert.deepEqual(await find({}), [0, undefined])
+    assert.deepEqual(await find({ verify: {} }), [0, undefined])
+    assert.deepEqual(await find({ schedule: '@hourly' }), [3600, undefined])
+    assert.deepEqual(await find({ schedule: '@hourly', verify: {} }), [3600, 3600])
+    assert.deepEqual(await find({ schedule: '@hourly', verify: { schedule: '@weekly' } }), [3600, 7 * 86_400])
+    assert.deepEqual(await find({ schedule: '@hourly', verify: {}, suspend: true }), [undefined, undefined])
+    assert.deepEqual(await find({ backup: { continuous: true } }), [undefined, undefined])
+    assert.deepEqual(await find({ schedule: 'nonsense' }), [undefined, undefined])
+  })
+
+  test('has the result of the last verification', async () => {
+    const { metrics, samples } = make()
+    const verify = endedRun({ run: 'verify-1', purpose: 'verify', phase: 'Failed' })
+    metrics.seen('backup', sampleResource({ status: { history: [verify] } }))
+    assert.equal((await samples()).get(`kafka_backup_last_verify_status${ofOrders}`), 0)
+    // The history is limited; the condition stays.
+    const conditions = [{ type: 'Verified', status: 'True', reason: 'x', message: '', lastTransitionTime: '' } as const]
+    metrics.seen('backup', sampleResource({ status: { conditions, lastVerifyTime: '2025-11-15T09:00:00Z' } }))
+    assert.equal((await samples()).get(`kafka_backup_last_verify_status${ofOrders}`), 1)
+  })
+})
+
+describe('a resource that goes', () => {
+  test('takes all of its series along, histograms and reconciliations too, and no others', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('backup', sampleResource({ name: 'kept' }))
+    const before = await samples()
+    const resource = sampleResource({ spec: { schedule: '@daily', verify: {} }, status: { active: [active] } })
+    metrics.seen('backup', resource)
+    metrics.reconciled('backup', resource.metadata, 5, true)
+    metrics.ended('backup', resource, endedRun())
+    metrics.gone('backup', resource.metadata)
+    metrics.reconciled('backup', resource.metadata, 5, false)
+    const deleted = { ...resource, metadata: { ...resource.metadata, deletionTimestamp: '2025-11-15T09:30:00Z' } }
+    metrics.ended('backup', deleted, endedRun({ run: 'delete', purpose: 'delete' }))
+    assert.deepEqual(await samples(), before)
+  })
+
+  test('and comes again under its name begins anew, also where nobody saw it go', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('backup', sampleResource({ uid: 'one' }))
+    metrics.ended('backup', sampleResource({ uid: 'one' }), endedRun())
+    metrics.seen('backup', sampleResource({ uid: 'two' }))
+    assert.equal((await samples()).get(`kafka_backup_backups_total${orders('success')}`), 0)
+    assert.equal((await samples()).get(`kafka_backup_backup_duration_seconds_count${orders('success')}`), 0)
+  })
+
+  test('is the leader’s to tell: who no longer leads shows none, so that nothing old raises an alert', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('backup', sampleResource({ status: { lastSuccessfulTime: '2025-11-15T09:00:00Z' } }))
+    metrics.leads(false)
+    const found = await samples()
+    assert.equal(found.get('kafka_backup_operator_leader'), 0)
+    assert.deepEqual(
+      [...found.keys()].filter(name => name.includes('orders')),
+      [],
+    )
+    assert.equal(found.get('kafka_backup_operator_build_info{version="1.2.3"}'), 1)
+  })
+})
+
+describe('the first increase of a counter', () => {
+  const name = `kafka_backup_backups_total${orders('failure')}`
+  const count = `kafka_backup_backup_duration_seconds_count${orders('failure')}`
+  const bucket = `kafka_backup_backup_duration_seconds_bucket{backup_name="orders",le="600",namespace="shop",outcome="failure"}`
+
+  test('comes after a zero that every scraper has seen, also for a failure found at the start', async () => {
+    const { clock, metrics, samples } = make(45_000)
+    const failed = endedRun({
+      phase: 'Failed',
+      completionTime: '2025-11-15T09:25:00Z',
+      startTime: '2025-11-15T09:20:00Z',
+    })
+    metrics.seen('backup', sampleResource({ status: { history: [failed] } }))
+    clock.pass(3_600_000)
+    const look = async () => {
+      const found = await samples()
+      return [found.get(name), found.get(count), found.get(bucket)]
+    }
+    assert.deepEqual(await look(), [0, 0, 0])
+    clock.pass(30_000)
+    assert.deepEqual(await look(), [0, 0, 0])
+    clock.pass(15_000)
+    assert.deepEqual(await look(), [1, 1, 1])
+    metrics.ended('backup', sampleResource(), endedRun({ run: 'next', phase: 'Failed' }))
+    assert.equal((await look())[0], 2)
+  })
+
+  test('comes after a new zero where the resource was made anew', async () => {
+    const { clock, metrics, samples } = make(45_000)
+    metrics.seen('backup', sampleResource({ uid: 'one' }))
+    await samples()
+    clock.pass(60_000)
+    metrics.gone('backup', sampleResource().metadata)
+    metrics.ended('backup', sampleResource({ uid: 'two' }), endedRun({ phase: 'Failed' }))
+    assert.equal((await samples()).get(name), 0)
+    clock.pass(45_000)
+    assert.equal((await samples()).get(name), 1)
+  })
+
+  test('is not held back for gauges', async () => {
+    const { metrics, samples } = make(45_000)
+    metrics.seen('backup', sampleResource())
+    assert.ok(((await samples()).get(`kafka_backup_backup_created_timestamp${ofOrders}`) ?? 0) > 0)
+  })
+})
+
+describe('the operator itself', () => {
+  test('counts how often it looked at a resource, how long that took, and what failed', async () => {
+    const { metrics, samples } = make()
+    const { metadata } = sampleResource()
+    metrics.seen('backup', sampleResource())
+    metrics.reconciled('backup', metadata, 20, false)
+    metrics.reconciled('backup', metadata, 2000, true)
+    const found = await samples()
+    const labels = '{controller="backup",name="orders",namespace="shop"}'
+    assert.equal(found.get(`kafka_backup_operator_reconciliations_total${labels}`), 2)
+    assert.equal(found.get(`kafka_backup_operator_reconciliation_errors_total${labels}`), 1)
+    assert.equal(found.get(`kafka_backup_operator_reconciliation_duration_seconds_sum${labels}`), 2.02)
+  })
+
+  test('tells of its queues', async () => {
+    const { metrics, samples } = make()
+    const queue = metrics.queue('restore')
+    queue.added()
+    queue.added()
+    queue.depth(2)
+    queue.retried(new Error('x'), 'a/b', 100)
+    const found = await samples()
+    assert.equal(found.get('kafka_backup_operator_workqueue_depth{controller="restore"}'), 2)
+    assert.equal(found.get('kafka_backup_operator_workqueue_adds_total{controller="restore"}'), 2)
+    assert.equal(found.get('kafka_backup_operator_workqueue_retries_total{controller="restore"}'), 1)
+  })
+
+  test('writes names with quotes and backslashes as Prometheus reads them', async () => {
+    const { metrics, samples } = make()
+    metrics.seen('offset_reset', sampleResource({ controller: 'offset_reset', spec: { strategy: 'a"b\\c\nd' } }))
+    const labels = '{namespace="shop",outcome="success",reset_name="orders",strategy="a\\"b\\\\c\\nd"}'
+    assert.equal((await samples()).get(`kafka_backup_offset_resets_total${labels}`), 0)
+  })
+})
