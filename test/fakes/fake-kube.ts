@@ -1,5 +1,13 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../src/lib/clock.ts'
-import type { KubeApi, KubeList, WatchEvent, WatchFrom } from '../../src/operator/kube/kube-api.ts'
+import type {
+  KubeApi,
+  KubeList,
+  ListScope,
+  RemoveOptions,
+  WatchEvent,
+  WatchFrom,
+} from '../../src/operator/kube/kube-api.ts'
 import { KubeError } from '../../src/operator/kube/kube-error.ts'
 import type { KubeObject, ObjectRef } from '../../src/operator/kube/object.ts'
 import type { ResourceKind } from '../../src/operator/kube/resource-kind.ts'
@@ -7,6 +15,13 @@ import { formatKey } from '../../src/operator/watch/store.ts'
 
 /** What a watch does instead of going on. */
 export type WatchFault = 'close' | 'gone' | 'error' | 'silent' | 'cut'
+
+/** A call as faults see it. */
+export interface FakeCall {
+  verb: string
+  kind: string
+  ref: ObjectRef
+}
 
 /** An API server in memory with versions, conflicts and a history that can be compacted. It takes no time by itself. */
 export class FakeKube {
@@ -22,17 +37,26 @@ export class FakeKube {
   /** As one client sees it: each call waits for `around`, which may delay it or make it fail before or after it acts. */
   api(options: FakeClient = {}): KubeApi {
     const { around = (_, act) => act() } = options
-    const call = <T>(verb: string, act: () => T, signal: AbortSignal) =>
-      around(verb, async () => structuredClone(act()), signal)
+    const call = <T>(verb: string, kind: ResourceKind, ref: Partial<ObjectRef>, act: () => T, signal: AbortSignal) => {
+      const target = { verb, kind: kind.kind, ref: { namespace: ref.namespace, name: ref.name ?? '' } }
+      return around(verb, async () => structuredClone(act()), signal, target)
+    }
     return {
-      get: (kind, ref, signal) => call('get', () => this.#find(kind, ref), signal) as never,
-      list: (kind, _, signal) => call('list', () => this.#list(kind), signal) as never,
-      watch: (kind, _, from, signal) => this.#watch(kind, from, options, signal) as never,
-      create: (kind, object, signal) => call('create', () => this.create(kind, object), signal) as never,
-      replace: (kind, object, signal) => call('replace', () => this.replace(kind, object), signal) as never,
-      apply: (kind, object, _, signal) => call('apply', () => this.put(kind, object), signal) as never,
-      applyStatus: (kind, object, _, signal) => call('applyStatus', () => this.put(kind, object), signal) as never,
-      remove: async (kind, ref, _, signal) => call('remove', () => this.remove(kind, ref), signal),
+      get: (kind, ref, signal) => call('get', kind, ref, () => this.#find(kind, ref), signal) as never,
+      getMetadata: (kind, ref, signal) =>
+        call('getMetadata', kind, ref, () => metadataOf(this.#find(kind, ref)), signal) as never,
+      list: (kind, scope, signal) => call('list', kind, scope, () => this.#list(kind, scope), signal) as never,
+      watch: (kind, scope, from, signal) => this.#watch(kind, scope, from, options, signal) as never,
+      create: (kind, object, signal) =>
+        call('create', kind, object.metadata, () => this.create(kind, object), signal) as never,
+      replace: (kind, object, signal) =>
+        call('replace', kind, object.metadata, () => this.replace(kind, object), signal) as never,
+      apply: (kind, object, _, signal) =>
+        call('apply', kind, object.metadata, () => this.apply(kind, object), signal) as never,
+      applyStatus: (kind, object, _, signal) =>
+        call('applyStatus', kind, object.metadata, () => this.applyStatus(kind, object), signal) as never,
+      remove: async (kind, ref, how, signal) =>
+        call('remove', kind, ref, () => this.remove(kind, ref, how), signal) as never,
     }
   }
 
@@ -49,32 +73,72 @@ export class FakeKube {
     return this.put(kind, object)
   }
 
+  /** Of the metadata what is given, of the rest all that is given; finalizers are those of this one manager. */
+  apply(kind: ResourceKind, object: KubeObject): KubeObject {
+    const there = this.#objects.get(keyOf(kind, object.metadata))
+    assertSame(there, object)
+    if (there === undefined) return this.put(kind, object)
+    const { finalizers: _, ...kept } = there.metadata
+    return this.#change(kind, there, { ...there, ...object, metadata: { ...kept, ...object.metadata } })
+  }
+
+  applyStatus(kind: ResourceKind, object: KubeObject): KubeObject {
+    const there = this.#find(kind, object.metadata)
+    assertSame(there, object)
+    return this.#change(kind, there, { ...there, status: (object as { status?: unknown }).status } as KubeObject)
+  }
+
+  /** An apply that makes no difference is no change. */
+  #change(kind: ResourceKind, there: KubeObject, next: KubeObject): KubeObject {
+    return isDeepStrictEqual(structuredClone(next), there) ? there : this.put(kind, next)
+  }
+
+  /** A spec that differs is a new generation. */
   put(kind: ResourceKind, object: KubeObject): KubeObject {
     const key = keyOf(kind, object.metadata)
     const there = this.#objects.get(key)
-    const resourceVersion = String(++this.#version)
-    const uid = there?.metadata.uid ?? `uid-${++this.uids}`
-    const made = structuredClone({ ...object, metadata: { ...object.metadata, uid, resourceVersion } })
-    this.#objects.set(key, made)
-    this.#tell({ type: there === undefined ? 'ADDED' : 'MODIFIED', object: made })
-    return made
+    const uid = there?.metadata.uid ?? object.metadata.uid ?? `uid-${++this.uids}`
+    const { resourceVersion: _, ...metadata } = { ...object.metadata, uid, ...generationOf(there, object) }
+    const made = structuredClone({ ...object, metadata })
+    const versioned = { ...made, metadata: { ...made.metadata, resourceVersion: String(++this.#version) } }
+    this.#objects.set(key, versioned)
+    this.#tell({ type: there === undefined ? 'ADDED' : 'MODIFIED', object: versioned })
+    this.#endIfFree(kind, versioned)
+    return versioned
   }
 
-  remove(kind: ResourceKind, ref: ObjectRef): void {
+  /** What it owned goes with it, as the garbage collector does; one with finalizers waits for their end. */
+  remove(kind: ResourceKind, ref: ObjectRef, { uid }: Partial<RemoveOptions> = {}): void {
     const there = this.#find(kind, ref)
-    this.#objects.delete(keyOf(kind, ref))
-    const resourceVersion = String(++this.#version)
-    this.#tell({ type: 'DELETED', object: { ...there, metadata: { ...there.metadata, resourceVersion } } })
+    if (uid !== undefined && uid !== there.metadata.uid) throw new KubeError('KUBE_CONFLICT', 'it is another one')
+    if ((there.metadata.finalizers ?? []).length === 0) this.#delete(kind, there)
+    else this.put(kind, { ...there, metadata: { ...there.metadata, deletionTimestamp: '2026-01-02T03:04:05Z' } })
   }
 
-  all(kind: ResourceKind): KubeObject[] {
-    return [...this.#objects].filter(([key]) => key.startsWith(`${kind.plural} `)).map(([, object]) => object)
+  all<T extends KubeObject>(kind: ResourceKind<T>): T[] {
+    const found = [...this.#objects].filter(([key]) => key.startsWith(`${kind.plural} `))
+    return found.map(([, object]) => object as T)
   }
 
   /** Watches from before now are gone. */
   compact(): void {
     this.#oldest = this.#version
     this.#history = []
+  }
+
+  #endIfFree(kind: ResourceKind, object: KubeObject): void {
+    const { deletionTimestamp, finalizers = [] } = object.metadata
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.#delete(kind, object)
+  }
+
+  #delete(kind: ResourceKind, there: KubeObject): void {
+    this.#objects.delete(keyOf(kind, there.metadata))
+    const resourceVersion = String(++this.#version)
+    this.#tell({ type: 'DELETED', object: { ...there, metadata: { ...there.metadata, resourceVersion } } })
+    for (const [key, object] of [...this.#objects]) {
+      const isOwned = (object.metadata.ownerReferences ?? []).some(({ uid }) => uid === there.metadata.uid)
+      if (isOwned) this.#delete({ ...object, plural: key.split(' ')[0] ?? '' }, object)
+    }
   }
 
   #tell(event: WatchEvent<KubeObject>): void {
@@ -88,13 +152,15 @@ export class FakeKube {
     return there
   }
 
-  #list(kind: ResourceKind): KubeList<KubeObject> {
+  #list(kind: ResourceKind, scope: ListScope): KubeList<KubeObject> {
     this.lists++
-    return { items: this.all(kind), resourceVersion: String(this.#version) }
+    const items = this.all(kind).filter(object => isWithin(object, scope))
+    return { items, resourceVersion: String(this.#version) }
   }
 
   async *#watch(
     kind: ResourceKind,
+    scope: ListScope,
     { resourceVersion, timeoutMs }: WatchFrom,
     { watchFault, clock }: FakeClient,
     signal: AbortSignal,
@@ -104,25 +170,39 @@ export class FakeKube {
     for (;;) {
       signal.throwIfAborted()
       if (at < this.#oldest) throw new KubeError('KUBE_GONE', 'too old')
-      const fault = watchFault?.()
+      const fault = watchFault?.(kind)
       if (fault === 'close') return
       if (fault === 'gone') throw new KubeError('KUBE_GONE', 'too old')
       if (fault === 'silent') await clock?.sleep(timeoutMs + 5000, signal)
       if (fault === 'silent' || fault === 'error' || fault === 'cut')
         throw new KubeError('KUBE_UNREACHABLE', 'the server broke down')
-      const next = this.#history.find(({ version }) => version > at)
+      const next = this.#next(at)
       if (next !== undefined) {
         at = next.version
-        if (next.event.type !== 'BOOKMARK' && next.event.object.kind === kind.kind) yield structuredClone(next.event)
+        if (next.event.type === 'BOOKMARK' || next.event.object.kind !== kind.kind) continue
+        if (isWithin(next.event.object, scope)) yield structuredClone(next.event)
       } else await this.#nextTurn(signal)
     }
   }
 
+  /** The first one after the version; versions grow. */
+  #next(at: number): { version: number; event: WatchEvent<KubeObject> } | undefined {
+    let [low, high] = [0, this.#history.length]
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((this.#history[middle]?.version ?? 0) > at) high = middle
+      else low = middle + 1
+    }
+    return this.#history[low]
+  }
+
   async #nextTurn(signal: AbortSignal): Promise<void> {
     const turn = Promise.withResolvers<void>()
+    const onAbort = () => turn.resolve()
     this.#wakers.add(turn.resolve)
-    signal.addEventListener('abort', () => turn.resolve(), { once: true })
+    signal.addEventListener('abort', onAbort, { once: true })
     await turn.promise
+    signal.removeEventListener('abort', onAbort)
     this.#wakers.delete(turn.resolve)
   }
 
@@ -133,12 +213,33 @@ export class FakeKube {
 }
 
 export interface FakeClient {
-  around?: <T>(verb: string, act: () => Promise<T>, signal: AbortSignal) => Promise<T>
+  around?: <T>(verb: string, act: () => Promise<T>, signal: AbortSignal, call: FakeCall) => Promise<T>
   /** Of the limit of a watch that is silent. */
   clock?: Clock
-  watchFault?: () => WatchFault | undefined
+  watchFault?: (kind: ResourceKind) => WatchFault | undefined
 }
 
 function keyOf(kind: ResourceKind, ref: ObjectRef): string {
   return `${kind.plural} ${formatKey(ref)}`
+}
+
+function isWithin({ metadata }: KubeObject, { namespace, labelSelector }: ListScope): boolean {
+  if (namespace !== undefined && metadata.namespace !== namespace) return false
+  const [name = '', value] = (labelSelector ?? '').split('=')
+  return name === '' || metadata.labels?.[name] === value
+}
+
+function metadataOf({ metadata }: KubeObject): KubeObject {
+  return { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata }
+}
+
+function assertSame(there: KubeObject | undefined, { metadata: { uid } }: KubeObject): void {
+  if (uid !== undefined && uid !== there?.metadata.uid) throw new KubeError('KUBE_CONFLICT', 'it is another one')
+}
+
+function generationOf(there: KubeObject | undefined, object: KubeObject): { generation?: number } {
+  if (!('spec' in object)) return {}
+  const generation = there?.metadata.generation ?? 0
+  const isSame = there !== undefined && isDeepStrictEqual((there as { spec?: unknown }).spec, object.spec)
+  return { generation: isSame ? generation : generation + 1 }
 }

@@ -3,7 +3,7 @@ import type { KubeAccess } from './access.ts'
 import type { KubeApi } from './kube-api.ts'
 import { listPages } from './list-pages.ts'
 import { refOf } from './object.ts'
-import { planApply, planCreate, planObject, planRemove, planWatch } from './plan-request.ts'
+import { planApply, planCreate, planMetadata, planObject, planRemove, planWatch } from './plan-request.ts'
 import { readWatch } from './read-watch.ts'
 import { type KubeRequest, openTransport, type TransportOptions } from './transport.ts'
 
@@ -17,6 +17,7 @@ export function openKubeClient(access: KubeAccess, options: TransportOptions = {
   const send = async <T>(request: KubeRequest, signal: AbortSignal) => (await transport.send(request, signal)) as T
   return {
     get: (kind, ref, signal) => send(planObject('GET', 'get', kind, ref), signal),
+    getMetadata: (kind, ref, signal) => send(planMetadata(kind, ref), signal),
     list: (kind, scope, signal) => listPages(transport, kind, scope, signal),
     watch: (kind, scope, from, signal) =>
       readWatch(transport, planWatch(kind, scope, from), from.timeoutMs, clock, signal),

@@ -11,6 +11,9 @@ export interface KubeApi {
   /** `KUBE_NOT_FOUND` where there is none. */
   get<T extends KubeObject>(kind: ResourceKind<T>, ref: ObjectRef, signal: AbortSignal): Promise<T>
 
+  /** The same without what is below the metadata: whether a Secret is there, say. The server does not send the rest. */
+  getMetadata(kind: ResourceKind, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>
+
   /** All objects as they were at one moment, however many pages it takes. */
   list<T extends KubeObject>(kind: ResourceKind<T>, scope: ListScope, signal: AbortSignal): Promise<KubeList<T>>
 

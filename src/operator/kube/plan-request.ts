@@ -6,6 +6,8 @@ import type { KubeRequest } from './transport.ts'
 /** The API server takes JSON for it, as JSON is YAML. */
 const applyType = 'application/apply-patch+yaml'
 
+const metadataType = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1'
+
 export interface Page {
   limit?: number
   continue?: string
@@ -40,6 +42,10 @@ export function planRemove(kind: ResourceKind, ref: ObjectRef, how: RemoveOption
 
 export function planObject(method: string, verb: string, kind: ResourceKind, ref: ObjectRef, query = ''): KubeRequest {
   return { method, path: `${formatObjectPath(kind, ref)}${query}`, where: describe(verb, kind, ref) }
+}
+
+export function planMetadata(kind: ResourceKind, ref: ObjectRef): KubeRequest {
+  return { ...planObject('GET', 'get', kind, ref), accept: metadataType }
 }
 
 export function planApply(kind: ResourceKind, object: KubeObject, how: ApplyOptions, subresource: string): KubeRequest {

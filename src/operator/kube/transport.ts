@@ -14,6 +14,7 @@ export interface KubeRequest {
   where: string
   body?: unknown
   contentType?: string
+  accept?: string
 }
 
 /** Requests to one API server, as one account. */
@@ -71,10 +72,11 @@ export function openTransport(access: KubeAccess, options: TransportOptions = {}
   }
 }
 
-function formatRequest({ method, path, body, contentType = 'application/json' }: KubeRequest, login: object) {
+function formatRequest(request: KubeRequest, login: object) {
+  const { method, path, body, contentType = 'application/json', accept = 'application/json' } = request
   const text = body === undefined ? undefined : JSON.stringify(body)
   const type = text === undefined ? {} : { 'content-type': contentType }
-  const headers = { accept: 'application/json', 'user-agent': 'kafka-backup-operator', ...type, ...login }
+  const headers = { accept, 'user-agent': 'kafka-backup-operator', ...type, ...login }
   return { method, path, headers, ...(text === undefined ? {} : { body: text }) }
 }
 

@@ -16,6 +16,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   onChange: (change: Change<T>) => void
   /** A list or watch failed; it is made again after the delay. */
   onFailure?: (error: unknown, delayMs: number) => void
+  /** The server answered: a list came, or a watch told something or ended in order. */
+  onAnswer?: () => void
   timing?: Partial<ReflectorTiming>
 }
 
@@ -87,6 +89,7 @@ export class Reflector<T extends KubeObject> {
       try {
         await this.#listIfDue(signal)
         await this.#watchOnce(signal)
+        this.#options.onAnswer?.()
       } catch (error) {
         failure = error
       }
@@ -117,6 +120,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = resourceVersion
     this.#relistAt = clock.monotonic() + this.#spread(this.#timing.relistMs)
     this.#isSynced = true
+    this.#options.onAnswer?.()
     this.#synced.resolve()
   }
 
@@ -131,6 +135,7 @@ export class Reflector<T extends KubeObject> {
 
   #take(event: WatchEvent<T>): void {
     this.#hasTold = true
+    this.#options.onAnswer?.()
     if (event.type === 'BOOKMARK') {
       this.#version = event.resourceVersion
       return

@@ -58,6 +58,14 @@ test('each call is the request that the API documents', async () => {
   assert.deepEqual(JSON.parse(remove?.body ?? ''), { ...options, preconditions: { uid: 'u' } })
 })
 
+test('of a secret only the metadata is asked for', async () => {
+  const secrets: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+  await openClient().getMetadata(secrets, { namespace: 'one', name: 'a' }, open)
+  const { method, url, headers } = server.calls[0] as KubeCall
+  assert.deepEqual([method, url], ['GET', '/api/v1/namespaces/one/secrets/a'])
+  assert.equal(headers.accept, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1')
+})
+
 test('an apply never states the managers that were read with the object', async () => {
   const metadata = { ...map.metadata, managedFields: [{ manager: 'other' }] }
   await openClient().apply(maps, { ...map, metadata }, { fieldManager: 'me' }, open)

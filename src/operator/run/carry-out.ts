@@ -1,0 +1,71 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { ResourceKind } from '../kube/resource-kind.ts'
+import type { Action, Situation } from '../plan/plan.ts'
+import type { JobPod } from '../resource/job-pod.ts'
+import type { Resource } from '../resource/resource.ts'
+import type { Brain, StartAction } from './brain.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { addFinalizer, finalizerName, removeFinalizer } from './finalizer.ts'
+import { knownJobs } from './look.ts'
+import { removeJob } from './remove-job.ts'
+import type { ResourceMemory } from './resource-memory.ts'
+import { startJob } from './start-job.ts'
+
+export interface ActionParts {
+  api: KubeApi
+  clock: Clock
+  brain: Brain
+  view: ClusterView
+  kind: ResourceKind<Resource>
+  memory: ResourceMemory
+  situation: Situation
+  /** Of the steps that the plan starts. */
+  pods: ReadonlyMap<StartAction, JobPod>
+}
+
+/** Does one thing of a plan. What it changes is remembered, as the caches show it later. */
+export async function carryOut(action: Action, parts: ActionParts, signal: AbortSignal): Promise<void> {
+  const { api, kind, situation } = parts
+  const { resource, apiGroup } = situation
+  signal.throwIfAborted()
+  switch (action.type) {
+    case 'start':
+      return start(action, parts, signal)
+    case 'remove-job':
+      return remove(action, parts, signal)
+    case 'add-finalizer':
+      return addFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+    case 'remove-finalizer':
+      return removeFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+  }
+}
+
+async function start(action: StartAction, parts: ActionParts, signal: AbortSignal): Promise<void> {
+  const { api, clock, brain, memory, situation, pods } = parts
+  const { resource, controller } = situation
+  const pod = pods.get(action) ?? brain.planJobPod(controller, resource, action.step)
+  const objects = brain.buildObjects(controller, resource, action, pod)
+  const job = await startJob(api, objects, memory.uid, signal)
+  memory.made.set(job.metadata.name, { job, sinceMs: clock.monotonic() })
+  memory.refusal = undefined
+}
+
+async function remove(
+  { name, uid }: Extract<Action, { type: 'remove-job' }>,
+  { api, brain, view, memory, situation }: ActionParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const jobs = knownJobs(memory, view)
+  const job = jobs.find(({ metadata }) => metadata.uid === uid)
+  if (job === undefined || memory.removed.has(uid)) return
+  const isOver = situation.jobs.some(state => state.uid === uid && state.end !== undefined && !state.end.isStillTrying)
+  const others = jobs.filter(({ metadata }) => metadata.uid !== uid && !isGoing(metadata, memory))
+  await removeJob(api, brain, job, others, isOver, signal)
+  memory.removed.add(uid)
+  memory.made.delete(name)
+}
+
+function isGoing({ uid, deletionTimestamp }: Resource['metadata'], { removed }: ResourceMemory): boolean {
+  return deletionTimestamp !== undefined || removed.has(uid ?? '')
+}

@@ -1,0 +1,88 @@
+import { hasCode } from '../../errors.ts'
+import { type Job, jobKind } from '../job/kube-job.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { ObjectRef } from '../kube/object.ts'
+import type { ResourceKind } from '../kube/resource-kind.ts'
+import type { Resource } from '../resource/resource.ts'
+import type { Store } from '../watch/store.ts'
+import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
+import { isSecretMissing } from './secrets.ts'
+
+/** A cache that lags for longer is not waited for. */
+const MAX_LAG_MS = 10_000
+const LICENSE_MS = 60_000
+
+export interface CatchUpParts {
+  api: KubeApi
+  jobs: Store<Job>
+  kind: ResourceKind<Resource>
+  nowMs: number
+}
+
+/**
+ * Asks the API server where cache and memory do not agree for a while: whether a Job that was made is still there, what
+ * became of a status, and where a Job is that the status calls active. Usually it asks for nothing.
+ */
+export async function catchUp(
+  stored: Resource,
+  memory: ResourceMemory,
+  parts: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { api, jobs, kind, nowMs } = parts
+  const { namespace, name, uid } = stored.metadata
+  noteSeen(memory, stored)
+  const seen = new Set(jobs.ownedBy(uid ?? '').map(job => job.metadata.uid))
+  for (const [jobName, { job, sinceMs }] of memory.made) {
+    if (seen.has(job.metadata.uid)) memory.made.delete(jobName)
+    else if (nowMs - sinceMs > MAX_LAG_MS) await askForJob({ namespace, name: jobName }, memory, parts, signal)
+  }
+  const { written } = memory
+  if (written && !written.isSeen && nowMs - written.sinceMs > MAX_LAG_MS) {
+    noteRead(memory, await api.get(kind, { namespace, name }, signal), stored, nowMs)
+  }
+  const known = new Set([...jobs.ownedBy(uid ?? ''), ...[...memory.made.values()].map(({ job }) => job)].map(nameOf))
+  for (const { job } of withLatestStatus(stored, memory).status?.active ?? []) {
+    if (!known.has(job)) await askForJob({ namespace, name: job }, memory, parts, signal)
+  }
+  await lookForLicense(stored, memory, parts, signal)
+}
+
+/** The resource as the server has it, which the cache may show later. */
+export function noteRead(memory: ResourceMemory, read: Resource, stored: Resource, nowMs: number): void {
+  const isSeen = read.metadata.resourceVersion === stored.metadata.resourceVersion
+  memory.written = { sent: read.status ?? {}, resource: read, sinceMs: nowMs, isSeen }
+}
+
+async function askForJob(
+  ref: ObjectRef,
+  memory: ResourceMemory,
+  { api, nowMs }: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  memory.made.delete(ref.name)
+  try {
+    const job = await api.get(jobKind, ref, signal)
+    const isOwned = (job.metadata.ownerReferences ?? []).some(({ uid }) => uid === memory.uid)
+    if (isOwned) memory.made.set(ref.name, { job, sinceMs: nowMs })
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error
+  }
+}
+
+async function lookForLicense(
+  { metadata, spec }: Resource,
+  memory: ResourceMemory,
+  { api, nowMs }: CatchUpParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const secret = spec.enterprise?.licenseSecret?.name
+  const { license } = memory
+  if (secret === undefined || (license && nowMs - license.sinceMs < LICENSE_MS)) return
+  const isMissing = await isSecretMissing(api, { namespace: metadata.namespace, name: secret }, signal)
+  memory.license = { isMissing, sinceMs: nowMs }
+}
+
+function nameOf({ metadata }: Job): string {
+  return metadata.name
+}

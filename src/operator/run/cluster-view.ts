@@ -1,0 +1,95 @@
+import { type Job, jobKind, type Pod, podKind } from '../job/kube-job.ts'
+import type { KubeObject } from '../kube/object.ts'
+import type { ResourceKind } from '../kube/resource-kind.ts'
+import { type Controller, controllers, type Resource, type ResourceKinds, resourceKinds } from '../resource/resource.ts'
+import type { Change } from '../watch/store.ts'
+import { KindWatch, type KindWatchOptions, type WatchTrouble } from './kind-watch.ts'
+import { managedBy, type OperatorOptions, type OperatorParts } from './operator-options.ts'
+import { isChangeOfWish, ownerOf, ownerOfPod, referrersOf, type Touch } from './owners.ts'
+
+/** Who works with the view while this process leads. */
+export interface ViewListener {
+  /** The resource is to be looked at. */
+  touched(touch: Touch): void
+  changed(controller: Controller, change: Change<Resource>): void
+}
+
+export type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
+
+/** What is there of the four kinds, of their Jobs and of the pods of these, kept up to date. */
+export class ClusterView {
+  readonly kinds: ResourceKinds
+  readonly resources: Record<Controller, KindWatch<Resource>>
+  readonly jobs: KindWatch<Job>
+  readonly pods: KindWatch<Pod>
+  #listener: ViewListener | undefined
+
+  constructor(options: OperatorOptions, parts: OperatorParts, onFailure: OnWatchFailure) {
+    const { api, clock, random } = parts
+    const { namespaces } = options
+    const common = { api, clock, random, namespaces, onFailure }
+    const follow = <T extends KubeObject>(
+      kind: ResourceKind<T>,
+      onChange: (change: Change<T>) => void,
+      label?: string,
+    ) => new KindWatch<T>({ ...common, kind, onChange, ...(label !== undefined && { labelSelector: label }) })
+    const kinds = resourceKinds(options.apiGroup)
+    const own = (controller: Controller) => follow(kinds[controller], change => this.#onResource(controller, change))
+    this.kinds = kinds
+    this.resources = {
+      backup: own('backup'),
+      restore: own('restore'),
+      offset_reset: own('offset_reset'),
+      offset_rollback: own('offset_rollback'),
+    }
+    this.jobs = follow(jobKind, change => this.#onJob(change), managedBy)
+    this.pods = follow(podKind, change => this.#onPod(change), managedBy)
+  }
+
+  /** Replaces the listener of before. */
+  listen(listener: ViewListener | undefined): void {
+    this.#listener = listener
+  }
+
+  /** Until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#watches().map(watch => watch.run(signal)))
+  }
+
+  async waitSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#watches().map(watch => watch.waitSynced(signal)))
+  }
+
+  troubles(): WatchTrouble[] {
+    return this.#watches().flatMap(watch => watch.troubles())
+  }
+
+  ended(): string[] {
+    return this.#watches().flatMap(watch => watch.ended())
+  }
+
+  #watches() {
+    return [...controllers.map(controller => this.resources[controller]), this.jobs, this.pods]
+  }
+
+  #onResource(controller: Controller, change: Change<Resource>): void {
+    const { key, before, after } = change
+    this.#listener?.changed(controller, change)
+    if (isChangeOfWish(before, after)) this.#listener?.touched({ controller, key })
+    const reset = after ?? before
+    if (controller !== 'offset_reset' || reset === undefined) return
+    for (const touch of referrersOf(reset, this.resources.offset_rollback)) this.#listener?.touched(touch)
+  }
+
+  #onJob({ before, after }: Change<Job>): void {
+    this.#touch(ownerOf(after ?? before, this.kinds))
+  }
+
+  #onPod({ before, after }: Change<Pod>): void {
+    this.#touch(ownerOfPod(after ?? before, this.jobs, this.kinds))
+  }
+
+  #touch(touch: Touch | undefined): void {
+    if (touch !== undefined) this.#listener?.touched(touch)
+  }
+}

@@ -1,0 +1,70 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { WatchTrouble } from './kind-watch.ts'
+
+/** A call to the API server takes 30 s at most and is repeated a few times; work on one resource is a few calls. */
+const MAX_WORK_MS = 10 * 60_000
+
+export interface HealthPage {
+  isOk: boolean
+  body: Record<string, unknown>
+}
+
+/** Whether the loops of the operator turn, and whether it sees what is there. */
+export class Health {
+  readonly #clock: Clock
+  readonly #work = new Map<symbol, { name: string; sinceMs: number }>()
+  readonly #loops = new Map<string, { lastMs: number; maxMs: number }>()
+  #watches: { troubles(): WatchTrouble[]; ended(): string[] } | undefined
+  isLeader = false
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  watches(watches: { troubles(): WatchTrouble[]; ended(): string[] }): void {
+    this.#watches = watches
+  }
+
+  /** Work that has to come to an end; it does when what is returned is called. */
+  began(name: string): () => void {
+    const id = Symbol(name)
+    this.#work.set(id, { name, sinceMs: this.#clock.monotonic() })
+    return () => this.#work.delete(id)
+  }
+
+  /** A loop turns; it has to do so again within the time. */
+  turned(name: string, maxMs: number): void {
+    this.#loops.set(name, { lastMs: this.#clock.monotonic(), maxMs })
+  }
+
+  /** The loop is over, as it was meant to be. */
+  left(name: string): void {
+    this.#loops.delete(name)
+  }
+
+  live(): HealthPage {
+    const nowMs = this.#clock.monotonic()
+    const late = [...this.#work.values()].filter(({ sinceMs }) => nowMs - sinceMs > MAX_WORK_MS)
+    const still = [...this.#loops].filter(([, { lastMs, maxMs }]) => nowMs - lastMs > maxMs)
+    const stuck = [
+      ...late.map(({ name, sinceMs }) => `${name} has not ended for ${seconds(nowMs - sinceMs)} s`),
+      ...still.map(([name, { lastMs }]) => `${name} has not turned for ${seconds(nowMs - lastMs)} s`),
+      ...(this.#watches?.ended() ?? []).map(watch => `the watch of ${watch} has ended`),
+    ]
+    return stuck.length === 0 ? ok({}) : { isOk: false, body: { status: 'stuck', stuck } }
+  }
+
+  ready(): HealthPage {
+    if (this.#watches === undefined) return { isOk: false, body: { status: 'starting' } }
+    const waiting = this.#watches.troubles()
+    return waiting.length === 0 ? ok({ leader: this.isLeader }) : { isOk: false, body: { status: 'waiting', waiting } }
+  }
+}
+
+function ok(more: object): HealthPage {
+  return { isOk: true, body: { status: 'ok', ...more } }
+}
+
+function seconds(ms: number): number {
+  return Math.round(ms / 1000)
+}

@@ -1,0 +1,101 @@
+import type { KubeObject } from '../kube/object.ts'
+import { formatResource } from '../kube/resource-kind.ts'
+import { Reflector, type ReflectorOptions } from '../watch/reflector.ts'
+import { type ObjectKey, parseKey, type Store } from '../watch/store.ts'
+
+export interface KindWatchOptions<T extends KubeObject> extends Omit<ReflectorOptions<T>, 'scope' | 'onFailure'> {
+  namespaces: readonly string[] | undefined
+  labelSelector?: string
+  onFailure: (watch: string, error: unknown, delayMs: number) => void
+}
+
+/** Why a watch does not show what is there. */
+export interface WatchTrouble {
+  watch: string
+  reason: string
+}
+
+/** A watch that fails for no longer than this, as when the API server restarts, still counts as in sync. */
+const MAX_FAILING_MS = 60_000
+
+/** One kind in one namespace, in several, or in all: a reflector each, and one view of them. */
+export class KindWatch<T extends KubeObject> implements Store<T> {
+  readonly #reflectors: { namespace: string | undefined; watch: string; reflector: Reflector<T> }[]
+  readonly #options: KindWatchOptions<T>
+  readonly #failing = new Map<string, { error: unknown; sinceMs: number }>()
+  readonly #ended = new Set<string>()
+
+  constructor(options: KindWatchOptions<T>) {
+    this.#options = options
+    const { namespaces = [undefined], labelSelector } = options
+    this.#reflectors = namespaces.map(namespace => {
+      const watch = `${formatResource(options.kind)}${namespace === undefined ? '' : ` in namespace "${namespace}"`}`
+      const scope = { ...(namespace !== undefined && { namespace }), ...(labelSelector && { labelSelector }) }
+      const reflector = new Reflector({
+        ...options,
+        scope,
+        onFailure: (error, delayMs) => this.#onFailure(watch, error, delayMs),
+        onAnswer: () => this.#failing.delete(watch),
+      })
+      return { namespace, watch, reflector }
+    })
+  }
+
+  get(key: ObjectKey): T | undefined {
+    const { namespace } = parseKey(key)
+    const found = this.#reflectors.find(one => one.namespace === undefined || one.namespace === namespace)
+    return found?.reflector.store.get(key)
+  }
+
+  list(): T[] {
+    return this.#reflectors.flatMap(({ reflector }) => reflector.store.list())
+  }
+
+  ownedBy(uid: string): T[] {
+    return this.#reflectors.flatMap(({ reflector }) => reflector.store.ownedBy(uid))
+  }
+
+  get size(): number {
+    return this.#reflectors.reduce((sum, { reflector }) => sum + reflector.store.size, 0)
+  }
+
+  /** Until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const each = this.#reflectors.map(async ({ watch, reflector }) => {
+      await reflector.run(signal).finally(() => signal.aborted || this.#ended.add(watch))
+    })
+    await Promise.all(each)
+  }
+
+  async waitSynced(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#reflectors.map(({ reflector }) => reflector.waitSynced(signal)))
+  }
+
+  /** Those that do not show all that is there, or have not for a while. */
+  troubles(): WatchTrouble[] {
+    const nowMs = this.#options.clock.monotonic()
+    return this.#reflectors.flatMap(({ watch, reflector }) => {
+      const failing = this.#failing.get(watch)
+      const isLate = failing !== undefined && nowMs - failing.sinceMs > MAX_FAILING_MS
+      if (reflector.isSynced && !isLate) return []
+      const reason = failing === undefined ? 'it is being listed' : messageOf(failing.error)
+      return [{ watch, reason }]
+    })
+  }
+
+  /** Watches that came to an end, which they do only by a mistake in the program. */
+  ended(): string[] {
+    return [...this.#ended]
+  }
+
+  #onFailure(watch: string, error: unknown, delayMs: number): void {
+    const { clock, onFailure } = this.#options
+    const { sinceMs } = this.#failing.get(watch) ?? { sinceMs: clock.monotonic() }
+    this.#failing.set(watch, { error, sinceMs })
+    onFailure(watch, error, delayMs)
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

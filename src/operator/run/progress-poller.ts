@@ -1,0 +1,82 @@
+import type { Clock } from '../../lib/clock.ts'
+import { runPool } from '../../lib/pool.ts'
+import type { JobState } from '../job/job-state.ts'
+import type { OperatorObserver } from '../metrics/observer.ts'
+import type { Controller, Resource } from '../resource/resource.ts'
+import type { ObjectKey } from '../watch/store.ts'
+import type { FetchProgress } from './operator-options.ts'
+import type { ResourceMemory } from './resource-memory.ts'
+import { type PodProgress, parseProgress, RunMeter } from './run-meter.ts'
+
+export interface PollerParts {
+  clock: Clock
+  observer: OperatorObserver
+  fetchProgress: FetchProgress
+  intervalMs: number
+  /** Resources with what is remembered of them. */
+  watched: () => Iterable<Watched>
+  /** The status of the resource is to show what was learned. */
+  onShown: (watched: Watched) => void
+  onTurn: () => void
+}
+
+export interface Watched {
+  controller: Controller
+  key: ObjectKey
+  resource: Resource
+  memory: ResourceMemory
+}
+
+/** So that a status is written a few times a minute at most. */
+const SHOW_MS = 15_000
+const PODS_AT_ONCE = 16
+
+/** Asks running pods how far they are, again and again until the signal. A pod that does not answer is no failure. */
+export async function pollProgress(parts: PollerParts, signal: AbortSignal): Promise<void> {
+  const { clock, intervalMs, watched, onTurn } = parts
+  while (!signal.aborted) {
+    onTurn()
+    const runs = [...watched()].flatMap(one => runningOf(one).map(job => ({ ...one, job })))
+    await runPool(runs, PODS_AT_ONCE, run => pollRun(run, parts, signal))
+    await clock.sleep(intervalMs, signal).catch(() => undefined)
+  }
+}
+
+/** Those whose pods serve the page. */
+function runningOf({ controller, memory }: Watched): JobState[] {
+  const isServed = controller === 'backup' || controller === 'restore'
+  return isServed ? memory.working.filter(({ purpose, running }) => purpose !== 'delete' && running.length > 0) : []
+}
+
+async function pollRun(
+  { job, ...watched }: Watched & { job: JobState },
+  parts: PollerParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { controller, resource, memory } = watched
+  const answers = await askPods(job, parts, signal)
+  if (signal.aborted || answers.size === 0) return
+  const meter = memory.meters.get(job.run) ?? new RunMeter()
+  memory.meters.set(job.run, meter)
+  const progress = meter.add(answers)
+  if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, { records: progress.records })
+  const nowMs = parts.clock.monotonic()
+  if (memory.shown !== undefined && nowMs - memory.shown.sinceMs < SHOW_MS) return
+  memory.shown = { progress, sinceMs: nowMs }
+  parts.onShown(watched)
+}
+
+async function askPods(
+  { running }: JobState,
+  { fetchProgress }: PollerParts,
+  signal: AbortSignal,
+): Promise<Map<string, PodProgress>> {
+  const answers = new Map<string, PodProgress>()
+  const each = running.map(async ({ pod, ip }) => {
+    const text = await fetchProgress(ip, signal).catch(() => '')
+    const progress = parseProgress(text)
+    if (progress !== undefined) answers.set(pod, progress)
+  })
+  await Promise.all(each)
+  return answers
+}

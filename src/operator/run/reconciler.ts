@@ -1,0 +1,163 @@
+import { hasCode } from '../../errors.ts'
+import { backoffMs } from '../../lib/retry.ts'
+import type { EventRecorder } from '../kube/event-recorder.ts'
+import { refOf } from '../kube/object.ts'
+import type { Plan, Situation } from '../plan/plan.ts'
+import type { WorkResult } from '../queue/work-queue.ts'
+import type { Controller, Resource } from '../resource/resource.ts'
+import type { ObjectKey } from '../watch/store.ts'
+import { carryOut } from './carry-out.ts'
+import { catchUp, noteRead } from './catch-up.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { look } from './look.ts'
+import type { OperatorOptions, OperatorParts } from './operator-options.ts'
+import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
+import { newMemory, type ResourceMemory } from './resource-memory.ts'
+import { JobRefused } from './start-job.ts'
+import { writeStatus } from './write-status.ts'
+
+const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
+
+/** Brings resources of one kind, one at a time, from what is to what should be. Lives as long as this process leads. */
+export class Reconciler {
+  readonly #controller: Controller
+  readonly #options: OperatorOptions
+  readonly #parts: OperatorParts
+  readonly #view: ClusterView
+  readonly #events: EventRecorder
+  readonly memories = new Map<ObjectKey, ResourceMemory>()
+
+  constructor(
+    controller: Controller,
+    options: OperatorOptions,
+    parts: OperatorParts,
+    view: ClusterView,
+    events: EventRecorder,
+  ) {
+    this.#controller = controller
+    this.#options = options
+    this.#parts = parts
+    this.#view = view
+    this.#events = events
+  }
+
+  async reconcile(key: ObjectKey, signal: AbortSignal): Promise<WorkResult> {
+    const stored = this.#view.resources[this.#controller].get(key)
+    if (stored === undefined) {
+      this.memories.delete(key)
+      return {}
+    }
+    try {
+      return await this.#workOn(stored, this.#memoryOf(key, stored), signal)
+    } catch (error) {
+      if (signal.aborted || !(await this.#isGone(error, stored, signal))) throw error
+      return {}
+    }
+  }
+
+  async #workOn(stored: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
+    const { api, brain, clock } = this.#parts
+    const kind = this.#view.kinds[this.#controller]
+    await catchUp(stored, memory, { api, jobs: this.#view.jobs, kind, nowMs: clock.monotonic() }, signal)
+    const situation = this.#look(stored, memory)
+    const plan = brain.planResource(situation)
+    if (startsOf(plan).length === 0) return this.#carryOut(situation, memory, { plan, pods: new Map() }, signal)
+    // What has run must not run again, so that a start is decided by the resource as it is and not as it was.
+    const fresh = await api.get(kind, refOf(stored), signal)
+    if (fresh.metadata.uid !== memory.uid) return {}
+    noteRead(memory, fresh, stored, clock.monotonic())
+    const latest = this.#look(fresh, memory)
+    return this.#carryOut(latest, memory, await prepareStarts(latest, api, brain, signal), signal)
+  }
+
+  #look(resource: Resource, memory: ResourceMemory): Situation {
+    const { brain, clock } = this.#parts
+    const { apiGroup } = this.#options
+    return look(resource, memory, {
+      controller: this.#controller,
+      apiGroup,
+      view: this.#view,
+      brain,
+      nowMs: clock.now(),
+    })
+  }
+
+  /** Each of the steps after the one before it has worked; what is left comes with the next try. */
+  async #carryOut(
+    situation: Situation,
+    memory: ResourceMemory,
+    { plan, pods }: PreparedPlan,
+    signal: AbortSignal,
+  ): Promise<WorkResult> {
+    const { api, brain, clock, observer } = this.#parts
+    const kind = this.#view.kinds[this.#controller]
+    const parts = { api, clock, brain, view: this.#view, kind, memory, situation, pods }
+    try {
+      for (const action of plan.actions) await carryOut(action, parts, signal)
+    } catch (error) {
+      if (!(error instanceof JobRefused) || situation.problem !== undefined) throw error
+      this.#noteRefusal(situation, memory, error)
+      const refused = { ...this.#look(situation.resource, memory), problem: error.problem }
+      return this.#carryOut(refused, memory, { plan: brain.planResource(refused), pods: new Map() }, signal)
+    }
+    const { resource, nowMs } = situation
+    const monotonicMs = clock.monotonic()
+    const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, signal)
+    for (const run of plan.ended) observer.ended(this.#controller, written, run)
+    try {
+      for (const action of plan.after) await carryOut(action, parts, signal)
+    } finally {
+      await this.#tellEvents(written, plan, signal)
+    }
+    return againAt(plan, memory, nowMs)
+  }
+
+  #noteRefusal({ resource, nowMs }: Situation, memory: ResourceMemory, { problem }: JobRefused): void {
+    const generation = resource.metadata.generation ?? 0
+    const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
+    const untilMs = nowMs + backoffMs(times, refusalBackoff, this.#parts.random())
+    memory.refusal = { generation, problem, untilMs, times }
+    this.#parts.log.write('warn', `${problem.reason}: ${problem.message}`, this.#about(resource))
+  }
+
+  /** Events are told to people; one that is lost harms nothing. */
+  async #tellEvents(resource: Resource, plan: Plan, signal: AbortSignal): Promise<void> {
+    for (const event of plan.events) {
+      this.#parts.log.write('info', event.note, { ...this.#about(resource), reason: event.reason })
+      if (signal.aborted) continue
+      await this.#events.record(resource, event, signal).catch(error => {
+        const why = error instanceof Error ? error.message : String(error)
+        if (!signal.aborted) this.#parts.log.write('warn', `an event was not written: ${why}`, this.#about(resource))
+      })
+    }
+  }
+
+  #memoryOf(key: ObjectKey, { metadata: { uid = '' } }: Resource): ResourceMemory {
+    const known = this.memories.get(key)
+    const memory = known?.uid === uid ? known : newMemory(uid)
+    this.memories.set(key, memory)
+    return memory
+  }
+
+  /** Whether it failed because the resource was removed in the middle of it. */
+  async #isGone(error: unknown, { metadata }: Resource, signal: AbortSignal): Promise<boolean> {
+    if (!hasCode(error, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) return false
+    const { namespace, name, uid } = metadata
+    try {
+      const kind = this.#view.kinds[this.#controller]
+      return (await this.#parts.api.getMetadata(kind, { namespace, name }, signal)).metadata.uid !== uid
+    } catch (failure) {
+      return hasCode(failure, 'KUBE_NOT_FOUND')
+    }
+  }
+
+  #about({ metadata: { namespace, name } }: Resource): Record<string, unknown> {
+    return { controller: this.#controller, namespace, name }
+  }
+}
+
+function againAt({ againAtMs }: Plan, { refusal }: ResourceMemory, nowMs: number): WorkResult {
+  const times = [againAtMs, refusal?.untilMs].filter(time => time !== undefined && time >= nowMs)
+  const earliest = Math.min(...times.map(time => time ?? 0))
+  return times.length === 0 ? {} : { againAtMs: earliest }
+}

@@ -1,0 +1,35 @@
+import { hasCode } from '../../errors.ts'
+import { configMapKind, type Job, jobKind } from '../job/kube-job.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { Brain } from './brain.ts'
+
+/**
+ * Removes the Job, and before it its ConfigMap where no other Job needs it: broken off between the two, the Job is found
+ * again and removed, while nobody would look for the ConfigMap. A Job that still works stays until its pods are gone, so
+ * that the next one does not meet them.
+ */
+export async function removeJob(
+  api: KubeApi,
+  { configMapOf }: Pick<Brain, 'configMapOf'>,
+  job: Job,
+  others: readonly Job[],
+  isOver: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid } = job.metadata
+  const configMap = configMapOf(job)
+  if (configMap !== undefined && !others.some(other => configMapOf(other) === configMap)) {
+    await unlessGone(api.remove(configMapKind, { namespace, name: configMap }, { propagation: 'Background' }, signal))
+  }
+  const propagation = isOver ? 'Background' : 'Foreground'
+  await unlessGone(api.remove(jobKind, { namespace, name }, { propagation, ...(uid !== undefined && { uid }) }, signal))
+}
+
+/** Not there any more, or another one by now: either way it is gone. */
+async function unlessGone(removal: Promise<void>): Promise<void> {
+  try {
+    await removal
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw error
+  }
+}

@@ -1,0 +1,57 @@
+import type { JobState } from '../job/job-state.ts'
+import type { Job } from '../job/kube-job.ts'
+import type { Situation } from '../plan/plan.ts'
+import type { Resource } from '../resource/resource.ts'
+import type { ResourceStatus, RunProgress } from '../resource/status.ts'
+import type { RunMeter } from './run-meter.ts'
+
+/**
+ * What this process knows of a resource beyond its caches. They lag behind what it wrote itself: until they show a Job
+ * or a status, it is here. Kept while it leads, and never needed by the next leader.
+ */
+export interface ResourceMemory {
+  uid: string
+  /** Jobs that were made and are not in the cache yet, by name. */
+  made: Map<string, { job: Job; sinceMs: number }>
+  /** Uids of Jobs whose removal was asked for. */
+  removed: Set<string>
+  /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
+  written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
+  /** The API server took no Job. No other try is made before the time, unless the spec changes. */
+  refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
+  license: { isMissing: boolean; sinceMs: number } | undefined
+  /** Jobs at work, as last seen: whom to ask for progress. */
+  working: JobState[]
+  meters: Map<string, RunMeter>
+  /** What the status shows of it, which changes less often than it moves. */
+  shown: { progress: RunProgress; sinceMs: number } | undefined
+}
+
+export type Problem = NonNullable<Situation['problem']>
+
+export function newMemory(uid: string): ResourceMemory {
+  return {
+    uid,
+    made: new Map(),
+    removed: new Set(),
+    written: undefined,
+    refusal: undefined,
+    license: undefined,
+    working: [],
+    meters: new Map(),
+    shown: undefined,
+  }
+}
+
+/** The cache shows this version of the resource. */
+export function noteSeen(memory: ResourceMemory, resource: Resource): void {
+  const { written } = memory
+  if (written?.resource.metadata.resourceVersion === resource.metadata.resourceVersion && written) written.isSeen = true
+}
+
+/** The resource with the status that was written last, which is nobody's but the operator's. */
+export function withLatestStatus(resource: Resource, { written }: ResourceMemory): Resource {
+  if (written === undefined || written.isSeen) return resource
+  const { status: _, ...rest } = resource
+  return written.resource.status === undefined ? rest : { ...rest, status: written.resource.status }
+}

@@ -1,0 +1,82 @@
+import type { RunProgress } from '../resource/status.ts'
+
+/** What `/progress` of a pod says that the operator passes on. */
+export interface PodProgress {
+  phase: string
+  fraction: number | undefined
+  records: number
+  bytes: number
+  remainingSeconds: number | undefined
+}
+
+/** Undefined where the text is not the page. */
+export function parseProgress(text: string): PodProgress | undefined {
+  let page: Record<string, unknown>
+  try {
+    page = JSON.parse(text) as Record<string, unknown>
+  } catch {
+    return undefined
+  }
+  if (typeof page !== 'object' || page === null) return undefined
+  const { phase, fraction, records, bytes, remaining_seconds } = page
+  if (typeof phase !== 'string' || !isCount(records) || !isCount(bytes)) return undefined
+  return {
+    phase: phase.slice(0, 64),
+    fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
+    records: Math.floor(records),
+    bytes: Math.floor(bytes),
+    remainingSeconds: isCount(remaining_seconds) ? Math.ceil(remaining_seconds) : undefined,
+  }
+}
+
+interface PodCount {
+  records: number
+  bytes: number
+  /** Of phases before: a page counts from 0 again in each of them. */
+  before: { records: number; bytes: number }
+}
+
+/** Sums over the pods of a run, also over those that are gone; never less than before. */
+export class RunMeter {
+  readonly #pods = new Map<string, PodCount>()
+
+  /** What the pods that answered say now. */
+  add(answers: ReadonlyMap<string, PodProgress>): RunProgress {
+    for (const [pod, answer] of answers) this.#count(pod, answer)
+    const pages = [...answers.values()]
+    const fractions = pages.flatMap(({ fraction }) => fraction ?? [])
+    const remaining = pages.flatMap(({ remainingSeconds }) => remainingSeconds ?? [])
+    const isWhole = fractions.length === pages.length && pages.length > 0
+    return {
+      phase: pages[0]?.phase ?? 'preparing',
+      ...(isWhole && { percent: Math.floor((100 * sum(fractions)) / fractions.length) }),
+      ...this.#totals(),
+      ...(remaining.length > 0 && { remainingSeconds: Math.max(...remaining) }),
+    }
+  }
+
+  #count(pod: string, { records, bytes }: PodProgress): void {
+    const known = this.#pods.get(pod) ?? { records: 0, bytes: 0, before: { records: 0, bytes: 0 } }
+    const isNewPhase = records < known.records || bytes < known.bytes
+    const before = isNewPhase
+      ? { records: known.before.records + known.records, bytes: known.before.bytes + known.bytes }
+      : known.before
+    this.#pods.set(pod, { records, bytes, before })
+  }
+
+  #totals(): { records: number; bytes: number } {
+    const pods = [...this.#pods.values()]
+    return {
+      records: sum(pods.map(pod => pod.before.records + pod.records)),
+      bytes: sum(pods.map(pod => pod.before.bytes + pod.bytes)),
+    }
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}

@@ -1,0 +1,102 @@
+import { hasCode } from '../../errors.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import { runLeader } from '../leader/run-leader.ts'
+import { ClusterView } from './cluster-view.ts'
+import type { OperatorOptions, OperatorParts } from './operator-options.ts'
+import { Term } from './term.ts'
+
+const leaderLoop = 'the leader election'
+/** Of a request of the election, which is made every two seconds. */
+const MAX_LEADER_PAUSE_MS = 60_000
+
+/**
+ * Runs until the signal: watches on every replica, works on the one that leads. The lease is given back at the end.
+ * Nothing that the API server answers ends it.
+ */
+export async function runOperator(options: OperatorOptions, parts: OperatorParts, signal: AbortSignal): Promise<void> {
+  const { health, observer } = parts
+  const over = new AbortController()
+  const both = AbortSignal.any([signal, over.signal])
+  const view = new ClusterView(options, parts, failureLog(parts, options))
+  health.watches(view)
+  observer.leads(false)
+  const watching = view.run(both)
+  try {
+    await view.waitSynced(both)
+    parts.log.write('info', 'all watches are in sync')
+    await leadAndWork(options, parts, view, both)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  } finally {
+    over.abort()
+    await watching
+    health.left(leaderLoop)
+  }
+}
+
+async function leadAndWork(
+  options: OperatorOptions,
+  parts: OperatorParts,
+  view: ClusterView,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, random, log } = parts
+  const { lease, identity } = options
+  const work = (leading: AbortSignal) => new Term(options, parts, view).run(leading)
+  if (lease === undefined) {
+    tellLeads(parts, true)
+    return work(signal).finally(() => tellLeads(parts, false))
+  }
+  const onFailure = (error: unknown) => log.write('warn', `the lease: ${messageOf(error)}`, { ...lease })
+  const onChange = (isLeader: boolean) => tellLeads(parts, isLeader)
+  const api = beating(parts)
+  await runLeader({ api, clock, random, lease, identity, onChange, onFailure }, work, signal)
+}
+
+function tellLeads({ health, observer, log }: OperatorParts, isLeader: boolean): void {
+  health.isLeader = isLeader
+  observer.leads(isLeader)
+  log.write('info', isLeader ? 'this process leads' : 'this process does not lead any more')
+}
+
+/** Each request of the election shows that it turns. */
+function beating({ api, health }: OperatorParts): KubeApi {
+  const beat = () => health.turned(leaderLoop, MAX_LEADER_PAUSE_MS)
+  beat()
+  return {
+    ...api,
+    get: (...args) => {
+      beat()
+      return api.get(...args)
+    },
+    create: (...args) => {
+      beat()
+      return api.create(...args)
+    },
+    replace: (...args) => {
+      beat()
+      return api.replace(...args)
+    },
+  }
+}
+
+/** The same trouble of a watch is told once, until it is another one. */
+function failureLog({ log }: OperatorParts, { apiGroup }: OperatorOptions) {
+  const told = new Map<string, string>()
+  return (watch: string, error: unknown, delayMs: number) => {
+    const isKind = watch.includes(apiGroup)
+    const text = isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : messageOf(error)
+    const level = told.get(watch) === text ? 'debug' : 'warn'
+    told.set(watch, text)
+    log.write(level, text, { watch, again_in_seconds: Math.round(delayMs / 1000) })
+  }
+}
+
+function missing(watch: string, apiGroup: string): string {
+  const option = apiGroup === '' ? '' : ` --api-group ${apiGroup}`
+  return `the API server does not know ${watch.split(' ')[0]}: install the CustomResourceDefinitions, as with \`kafka-backup crds${option} | kubectl apply --server-side -f -\``
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,134 @@
+import { EventRecorder } from '../kube/event-recorder.ts'
+import { refOf } from '../kube/object.ts'
+import { type QueueObserver, WorkQueue, type WorkResult } from '../queue/work-queue.ts'
+import { type Controller, controllers, type Resource } from '../resource/resource.ts'
+import { type Change, formatKey, type ObjectKey, parseKey } from '../watch/store.ts'
+import type { ClusterView, ViewListener } from './cluster-view.ts'
+import { fieldManager, type OperatorOptions, type OperatorParts } from './operator-options.ts'
+import type { Touch } from './owners.ts'
+import { pollProgress, type Watched } from './progress-poller.ts'
+import { Reconciler } from './reconciler.ts'
+import { noteSeen } from './resource-memory.ts'
+
+const pollLoop = 'the polling of progress'
+
+/** All that works while this process leads. The next term begins with nothing but what the API server has. */
+export class Term implements ViewListener {
+  readonly #options: OperatorOptions
+  readonly #parts: OperatorParts
+  readonly #view: ClusterView
+  readonly #queues: Record<Controller, WorkQueue>
+  readonly #reconcilers: Record<Controller, Reconciler>
+
+  constructor(options: OperatorOptions, parts: OperatorParts, view: ClusterView) {
+    const { api, clock, random } = parts
+    this.#options = options
+    this.#parts = parts
+    this.#view = view
+    const events = new EventRecorder({ api, clock, fieldManager, instance: options.identity })
+    const queueOf = (controller: Controller) =>
+      new WorkQueue({ clock, random, observer: this.#queueObserver(controller) })
+    this.#queues = each(queueOf)
+    this.#reconcilers = each(controller => new Reconciler(controller, options, parts, view, events))
+  }
+
+  /** Until the signal. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { observer } = this.#parts
+    this.#view.listen(this)
+    for (const { controller, resource } of this.#resources()) {
+      observer.seen(controller, resource)
+      this.touched({ controller, key: formatKey(resource.metadata) })
+    }
+    try {
+      await Promise.all([...controllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
+    } finally {
+      this.#view.listen(undefined)
+      for (const { controller, resource } of this.#resources()) observer.gone(controller, refOf(resource))
+    }
+  }
+
+  touched({ controller, key }: Touch): void {
+    this.#queues[controller].add(key)
+  }
+
+  changed(controller: Controller, { key, after }: Change<Resource>): void {
+    if (after === undefined) {
+      this.#parts.observer.gone(controller, parseKey(key))
+      return
+    }
+    const memory = this.#reconcilers[controller].memories.get(key)
+    if (memory !== undefined) noteSeen(memory, after)
+    this.#parts.observer.seen(controller, after)
+  }
+
+  #runQueue(controller: Controller, signal: AbortSignal): Promise<void> {
+    const { workers } = this.#options
+    return this.#queues[controller].run(workers, (key, stop) => this.#work(controller, key, stop), signal)
+  }
+
+  async #work(controller: Controller, key: ObjectKey, signal: AbortSignal): Promise<WorkResult> {
+    const { clock, observer, health } = this.#parts
+    const ended = health.began(`the work on ${this.#view.kinds[controller].kind} ${key}`)
+    const beganMs = clock.monotonic()
+    const tell = (isFailed: boolean) =>
+      observer.reconciled(controller, parseKey(key), clock.monotonic() - beganMs, isFailed)
+    try {
+      const result = await this.#reconcilers[controller].reconcile(key, signal)
+      tell(false)
+      return result
+    } catch (error) {
+      if (!signal.aborted) tell(true)
+      throw error
+    } finally {
+      ended()
+    }
+  }
+
+  async #poll(signal: AbortSignal): Promise<void> {
+    const { clock, observer, fetchProgress, health } = this.#parts
+    const { progressIntervalMs: intervalMs } = this.#options
+    const parts = {
+      ...{ clock, observer, fetchProgress, intervalMs },
+      watched: () => this.#watched(),
+      onShown: (watched: Watched) => this.touched(watched),
+      onTurn: () => health.turned(pollLoop, intervalMs + 5 * 60_000),
+    }
+    await pollProgress(parts, signal).finally(() => health.left(pollLoop))
+  }
+
+  *#watched(): Iterable<Watched> {
+    for (const controller of controllers) {
+      for (const [key, memory] of this.#reconcilers[controller].memories) {
+        const resource = this.#view.resources[controller].get(key)
+        if (resource !== undefined) yield { controller, key, resource, memory }
+      }
+    }
+  }
+
+  *#resources(): Iterable<{ controller: Controller; resource: Resource }> {
+    for (const controller of controllers) {
+      for (const resource of this.#view.resources[controller].list()) yield { controller, resource }
+    }
+  }
+
+  #queueObserver(controller: Controller): QueueObserver {
+    const { observer, log } = this.#parts
+    const told = observer.queue(controller)
+    return {
+      depth: keys => told.depth(keys),
+      added: () => told.added(),
+      worked: (durationMs, isFailed) => told.worked(durationMs, isFailed),
+      retried: (error, key, delayMs) => {
+        told.retried(error, key, delayMs)
+        const why = error instanceof Error ? error.message : String(error)
+        const again_in_seconds = Math.round(delayMs / 1000)
+        log.write('warn', `not done, tried again later: ${why}`, { controller, ...parseKey(key), again_in_seconds })
+      },
+    }
+  }
+}
+
+function each<T>(make: (controller: Controller) => T): Record<Controller, T> {
+  return Object.fromEntries(controllers.map(controller => [controller, make(controller)])) as Record<Controller, T>
+}
