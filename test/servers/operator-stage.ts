@@ -92,6 +92,8 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
     const names = new Set((await jobs(ref)).map(({ metadata }) => metadata.name))
     return (await list<Pod>('v1', 'Pod')).filter(pod => names.has(pod.metadata.ownerReferences?.[0]?.name))
   }
+  const logOf = ({ metadata, spec }: Pod) =>
+    kubelet.logs(namespace, metadata.name ?? '', spec.containers[0]?.name).catch(() => '')
   const events = async (ref: ObjectRef) =>
     (await list<StoredEvent>('events.k8s.io/v1', 'Event'))
       .filter(({ regarding }) => regarding?.name === ref.name && regarding.kind === ref.kind)
@@ -104,8 +106,7 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
       ...[['events.k8s.io/v1', 'Event'] as const, ['coordination.k8s.io/v1', 'Lease'] as const],
     ]
     const objects = (await Promise.all(read.map(([apiVersion, kind]) => list(apiVersion, kind)))).flat()
-    const names = objects.filter(({ kind }) => kind === 'Pod').map(({ metadata }) => metadata.name ?? '')
-    const logs = await Promise.all(names.map(name => kubelet.logs(namespace, name).catch(() => '')))
+    const logs = await Promise.all(objects.filter(({ kind }) => kind === 'Pod').map(pod => logOf(pod as Pod)))
     const said = await Promise.all(operators.map(operator => operator.log()))
     const pages = await Promise.all(operators.map(operator => operator.metrics().catch(() => '')))
     return [...objects.map(each => JSON.stringify(each)), ...logs, ...said, ...pages].join('\n')
@@ -119,9 +120,7 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
   }
   const tell = async (ref: ObjectRef) => {
     const found = await pods(ref)
-    const logs = await Promise.all(
-      found.map(async ({ metadata }) => kubelet.logs(namespace, metadata.name ?? '').catch(() => 'no log')),
-    )
+    const logs = await Promise.all(found.map(logOf))
     const said = await Promise.all(operators.map(operator => operator.log()))
     return [
       ...(await events(ref)).map(({ type, reason, note }) => `event ${type} ${reason}: ${note}`),
