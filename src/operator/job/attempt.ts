@@ -1,0 +1,85 @@
+import { containerName } from './build-pod.ts'
+import type { ContainerStatus, Job, Pod } from './kube-job.ts'
+import { type PodResult, parsePodResult } from './pod-result.ts'
+
+/** One pod of a Job, whether it runs, waits or has ended. */
+export interface Attempt {
+  pod: Pod
+  /** Of the shard; 0 where there is one. */
+  index: number
+  startedMs: number
+  /** Undefined as long as it has not ended. */
+  ended: AttemptEnd | undefined
+}
+
+export interface AttemptEnd {
+  isSuccess: boolean
+  finishedMs: number
+  /** Undefined where the pod ended without its container having run. */
+  exitCode: number | undefined
+  result: PodResult | undefined
+}
+
+const indexKey = 'batch.kubernetes.io/job-completion-index'
+
+/** The pods of a Job in the order in which they were made. Pods of others are left out. */
+export function readAttempts(job: Job, pods: readonly Pod[]): Attempt[] {
+  const { uid } = job.metadata
+  return pods
+    .filter(({ metadata }) => metadata.ownerReferences?.some(owner => owner.uid === uid))
+    .map(readAttempt)
+    .toSorted((a, b) => a.startedMs - b.startedMs || finishedMs(a) - finishedMs(b))
+}
+
+function readAttempt(pod: Pod): Attempt {
+  const { labels, annotations, creationTimestamp } = pod.metadata
+  const index = Number(annotations?.[indexKey] ?? labels?.[indexKey] ?? 0)
+  return {
+    pod,
+    index: Number.isSafeInteger(index) ? index : 0,
+    startedMs: timeOf(creationTimestamp) ?? 0,
+    ended: readEnd(pod),
+  }
+}
+
+function readEnd(pod: Pod): AttemptEnd | undefined {
+  const { phase } = pod.status ?? {}
+  if (phase !== 'Succeeded' && phase !== 'Failed') return undefined
+  const terminated = containerOf(pod)?.state?.terminated
+  const isSuccess = phase === 'Succeeded'
+  const result = parsePodResult(terminated?.message)
+  return {
+    isSuccess,
+    finishedMs: timeOf(terminated?.finishedAt) ?? timeOf(pod.status?.startTime) ?? 0,
+    exitCode: terminated?.exitCode,
+    // A result that does not fit to how the process ended is not that of the process.
+    result: result?.exit === terminated?.exitCode ? result : undefined,
+  }
+}
+
+/** Others may be there that a cluster puts into its pods. */
+export function containerOf({ status }: Pod): ContainerStatus | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === containerName)
+}
+
+/** The last of each index that has ended. */
+export function newestEnded(attempts: readonly Attempt[]): EndedAttempt[] {
+  return [...new Map(attempts.filter(isEnded).map(attempt => [attempt.index, attempt])).values()]
+}
+
+export function isEnded(attempt: Attempt): attempt is EndedAttempt {
+  return attempt.ended !== undefined
+}
+
+export interface EndedAttempt extends Attempt {
+  ended: AttemptEnd
+}
+
+function finishedMs({ ended }: Attempt): number {
+  return ended?.finishedMs ?? Number.MAX_SAFE_INTEGER
+}
+
+export function timeOf(text: string | undefined): number | undefined {
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}

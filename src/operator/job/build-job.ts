@@ -1,0 +1,62 @@
+import { buildPodTemplate, containerName } from './build-pod.ts'
+import type { JobDraft } from './job-draft.ts'
+import type { Job } from './kube-job.ts'
+import { jobAnnotations, jobLabels, jobName, ownedMeta } from './names.ts'
+
+const TRIES_AGAIN = 6
+/** A continuous backup has no end of its own: it is never given up. */
+const FOR_EVER = 2_147_483_647
+/** The command line or the job file is wrong, something is damaged, another writer is at work: no try can succeed. */
+const HOPELESS = [2, 3, 5]
+/** Whoever is at work with a backup that is to be removed ends some time, or is dead after five minutes. */
+const HOPELESS_FOR_DELETE = [2, 3]
+
+/** Pure. Throws CONFIG_INVALID where `podTemplate` asks for what cannot be had. */
+export function buildJob(draft: JobDraft): Job {
+  const { resource, run, step } = draft
+  const { activeDeadlineSeconds } = resource.spec.job ?? {}
+  const metadata = ownedMeta(jobName(resource, run, step.stage), draft, jobLabels(draft))
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { ...metadata, annotations: jobAnnotations(draft) },
+    spec: {
+      ...completionsOf(draft),
+      ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
+      // Two pods of one index never run at once: the next one begins when the last is surely over.
+      podReplacementPolicy: 'Failed',
+      podFailurePolicy: {
+        rules: [
+          {
+            action: 'FailJob',
+            onExitCodes: {
+              containerName,
+              operator: 'In',
+              values: step.purpose === 'delete' ? HOPELESS_FOR_DELETE : HOPELESS,
+            },
+          },
+          { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+        ],
+      },
+      template: buildPodTemplate(draft),
+    },
+  }
+}
+
+/**
+ * Each shard has the tries of a whole Job: a broker that restarts fails one pod of every shard. One that is out of them
+ * ends the Job, as nothing is committed without it.
+ */
+function completionsOf({ resource, step }: JobDraft): Record<string, unknown> {
+  const isEndless = step.purpose === 'main' && resource.spec.backup?.continuous === true
+  const backoffLimit = resource.spec.job?.backoffLimit ?? (isEndless ? FOR_EVER : TRIES_AGAIN)
+  if (step.stage !== 'shards') return { backoffLimit }
+  return {
+    completionMode: 'Indexed',
+    completions: step.shards,
+    parallelism: step.shards,
+    backoffLimitPerIndex: backoffLimit,
+    maxFailedIndexes: 0,
+    backoffLimit: Math.min(FOR_EVER, backoffLimit * step.shards),
+  }
+}

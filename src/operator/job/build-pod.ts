@@ -1,0 +1,126 @@
+import { dirname } from 'node:path'
+import { type EnvVar, jobFilePath, jobPort, type Volume, type VolumeMount } from '../resource/job-pod.ts'
+import { jobFileVolume } from './build-config-map.ts'
+import { assertTemplateFits } from './check-template.ts'
+import type { JobDraft } from './job-draft.ts'
+import { configMapName, jobAnnotations, jobLabels } from './names.ts'
+
+export const containerName = 'kafka-backup'
+
+/** The CLI commits what is durable when it is told to stop, which takes as long as the store does. */
+const GRACE_SECONDS = 120
+/** Of the image's user. */
+const GROUP = 65_532
+const RESULT_FILE = '/dev/termination-log'
+
+/**
+ * A pod that the `restricted` level of Pod Security lets in, with what the user's template adds. Its heap needs no
+ * setting: Node.js takes the limit of the container for the memory of the machine.
+ */
+export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
+  const { resource, pod, settings } = draft
+  const env = [...ownEnv, ...pod.env]
+  const volumes = [...ownVolumes(draft), ...pod.volumes]
+  const mounts = [...ownMounts, ...pod.mounts]
+  const { metadata, spec = {} } = resource.spec.podTemplate ?? {}
+  assertTemplateFits({ metadata, spec }, { apiGroup: draft.apiGroup, env, volumes, mounts })
+  const resources = resource.spec.resources ?? settings.resources
+  const container = {
+    name: containerName,
+    image: settings.image,
+    ...(settings.imagePullPolicy !== undefined && { imagePullPolicy: settings.imagePullPolicy }),
+    args: argsOf(draft),
+    env: [...env, ...(spec.env ?? [])],
+    ...(spec.envFrom && { envFrom: spec.envFrom }),
+    ports: [{ name: 'metrics', containerPort: jobPort, protocol: 'TCP' }],
+    ...(resources && { resources }),
+    volumeMounts: [...mounts, ...(spec.volumeMounts ?? [])],
+    terminationMessagePath: RESULT_FILE,
+    // Of a process that wrote no result, the end of its log tells whether its heap was full.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: containerSecurity,
+  }
+  return {
+    metadata: {
+      labels: { ...metadata?.labels, ...jobLabels(draft) },
+      annotations: { ...metadata?.annotations, ...jobAnnotations(draft) },
+    },
+    spec: {
+      restartPolicy: 'Never',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      serviceAccountName: spec.serviceAccountName ?? settings.serviceAccountName,
+      terminationGracePeriodSeconds: resource.spec.job?.terminationGracePeriodSeconds ?? GRACE_SECONDS,
+      securityContext: podSecurity(draft),
+      ...placementOf(draft),
+      containers: [container],
+      volumes: [...volumes, ...(spec.volumes ?? [])],
+    },
+  }
+}
+
+const ownEnv: EnvVar[] = [
+  { name: 'KAFKA_BACKUP_RESULT_FILE', value: RESULT_FILE },
+  { name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+]
+
+const ownMounts: VolumeMount[] = [
+  { name: jobFileVolume, mountPath: dirname(jobFilePath), readOnly: true },
+  { name: 'tmp', mountPath: '/tmp' },
+]
+
+function ownVolumes({ resource, pod }: JobDraft): Volume[] {
+  return [
+    { name: jobFileVolume, configMap: { name: configMapName(resource, pod.jobFile) } },
+    { name: 'tmp', emptyDir: {} },
+  ]
+}
+
+/** Kubernetes puts variables in the place of `$(NAME)`; of all that an argument says, only the index is one. */
+function argsOf({ pod, step }: JobDraft): string[] {
+  const args = pod.args.map(arg => arg.replaceAll('$', '$$$$'))
+  if (step.stage !== 'shards') return args
+  return [...args, '--shard', `$(JOB_COMPLETION_INDEX)/${step.shards}`]
+}
+
+const containerSecurity = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+
+/** No number of a user: it is the image's, or the one that the cluster gives. */
+function podSecurity({ resource, settings }: JobDraft): Record<string, unknown> {
+  const fsGroup = settings.fsGroup === undefined ? GROUP : settings.fsGroup
+  return {
+    runAsNonRoot: true,
+    seccompProfile: { type: 'RuntimeDefault' },
+    // A large claim is not walked through before each run.
+    ...(fsGroup !== null && { fsGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
+    ...resource.spec.podTemplate?.spec?.securityContext,
+  }
+}
+
+/** Fields of a pod that are the user's alone. */
+const userFields = [
+  'nodeSelector',
+  'tolerations',
+  'affinity',
+  'topologySpreadConstraints',
+  'priorityClassName',
+  'runtimeClassName',
+  'schedulerName',
+  'hostAliases',
+  'dnsPolicy',
+  'dnsConfig',
+] as const
+
+function placementOf({ resource, settings }: JobDraft): Record<string, unknown> {
+  const spec = resource.spec.podTemplate?.spec ?? {}
+  const given = userFields.flatMap(field => (spec[field] === undefined ? [] : [[field, spec[field]]]))
+  const secrets = [...(settings.imagePullSecrets ?? []), ...(spec.imagePullSecrets ?? [])]
+  const imagePullSecrets = [...new Map(secrets.map(secret => [secret.name, secret])).values()]
+  return { ...Object.fromEntries(given), ...(imagePullSecrets.length > 0 && { imagePullSecrets }) }
+}

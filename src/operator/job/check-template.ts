@@ -1,0 +1,101 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { EnvVar, Volume, VolumeMount } from '../resource/job-pod.ts'
+import type { PodTemplate } from '../resource/pod-template.ts'
+
+/** What the operator puts into a pod itself. */
+export interface OwnParts {
+  apiGroup: string
+  env: readonly EnvVar[]
+  volumes: readonly Volume[]
+  mounts: readonly VolumeMount[]
+}
+
+type TemplateSpec = NonNullable<PodTemplate['spec']>
+
+interface Given {
+  metadata: PodTemplate['metadata']
+  spec: TemplateSpec
+}
+
+/** The Job controller sets it. */
+const indexVariable = 'JOB_COMPLETION_INDEX'
+const terminationLog = '/dev/termination-log'
+const temporary = '/tmp'
+
+/** All that is wrong, in one error; Kubernetes would take the last of two in silence, or refuse the pod out of sight. */
+export function assertTemplateFits({ metadata, spec }: Given, own: OwnParts): void {
+  const problems = [
+    ...takenKeys('labels', metadata?.labels, own.apiGroup),
+    ...takenKeys('annotations', metadata?.annotations, own.apiGroup),
+    ...takenNames('env', spec.env, [...own.env.map(({ name }) => name), indexVariable]),
+    ...takenNames(
+      'volumes',
+      spec.volumes,
+      own.volumes.map(({ name }) => name),
+    ),
+    ...takenPaths(spec, own),
+    ...rootProblems(spec),
+  ]
+  if (problems.length === 0) return
+  throw new KafkaBackupError('CONFIG_INVALID', problems.join('; '), {
+    help: 'Correct the fields of spec.podTemplate that the message names.',
+  })
+}
+
+/** Pods are found, and told apart, by them. */
+function takenKeys(field: string, given: Record<string, string> = {}, apiGroup: string): string[] {
+  const isTaken = (key: string) =>
+    [`${apiGroup}/`, 'batch.kubernetes.io/', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/name'].some(start =>
+      start.endsWith('/') ? key.startsWith(start) : key === start,
+    ) || ['controller-uid', 'job-name'].includes(key)
+  return Object.keys(given)
+    .filter(isTaken)
+    .map(key => `spec.podTemplate.metadata.${field}: ${quote(key)} is set by the operator`)
+}
+
+function takenNames(field: string, given: readonly { name: string }[] = [], own: readonly string[]): string[] {
+  return given.flatMap(({ name }, at) => {
+    const isTwice = given.findIndex(other => other.name === name) < at
+    if (!own.includes(name) && !isTwice) return []
+    const why = isTwice ? 'is there twice' : 'is used by the operator itself'
+    return [`spec.podTemplate.spec.${field}[${at}].name: ${quote(name)} ${why}`]
+  })
+}
+
+/** A mount above one of the operator's hides it, or cannot hold it; one below the job file has no place there. */
+function takenPaths({ volumeMounts = [], volumes = [] }: TemplateSpec, own: OwnParts): string[] {
+  const taken = [...own.mounts.map(({ mountPath }) => mountPath), terminationLog].map(normalPath)
+  return volumeMounts.flatMap(({ name, mountPath }, at) => {
+    const path = normalPath(mountPath)
+    const field = `spec.podTemplate.spec.volumeMounts[${at}]`
+    const clash = taken.find(one => isWithin(one, path) || (one !== temporary && isWithin(path, one)))
+    return [
+      ...(clash === undefined ? [] : [`${field}.mountPath: ${quote(mountPath)} is in the way of ${clash}`]),
+      ...(volumes.some(volume => volume.name === name)
+        ? []
+        : [`${field}.name: ${quote(name)} is none of spec.podTemplate.spec.volumes`]),
+    ]
+  })
+}
+
+function rootProblems({ securityContext = {} }: TemplateSpec): string[] {
+  const field = 'spec.podTemplate.spec.securityContext'
+  const { runAsUser, runAsNonRoot } = securityContext
+  return [
+    ...(runAsUser === 0 ? [`${field}.runAsUser: 0 is root, which a pod of a job never is`] : []),
+    ...(runAsNonRoot === false ? [`${field}.runAsNonRoot: must not be false`] : []),
+  ]
+}
+
+/** Without an end of slashes, so that `/` is empty. */
+function normalPath(path: string): string {
+  return path.replace(/\/{2,}/g, '/').replace(/\/$/, '')
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(`${folder}/`)
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
+}

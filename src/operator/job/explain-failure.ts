@@ -1,0 +1,87 @@
+import { containerOf, type EndedAttempt } from './attempt.ts'
+import { cutText } from './pod-result.ts'
+
+export interface Explanation {
+  /** One word, as the reason of a condition. */
+  reason: string
+  /** With what to do. */
+  message: string
+}
+
+const MAX_FOREIGN_TEXT = 300
+const PARTLY_DONE = 4
+const DAMAGED = 3
+const KILLED = 137
+const INTERRUPTED = [130, 143]
+
+/** Pure. Why the Job does not succeed, of the last pods of its shards; undefined where none of them has failed. */
+export function explainFailure(newest: readonly EndedAttempt[]): Explanation | undefined {
+  const cause = findCause(newest.filter(({ ended }) => !ended.isSuccess))
+  return cause && explainAttempt(cause)
+}
+
+/** What no further try can mend says most; a pod that was told to stop says least, as the others' failure did that. */
+function findCause(failed: readonly EndedAttempt[]): EndedAttempt | undefined {
+  const rank = ({ ended }: EndedAttempt) => {
+    if (isHopeless(ended)) return 0
+    return INTERRUPTED.includes(ended.exitCode ?? -1) ? 2 : 1
+  }
+  return failed.toSorted((a, b) => rank(a) - rank(b) || b.ended.finishedMs - a.ended.finishedMs)[0]
+}
+
+/** The process itself says that it would end the same way again. */
+export function isHopeless({ isSuccess, result }: EndedAttempt['ended']): boolean {
+  return !isSuccess && result !== undefined && !result.isRetryable
+}
+
+function explainAttempt(attempt: EndedAttempt): Explanation {
+  const { result, exitCode } = attempt.ended
+  if (!result) return explainWithoutResult(attempt)
+  const { code, message, help } = result
+  const cause = sentences(message || `the process ended with exit code ${exitCode}`, help)
+  if (exitCode === PARTLY_DONE) return { reason: 'Partial', message: sentences('Not all of it is done', cause) }
+  return { reason: code ?? (exitCode === DAMAGED ? 'DamageFound' : 'PodFailed'), message: cause }
+}
+
+function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
+  const { name } = pod.metadata
+  const terminated = containerOf(pod)?.state?.terminated
+  const text = terminated?.message ?? ''
+  if (terminated?.reason === 'OOMKilled' || /heap out of memory|Reached heap limit/i.test(text)) {
+    return { reason: 'OutOfMemory', message: `Pod ${name} needed more memory than its limit. ${memoryHelp}` }
+  }
+  if (pod.status?.reason === 'Evicted') {
+    return { reason: 'Evicted', message: sentences(`Pod ${name} was evicted`, foreign(pod.status.message)) }
+  }
+  const disruption = pod.status?.conditions?.find(
+    ({ type, status }) => type === 'DisruptionTarget' && status === 'True',
+  )
+  if (disruption) {
+    return { reason: 'Disrupted', message: sentences(`Pod ${name} was taken away`, foreign(disruption.message)) }
+  }
+  if (terminated && /^(StartError|ContainerCannotRun)$/.test(terminated.reason ?? '')) {
+    return { reason: 'ContainerCannotRun', message: sentences(`Pod ${name} cannot start`, foreign(text)) }
+  }
+  const look = `\`kubectl logs ${name}\` may tell more.`
+  if (ended.exitCode === KILLED) {
+    const why = 'was killed before it could say why: its node, its memory limit or somebody with SIGKILL did it'
+    return { reason: 'Killed', message: sentences(`Pod ${name} ${why}`, look) }
+  }
+  const how = ended.exitCode === undefined ? 'before its process began' : `with exit code ${ended.exitCode}`
+  const said = foreign(pod.status?.message)
+  return { reason: 'PodFailed', message: sentences(`Pod ${name} ended ${how} and left no result`, said, look) }
+}
+
+const memoryHelp =
+  'Raise spec.resources.limits.memory, or lower memory_budget (spec.backup.memoryBudget, spec.restore.memoryBudget).'
+
+/** Written by Kubernetes, of what users and machines are called. */
+function foreign(text: string | undefined): string {
+  return cutText(text ?? '', MAX_FOREIGN_TEXT)
+}
+
+/** One text of several; each but the last ends as a sentence does. */
+export function sentences(...parts: readonly string[]): string {
+  const said = parts.filter(part => part !== '')
+  return said.map((part, at) => (at === said.length - 1 || /[.!?…:]$/.test(part) ? part : `${part}.`)).join(' ')
+}

@@ -1,0 +1,98 @@
+/** What a pod says of itself in its termination message; docs/result-file.md has all fields. */
+export interface PodResult {
+  exit: number
+  command: string
+  code: string | undefined
+  message: string
+  help: string
+  isRetryable: boolean
+  gaps: number
+  records: number | undefined
+  bytes: number | undefined
+  /** What the whole backup takes in the store. */
+  storedBytes: number | undefined
+  /** Groups whose positions were set. */
+  groups: number | undefined
+  snapshotId: string | undefined
+  report: string | undefined
+}
+
+/** What Kubernetes keeps of a termination message. */
+const MAX_MESSAGE_BYTES = 4096
+const MAX_TEXT = 800
+const MAX_NAME = 256
+
+/**
+ * The result in a termination message. Undefined where there is none: the process was killed, or the text is the log's,
+ * somebody else's, or was cut. Whoever runs in the pod decides what it says, so every field is looked at, and bounded.
+ */
+export function parsePodResult(message: string | undefined): PodResult | undefined {
+  if (message === undefined || message.length > MAX_MESSAGE_BYTES) return undefined
+  const result = parseObject(message)
+  const exit = count(result?.exit)
+  if (result === undefined || exit === undefined || typeof result.ok !== 'boolean') return undefined
+  const totals = asObject(result.totals) ?? {}
+  const command = text(result.command, MAX_NAME)
+  return {
+    exit,
+    command,
+    code: code(result.code),
+    message: text(result.message, MAX_TEXT),
+    help: text(result.help, MAX_TEXT),
+    isRetryable: result.retryable === true,
+    gaps: count(result.gaps) ?? 0,
+    records: count(totals.records),
+    bytes: count(totals.bytes),
+    storedBytes: count(asObject(totals.backup)?.stored_bytes),
+    groups: groupsSet(command, totals),
+    snapshotId: name(totals.snapshot_id),
+    report: name(result.report),
+  }
+}
+
+function parseObject(message: string): Record<string, unknown> | undefined {
+  try {
+    return asObject(JSON.parse(message))
+  } catch {
+    return undefined
+  }
+}
+
+function asObject(value: unknown): Record<string, unknown> | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined
+}
+
+function count(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined
+}
+
+/** As the reason of a condition may be written. */
+function code(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[A-Z][A-Z0-9_]{1,62}[A-Z0-9]$/.test(value) ? value : undefined
+}
+
+/** A key or an id: one that is longer is none. */
+function name(value: unknown): string | undefined {
+  return typeof value === 'string' && /^[!-~]{1,1024}$/.test(value) ? value : undefined
+}
+
+function text(value: unknown, maxLength: number): string {
+  return typeof value === 'string' ? cutText(value, maxLength) : ''
+}
+
+/** One line without control characters, of at most so many characters; what is cut ends with a mark. */
+export function cutText(value: string, maxLength: number): string {
+  const line = value
+    .replace(/[\p{Cc}\p{Cf}\u2028\u2029\s]+/gu, ' ')
+    .trim()
+    .toWellFormed()
+  const characters = [...line]
+  return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join('')}…`
+}
+
+function groupsSet(command: string, totals: Record<string, unknown>): number | undefined {
+  if (command === 'restore') return count(totals.groups)
+  return command === 'offsets reset' || command === 'offsets rollback' ? count(totals.groups_set) : undefined
+}

@@ -1,0 +1,117 @@
+import type { RunPurpose } from '../resource/status.ts'
+import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, timeOf } from './attempt.ts'
+import { type Explanation, explainFailure, isHopeless, sentences } from './explain-failure.ts'
+import { findWaiting } from './find-waiting.ts'
+import type { JobEnd, JobState } from './job-state.ts'
+import type { Job, Pod } from './kube-job.ts'
+import { cutText } from './pod-result.ts'
+import { sumTotals } from './sum-totals.ts'
+
+/** Pure. A Job that the operator made, with those of its pods that are still there. */
+export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): JobState {
+  const { name, uid = '', creationTimestamp, deletionTimestamp } = job.metadata
+  const attempts = readAttempts(job, pods)
+  const end = readEnd(job, attempts)
+  const createdMs = timeOf(creationTimestamp) ?? nowMs
+  return {
+    name,
+    uid,
+    ...readIdentity(job, createdMs),
+    createdMs,
+    isBeingDeleted: deletionTimestamp !== undefined,
+    end,
+    waiting: end ? undefined : findWaiting(job, attempts, nowMs),
+    running: end ? [] : findRunning(attempts),
+  }
+}
+
+/** What `jobAnnotations` and `jobLabels` have written; the group is that of the resource that owns the Job. */
+function readIdentity(
+  { metadata }: Job,
+  createdMs: number,
+): Pick<JobState, 'run' | 'purpose' | 'stage' | 'shards' | 'backupId' | 'dueMs'> {
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
+  const [group] = (owner?.apiVersion ?? '').split('/')
+  const { annotations = {}, labels = {} } = metadata
+  const stage = annotations[`${group}/stage`]
+  return {
+    run: annotations[`${group}/run`] ?? '',
+    purpose: purposes.find(one => one === labels[`${group}/purpose`]) ?? 'main',
+    stage: stage === 'shards' || stage === 'commit' ? stage : 'whole',
+    shards: Number(annotations[`${group}/shards`] ?? 1) || 1,
+    backupId: annotations[`${group}/backup-id`] ?? '',
+    dueMs: timeOf(annotations[`${group}/due`]) ?? createdMs,
+  }
+}
+
+const purposes: readonly RunPurpose[] = ['main', 'verify', 'delete']
+
+function readEnd(job: Job, attempts: readonly Attempt[]): JobEnd | undefined {
+  const { conditions = [], completionTime } = job.status ?? {}
+  const find = (name: string) => conditions.find(({ type, status }) => type === name && status === 'True')
+  const complete = find('Complete')
+  const totals = sumTotals(attempts)
+  if (complete) {
+    const completedMs = timeOf(completionTime) ?? timeOf(complete.lastTransitionTime) ?? 0
+    const hidden = explainFailure(findGapFailure(attempts))
+    return { isSuccess: !hidden, isStillTrying: false, completedMs, ...hidden, totals }
+  }
+  const newest = newestEnded(attempts)
+  const failed = find('Failed')
+  if (failed) {
+    const explanation = explainEnd(job, failed, attempts, explainFailure(newest))
+    const completedMs = timeOf(failed.lastTransitionTime) ?? 0
+    return { isSuccess: false, isStillTrying: false, completedMs, ...explanation, totals }
+  }
+  // Its pods are being ended, which their processes use to commit; the verdict follows when they are gone.
+  if (find('FailureTarget') || find('SuccessCriteriaMet')) return undefined
+  return readHopeless(newest, totals)
+}
+
+/**
+ * A backup that is to fail for gaps does so once: the pod that tries again finds them recorded. Whether the run has
+ * failed must not depend on whether anybody looked between the two.
+ */
+function findGapFailure(attempts: readonly Attempt[]): EndedAttempt[] {
+  return attempts.filter(isEnded).filter(({ ended }) => isHopeless(ended) && (ended.result?.gaps ?? 0) > 0)
+}
+
+/** Exit codes that the Job itself takes for final are left to it: it stays, with its log. */
+const finalExits = [2, 3, 5]
+
+function readHopeless(newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
+  const hopeless = newest.filter(({ ended }) => isHopeless(ended) && !finalExits.includes(ended.exitCode ?? 0))
+  const explanation = explainFailure(hopeless)
+  if (!explanation) return undefined
+  const completedMs = Math.max(...hopeless.map(({ ended }) => ended.finishedMs))
+  return { isSuccess: false, isStillTrying: true, completedMs, ...explanation, totals }
+}
+
+type Condition = NonNullable<NonNullable<Job['status']>['conditions']>[number]
+
+/** The pods know more than the Job, but for a deadline, which they do not know of. */
+function explainEnd(
+  job: Job,
+  failed: Condition,
+  attempts: readonly Attempt[],
+  cause: Explanation | undefined,
+): Explanation {
+  const reason = cutText(failed.reason ?? 'Failed', 64)
+  if (reason === 'DeadlineExceeded') {
+    const limit = `The run took longer than the ${job.spec.activeDeadlineSeconds} seconds of spec.job.activeDeadlineSeconds`
+    const rest = 'Raise it; what is committed stays, and the next run goes on from there.'
+    return { reason, message: sentences(limit, rest) }
+  }
+  if (!cause) return { reason, message: cutText(failed.message ?? `Job ${job.metadata.name} has failed`, 500) }
+  const failures = attempts.filter(({ ended }) => ended && !ended.isSuccess).length
+  const isGivenUp = failures > 1 && /^(BackoffLimitExceeded|FailedIndexes|MaxFailedIndexesExceeded)$/.test(reason)
+  return isGivenUp ? { ...cause, message: sentences(cause.message, `Given up after ${failures} tries.`) } : cause
+}
+
+function findRunning(attempts: readonly Attempt[]): JobState['running'] {
+  return attempts.flatMap(({ pod }) => {
+    const { podIP, phase } = pod.status ?? {}
+    if (phase !== 'Running' || podIP === undefined || pod.metadata.deletionTimestamp !== undefined) return []
+    return [{ pod: pod.metadata.name, ip: podIP }]
+  })
+}

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { buildConfigMap } from '../../src/operator/job/build-config-map.ts'
+import { buildJob } from '../../src/operator/job/build-job.ts'
+import type { JobState } from '../../src/operator/job/job-state.ts'
+import { configMapKind, type Job, jobKind, podKind } from '../../src/operator/job/kube-job.ts'
+import { readJobState } from '../../src/operator/job/read-job-state.ts'
+import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.ts'
+import { readKubeconfig } from '../../src/operator/kube/kubeconfig.ts'
+import { type JobPod, type JobStep, jobFilePath } from '../../src/operator/resource/job-pod.ts'
+import { type ResourceSpec, resourceKinds } from '../../src/operator/resource/resource.ts'
+import { type KubeletImage, kafkaBackupImage } from '../servers/kubelet-images.ts'
+import { createSecret, useKube, waitFor } from '../servers/use-kube.ts'
+
+const apiGroup = 'kafka-backup.dev'
+/** Of 253 characters, as long as a name can be. */
+const longName = `${'orders.'.repeat(36)}x`
+
+/** Any KafkaBackup: without its owner a Job would be collected. */
+const definition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `kafkabackups.${apiGroup}` },
+  spec: {
+    group: apiGroup,
+    scope: 'Namespaced',
+    names: { kind: 'KafkaBackup', plural: 'kafkabackups' },
+    versions: [
+      {
+        name: 'v1alpha1',
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}
+
+/** A process of the test's own in the place of the command: it ends as `JOB_SCRIPT` says. */
+const scriptImage: KubeletImage = { entrypoint: ['/bin/sh', '-c', 'eval "$JOB_SCRIPT"', 'sh'], user: 65_532 }
+const images = { 'kafka-backup': kafkaBackupImage(), script: scriptImage }
+const use = useKube({ manifests: [definition], images })
+
+const open = new AbortController().signal
+const kinds = resourceKinds(apiGroup)
+
+let api: KubeClient | undefined
+let namespace: string
+after(() => api?.close())
+
+async function openNamespace(): Promise<KubeClient> {
+  if (api) return api
+  namespace = await use.kube.makeNamespace('restricted')
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' }
+  await use.kube.api.patch({ apiVersion: 'v1', kind: 'Namespace', name: namespace }, { metadata: { labels } })
+  api = openKubeClient(
+    await readKubeconfig(await use.kube.kubeconfigFor({ user: 'operator', groups: ['system:masters'] })),
+  )
+  return api
+}
+
+interface Wish extends Partial<JobPod> {
+  name: string
+  image?: string
+  spec?: ResourceSpec
+  step?: Partial<JobStep>
+}
+
+async function startJob({ name, image = 'kafka-backup', spec = {}, step, ...pod }: Wish): Promise<Job> {
+  const client = await openNamespace()
+  const { apiVersion, kind } = kinds.backup
+  const resource = await client.create(kinds.backup, { apiVersion, kind, metadata: { name, namespace }, spec }, open)
+  const plan: JobPod = { args: [], jobFile: 'mode: backup\n', env: [], volumes: [], mounts: [], secrets: [], ...pod }
+  const identity = { controller: 'backup', resource, apiGroup, run: 'once', dueMs: 1_794_000_000_123 } as const
+  const whole: JobStep = { purpose: 'main', stage: 'whole', shards: 1, backupId: 'orders', ...step }
+  await client.create(configMapKind, buildConfigMap(identity, plan.jobFile), open)
+  const settings = { image, serviceAccountName: 'default' }
+  return client.create(jobKind, buildJob({ ...identity, step: whole, pod: plan, settings }), open)
+}
+
+/** A pod that leaves this result and ends so. */
+function script(result: object, exit: number): Partial<Wish> {
+  const lines = `printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"; exit ${exit}`
+  return {
+    image: 'script',
+    env: [
+      { name: 'RESULT', value: JSON.stringify(result) },
+      { name: 'JOB_SCRIPT', value: lines },
+    ],
+  }
+}
+
+async function stateOf({ metadata }: Job): Promise<JobState> {
+  const client = await openNamespace()
+  const job = await client.get(jobKind, { namespace, name: metadata.name }, open)
+  const { items } = await client.list(podKind, { namespace }, open)
+  return readJobState(job, items, Date.now())
+}
+
+async function waitForState(job: Job, check: (state: JobState) => boolean): Promise<JobState> {
+  let state = await stateOf(job)
+  const isSo = async () => {
+    state = await stateOf(job)
+    return check(state)
+  }
+  await waitFor(`the state of ${job.metadata.name}`, isSo).catch(error => {
+    throw new Error(`${error.message}: ${JSON.stringify(state)}`)
+  })
+  return state
+}
+
+const untilEnd = async (job: Job) => {
+  const state = await waitForState(job, ({ end }) => end !== undefined)
+  assert.ok(state.end)
+  return { ...state, end: state.end }
+}
+
+test('a Job of the longest name runs the command in a restricted namespace, and is done', async () => {
+  const job = await startJob({
+    name: longName,
+    args: ['list', '--path', '/tmp', '--format', 'json'],
+    spec: { job: { activeDeadlineSeconds: 60 }, resources: { limits: { memory: '512Mi' } } },
+  })
+  const { end, ...state } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.isStillTrying, end.totals.gaps], [true, false, 0])
+  assert.ok(Math.abs(end.completedMs - Date.now()) < 60_000)
+  const { run, purpose, stage, shards, backupId, dueMs } = state
+  assert.deepEqual(
+    { run, purpose, stage, shards, backupId, dueMs },
+    { run: 'once', purpose: 'main', stage: 'whole', shards: 1, backupId: 'orders', dueMs: 1_794_000_000_123 },
+  )
+})
+
+test('a job file that is wrong ends the run at once, in the words of the command', async () => {
+  const job = await startJob({ name: 'wrong', args: ['backup', '--config', jobFilePath] })
+  const { end } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, false, 'CONFIG_INVALID'])
+  assert.match(end.message ?? '', /backup_id/)
+})
+
+test('what no try can mend ends the run while its Job would go on', async () => {
+  const args = ['verify', '--path', '/tmp', '--backup-id', 'none$(POD_IP)']
+  const { end } = await untilEnd(await startJob({ name: 'hopeless', args }))
+  assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, true, 'BACKUP_NOT_FOUND'])
+  assert.match(end.message ?? '', /none\$\(POD_IP\)/, 'nobody puts variables into what a resource says')
+})
+
+test('each pod of a sharded backup has its index, and their totals are one', async () => {
+  const result = { ok: true, command: 'backup', exit: 0, retryable: false, gaps: 1, totals: { records: 10, bytes: 7 } }
+  const job = await startJob({
+    name: 'shards',
+    step: { stage: 'shards', shards: 3 },
+    ...script(result, 0),
+    env: [
+      { name: 'RESULT', value: JSON.stringify(result) },
+      {
+        name: 'JOB_SCRIPT',
+        value: 'test "$1 $2" = "--shard $JOB_COMPLETION_INDEX/3" && printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"',
+      },
+    ],
+  })
+  const { end } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.totals], [true, { records: 30, bytes: 21, gaps: 3 }])
+})
+
+test('what was done in part is Partial, and what was killed says that it does not know why', async () => {
+  const result = { ok: false, command: 'backup', exit: 4, code: 'BACKUP_PARTIAL', message: 'p 0: broker 3 went away' }
+  const totals = { records: 5, bytes: 50 }
+  const spec = { job: { backoffLimit: 0 } }
+  const wish = script({ ...result, retryable: true, totals }, 4)
+  const partly = await untilEnd(await startJob({ name: 'partial', spec, ...wish }))
+  assert.deepEqual([partly.end.reason, partly.end.totals], ['Partial', { ...totals, gaps: 0 }])
+  assert.match(partly.end.message ?? '', /broker 3 went away/)
+  const env = [{ name: 'JOB_SCRIPT', value: 'exit 137' }]
+  const killed = await untilEnd(await startJob({ name: 'killed', image: 'script', spec, env }))
+  assert.deepEqual([killed.end.isSuccess, killed.end.reason, killed.end.totals], [false, 'Killed', {}])
+})
+
+test('a secret without the key, and then with it', async () => {
+  const env = [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'login', key: 'password' } } }]
+  const job = await startJob({ name: 'secret', args: ['list', '--path', '/tmp'], env })
+  const { waiting, end } = await waitForState(job, state => state.waiting !== undefined)
+  assert.deepEqual([waiting?.reason, end], ['CreateContainerConfigError', undefined])
+  assert.match(waiting?.message ?? '', /secret "login" not found/)
+  await createSecret(use, namespace, 'login', { password: 'x' })
+  assert.equal((await untilEnd(job)).end.isSuccess, true)
+})
+
+test('a run that takes too long is told to stop, and has failed when its pod is gone', async () => {
+  const value = 'trap "sleep 1; exit 143" TERM; sleep 60 & wait'
+  const spec = { job: { activeDeadlineSeconds: 2 } }
+  const job = await startJob({ name: 'late', image: 'script', spec, env: [{ name: 'JOB_SCRIPT', value }] })
+  const { running } = await waitForState(job, state => state.running.length > 0)
+  assert.match(running[0]?.ip ?? '', /^127\./)
+  const { end } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, false, 'DeadlineExceeded'])
+  assert.match(end.message ?? '', /2 seconds of spec\.job\.activeDeadlineSeconds/)
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { formatResult } from '../../../src/cli/result/format-result.ts'
+import { cutText, parsePodResult } from '../../../src/operator/job/pod-result.ts'
+
+const written = {
+  ok: false,
+  command: 'backup',
+  exit: 1,
+  code: 'KAFKA_DENIED',
+  message: 'topic `orders`: not allowed',
+  help: 'Ask for it.',
+  retryable: false,
+  totals: { records: 5, bytes: 7, backup: { stored_bytes: 9 } },
+  backup_id: 'orders',
+  generation: 7,
+  warnings: 0,
+  gaps: 2,
+  report: 'orders/reports/x.json',
+  started_at: '2026-01-31T08:00:00.000Z',
+  finished_at: '2026-01-31T08:00:04.211Z',
+}
+
+test('what the command writes is read, also where its texts were cut to fit', () => {
+  const result = parsePodResult(formatResult(written))
+  assert.deepEqual(result, {
+    exit: 1,
+    command: 'backup',
+    code: 'KAFKA_DENIED',
+    message: 'topic `orders`: not allowed',
+    help: 'Ask for it.',
+    isRetryable: false,
+    gaps: 2,
+    records: 5,
+    bytes: 7,
+    storedBytes: 9,
+    groups: undefined,
+    snapshotId: undefined,
+    report: 'orders/reports/x.json',
+  })
+  const long = parsePodResult(formatResult({ ...written, message: 'ü"\n'.repeat(9000) }))
+  assert.equal(long?.code, 'KAFKA_DENIED')
+  assert.equal([...(long?.message ?? '')].length, 800)
+})
+
+test('a message that is none, was cut, or is somebody else’s is no result', () => {
+  const whole = JSON.stringify(written)
+  const others = [undefined, '', ' ', 'Killed', whole.slice(0, -20), `${whole}\n${whole}`, 'null', '[]', '"x"', '1']
+  const logs = ['{"level":"error","message":"x"}', '{"exit":"1","ok":false}', '{"exit":1}', '{"exit":-1,"ok":true}']
+  const huge = JSON.stringify({ ...written, message: 'x'.repeat(5000) })
+  for (const text of [...others, ...logs, huge]) assert.equal(parsePodResult(text), undefined, text)
+})
+
+test('what a hostile pod says is bounded, and never more than text and numbers', () => {
+  const result = parsePodResult(
+    JSON.stringify({
+      ...{
+        ok: false,
+        exit: 1,
+        command: ['x'],
+        code: '<script>',
+        message: { a: 1 },
+        help: '\u001b[31mred\u202e\n\u0000',
+      },
+      totals: { records: 1e300, bytes: -5, backup: { stored_bytes: '7' }, snapshot_id: 'a b', groups_set: 1.5 },
+      ...{ gaps: Number.MAX_SAFE_INTEGER + 1, report: '\n', retryable: 'no', __proto__: { a: 1 } },
+    }),
+  )
+  assert.deepEqual(result, {
+    ...{ exit: 1, command: '', code: undefined, message: '', help: '[31mred', isRetryable: false, gaps: 0 },
+    ...{ records: undefined, bytes: undefined, storedBytes: undefined, groups: undefined },
+    ...{ snapshotId: undefined, report: undefined },
+  })
+})
+
+test('a text is cut between characters and holds no halves of them', () => {
+  assert.equal(cutText('😀'.repeat(5), 3), '😀😀…')
+  assert.equal(cutText('a\ud800b', 9), 'a\ufffdb')
+  assert.equal(cutText(' a \r\n\t b ', 9), 'a b')
+})
+
+test('groups are those whose positions were set', () => {
+  const of = (command: string, totals: object) =>
+    parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.groups
+  assert.equal(of('restore', { groups: 3 }), 3)
+  assert.equal(of('offsets reset', { groups: 3, groups_set: 2 }), 2)
+  assert.equal(of('offsets snapshot', { groups: 3 }), undefined)
+})

@@ -1,0 +1,269 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Job, Pod, PodStatus } from '../../../src/operator/job/kube-job.ts'
+import { readJobState } from '../../../src/operator/job/read-job-state.ts'
+import { conditions, ended, sampleJob, samplePod, timeAt } from './samples.ts'
+
+const nowMs = Date.parse(timeAt(40))
+const read = (job: Job, ...pods: Pod[]) => readJobState(job, pods, nowMs)
+const endOf = (job: Job, ...pods: Pod[]) => {
+  const { end } = read(job, ...pods)
+  assert.ok(end)
+  return end
+}
+const completionTime = '2026-11-16T02:05:00Z'
+const complete = () => sampleJob({ conditions: conditions.complete, completionTime })
+const trying = () => sampleJob({ startTime: timeAt(1), active: 1 })
+
+describe('a Job that is over', () => {
+  test('is a success with what its pod told', () => {
+    const totals = { records: 10, bytes: 20, stored_bytes: 30, backup: { stored_bytes: 400, groups: 3 } }
+    const result = { ok: true, retryable: false, totals, report: 'orders/reports/r.json' }
+    assert.deepEqual(read(complete(), samplePod({ status: ended(0, result) })), {
+      name: 'orders-3eba439a89',
+      uid: 'c830a6b0-5a68-4e7c-9660-3622c52ad35c',
+      run: 'scheduled-20261116t0200z',
+      purpose: 'main',
+      stage: 'shards',
+      shards: 3,
+      backupId: 'orders',
+      dueMs: Date.parse('2026-11-16T02:00:00.123Z'),
+      createdMs: Date.parse('2026-11-16T02:00:01Z'),
+      isBeingDeleted: false,
+      end: {
+        isSuccess: true,
+        isStillTrying: false,
+        completedMs: Date.parse(completionTime),
+        totals: { records: 10, bytes: 20, storedBytes: 400, gaps: 0, report: 'orders/reports/r.json' },
+      },
+      waiting: undefined,
+      running: [],
+    })
+  })
+
+  test('is one without its pods, too, and others’ pods say nothing', () => {
+    assert.deepEqual([endOf(complete()).isSuccess, endOf(complete()).totals], [true, {}])
+    const other = samplePod({ status: ended(0, { totals: { records: 1 } }) })
+    const strange = { ...other, metadata: { ...other.metadata, ownerReferences: [] } }
+    assert.deepEqual(endOf(complete(), strange).totals, {})
+  })
+
+  test('tells the sum over its shards, each as its last pod says', () => {
+    const shard = (index: number, records: number, createdSecond: number, exit = 0) =>
+      samplePod({ index, createdSecond, status: ended(exit, { totals: { records, bytes: 1 }, gaps: index }) })
+    const pods = [shard(1, 7, 20), shard(0, 100, 1, 1), shard(0, 3, 15), shard(2, 5, 1)]
+    assert.deepEqual(endOf(complete(), ...pods).totals, { records: 15, bytes: 3, gaps: 3 })
+  })
+
+  test('knows the snapshot of the first pod, and the gaps that only it saw', () => {
+    const reset = (snapshot_id: string, groups_set: number) => ({
+      command: 'offsets reset',
+      totals: { snapshot_id, groups_set },
+    })
+    const first = samplePod({ status: ended(1, reset('before', 2)) })
+    const second = samplePod({ createdSecond: 20, status: ended(0, reset('between', 1)) })
+    assert.deepEqual(endOf(complete(), second, first).totals, { groups: 3, gaps: 0, snapshotId: 'before' })
+    const taken = (snapshot_id: string) => ({ command: 'offsets snapshot', totals: { snapshot_id } })
+    const torn = samplePod({ status: ended(4, taken('torn')) })
+    const whole = samplePod({ createdSecond: 20, status: ended(0, taken('whole')) })
+    assert.equal(endOf(complete(), torn, whole).totals.snapshotId, 'whole')
+  })
+
+  test('has failed when it was to fail for a gap, though the next pod found the gap recorded', () => {
+    const gap = { code: 'BACKUP_PARTIAL', message: 'a gap in orders/0', retryable: false, gaps: 1 }
+    const first = samplePod({ status: ended(4, gap) })
+    const second = samplePod({ createdSecond: 20, status: ended(0, { ok: true }) })
+    const { isSuccess, isStillTrying, reason, message, totals } = endOf(complete(), first, second)
+    assert.deepEqual([isSuccess, isStillTrying, reason, totals.gaps], [false, false, 'Partial', 1])
+    assert.match(message ?? '', /a gap in orders\/0/)
+  })
+
+  test('has failed for the reason that the command gives', () => {
+    const result = {
+      code: 'CONFIG_INVALID',
+      message: 'job.yaml: 3 errors\n  a: x',
+      help: 'Correct it.',
+      retryable: false,
+    }
+    const job = sampleJob({ conditions: conditions.policy, failed: 1 })
+    const { completedMs, ...end } = endOf(job, samplePod({ status: ended(2, result) }))
+    assert.equal(completedMs, Date.parse('2026-11-16T02:05:00Z'))
+    assert.deepEqual(end, {
+      isSuccess: false,
+      isStillTrying: false,
+      reason: 'CONFIG_INVALID',
+      message: 'job.yaml: 3 errors a: x. Correct it.',
+      totals: { gaps: 0 },
+    })
+    const damaged = endOf(job, samplePod({ status: ended(3, { message: 'the target differs', retryable: false }) }))
+    assert.deepEqual([damaged.reason, damaged.message], ['DamageFound', 'the target differs'])
+  })
+
+  test('says how often it tried', () => {
+    const result = { code: 'KAFKA_UNREACHABLE', message: 'no broker answers' }
+    const pods = [1, 2, 3].map(at => samplePod({ name: `p${at}`, createdSecond: at, status: ended(1, result) }))
+    const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), ...pods)
+    assert.deepEqual([reason, message], ['KAFKA_UNREACHABLE', 'no broker answers. Given up after 3 tries.'])
+  })
+
+  test('has failed for the shard that failed, not for those that were stopped with it', () => {
+    const stopped = samplePod({ index: 0, status: ended(143, { code: 'TERMINATED', message: 'stopped' }) })
+    const broken = samplePod({ index: 1, status: ended(1, { code: 'STORAGE_FULL', message: 'full' }) })
+    const job = sampleJob({ conditions: conditions.indexes })
+    assert.equal(endOf(job, broken, stopped).reason, 'STORAGE_FULL')
+    assert.equal(endOf(job, stopped, broken).reason, 'STORAGE_FULL')
+  })
+
+  test('has failed for its deadline, whatever its pods say', () => {
+    const job = sampleJob({ conditions: conditions.deadline }, { activeDeadlineSeconds: 60 })
+    const stopped = samplePod({ status: ended(143, { code: 'TERMINATED', totals: { records: 5, bytes: 6 } }) })
+    const end = endOf(job, stopped)
+    assert.deepEqual([end.reason, end.totals], ['DeadlineExceeded', { records: 5, bytes: 6, gaps: 0 }])
+    assert.match(end.message ?? '', /60 seconds of spec\.job\.activeDeadlineSeconds.*Raise it/)
+    assert.equal(endOf(job).reason, 'DeadlineExceeded')
+  })
+
+  test('has the reason of the Job where its pods are gone', () => {
+    const { reason, message, totals } = endOf(sampleJob({ conditions: conditions.backoff }))
+    assert.deepEqual(
+      [reason, message, totals],
+      ['BackoffLimitExceeded', 'Job has reached the specified backoff limit', {}],
+    )
+  })
+})
+
+describe('a pod that left no result', () => {
+  const reasonOf = (status: PodStatus) => {
+    const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), samplePod({ status }))
+    return `${reason}: ${message}`
+  }
+
+  test('was out of memory, and the message says what to raise and what to lower', () => {
+    assert.match(
+      reasonOf(ended(137, '', 'OOMKilled')),
+      /^OutOfMemory: .*spec\.resources\.limits\.memory.*memory_budget/,
+    )
+    const log = 'FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n'
+    assert.match(reasonOf(ended(134, log)), /^OutOfMemory: /)
+  })
+
+  test('was killed, evicted or taken away', () => {
+    assert.match(reasonOf(ended(137)), /^Killed: Pod orders-3eba439a89-4jb8t was killed before/)
+    const message = `The node was low on resource: memory.${'x'.repeat(5000)}`
+    const evicted = reasonOf({ phase: 'Failed', reason: 'Evicted', message })
+    assert.match(evicted, /^Evicted: .*The node was low on resource: memory/)
+    assert.ok(evicted.length < 400)
+    const disrupted = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'PreemptionByScheduler',
+      message: 'preempted',
+    }
+    assert.match(reasonOf({ ...ended(143), conditions: [disrupted] }), /^Disrupted: .*preempted/)
+  })
+
+  test('never started, or ended in a way that nobody knows', () => {
+    const text = 'exec: "kafka-backup": executable file not found in $PATH'
+    assert.match(reasonOf(ended(128, text, 'StartError')), /^ContainerCannotRun: .*executable file not found/)
+    assert.match(reasonOf({ phase: 'Failed' }), /^PodFailed: .*before its process began/)
+    const secret = reasonOf(ended(1, 'Error: the password is hunter2\n'))
+    assert.match(secret, /^PodFailed: .*exit code 1 and left no result.*kubectl logs/)
+    assert.doesNotMatch(secret, /hunter2/, 'what a process printed is not copied into a status')
+  })
+
+  test('has not ended as another’s result says', () => {
+    const line = JSON.stringify({ ok: true, exit: 0, command: 'backup', totals: { records: 5 } })
+    const { reason, totals } = endOf(
+      sampleJob({ conditions: conditions.backoff }),
+      samplePod({ status: ended(137, line) }),
+    )
+    assert.deepEqual([reason, totals], ['Killed', {}])
+  })
+})
+
+describe('a Job that goes on', () => {
+  test('is over when a pod says that no try can succeed', () => {
+    const result = { code: 'KAFKA_AUTH', message: 'wrong password', retryable: false }
+    const failed = samplePod({ status: ended(1, result) })
+    const next = samplePod({ name: 'next', createdSecond: 35, status: { phase: 'Pending' } })
+    const end = endOf(trying(), failed, next)
+    assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, true, 'KAFKA_AUTH'])
+    assert.equal(end.completedMs, Date.parse(timeAt(30)))
+    const partial = endOf(trying(), samplePod({ status: ended(4, { retryable: false, message: 'a gap', gaps: 1 }) }))
+    assert.deepEqual([partial.reason, partial.isStillTrying], ['Partial', true])
+  })
+
+  test('is left to Kubernetes where that decides itself, and while it tries again', () => {
+    const isOpen = (exit: number, result: object | string) =>
+      read(trying(), samplePod({ status: ended(exit, result) })).end === undefined
+    for (const exit of [2, 3, 5]) assert.ok(isOpen(exit, { retryable: false }))
+    assert.ok(isOpen(1, { code: 'KAFKA_UNREACHABLE' }))
+    assert.ok(isOpen(137, ''))
+    assert.ok(isOpen(0, { ok: true, retryable: false }))
+    const wrong = { code: 'KAFKA_AUTH', retryable: false }
+    const ending = sampleJob({ conditions: conditions.deadline.slice(0, 1), active: 0 })
+    assert.equal(read(ending, samplePod({ status: ended(1, wrong) })).end, undefined, 'its pods still end')
+    const nearly = sampleJob({ conditions: conditions.complete.slice(0, 1) })
+    assert.equal(read(nearly, samplePod({ status: ended(0, { ok: true }) })).end, undefined)
+  })
+
+  test('has pods that run, with their addresses', () => {
+    const status = { phase: 'Running', podIP: '10.0.0.7' }
+    const deleting = samplePod({ name: 'b', status })
+    deleting.metadata.deletionTimestamp = timeAt(39)
+    const { running, waiting } = read(trying(), samplePod({ name: 'a', status }), deleting)
+    assert.deepEqual([running, waiting], [[{ pod: 'a', ip: '10.0.0.7' }], undefined])
+    const job = trying()
+    job.metadata.deletionTimestamp = timeAt(39)
+    assert.equal(read(job).isBeingDeleted, true)
+  })
+})
+
+describe('a Job waits', () => {
+  const waitingAt = (second: number, job: Job, ...pods: Pod[]) =>
+    readJobState(job, pods, Date.parse(timeAt(second))).waiting
+  const pending = (reason: string, message?: string): PodStatus => ({
+    phase: 'Pending',
+    containerStatuses: [
+      { name: 'kafka-backup', state: { waiting: { reason, ...(message !== undefined && { message }) } } },
+    ],
+  })
+
+  test('for an image, a secret or its key', () => {
+    for (const [reason, message] of [
+      ['ImagePullBackOff', 'Back-off pulling image "kafka-backup:none"'],
+      ['CreateContainerConfigError', `couldn't find key password in Secret team-a/login`],
+    ] as const) {
+      const waiting = waitingAt(5, trying(), samplePod({ status: pending(reason, message) }))
+      assert.equal(waiting?.reason, reason)
+      assert.ok(waiting?.message.includes(message))
+    }
+    const hostile = waitingAt(5, trying(), samplePod({ status: pending('ErrImagePull', 'x'.repeat(9999)) }))
+    assert.equal(hostile?.message.length, 500)
+  })
+
+  test('for a node', () => {
+    const message = '0/3 nodes are available: 3 Insufficient memory.'
+    const unscheduled = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }
+    const waiting = waitingAt(5, trying(), samplePod({ status: { phase: 'Pending', conditions: [unscheduled] } }))
+    assert.equal(waiting?.reason, 'Unschedulable')
+    assert.match(waiting?.message ?? '', /Insufficient memory/)
+  })
+
+  test('for a volume or for a pod at all, which is told when it takes long', () => {
+    const creating = samplePod({ status: pending('ContainerCreating') })
+    assert.equal(waitingAt(30, trying(), creating), undefined)
+    assert.equal(waitingAt(70, trying(), creating)?.reason, 'ContainerCreating')
+    assert.equal(waitingAt(30, trying()), undefined)
+    assert.equal(waitingAt(70, trying())?.reason, 'NoPod')
+    const failed = samplePod({ status: ended(1, { code: 'KAFKA_UNREACHABLE' }) })
+    assert.equal(waitingAt(70, trying(), failed), undefined, 'between two tries')
+  })
+
+  test('for whoever has suspended it, and not when one of its pods works', () => {
+    assert.equal(waitingAt(5, sampleJob({ conditions: conditions.suspended }))?.reason, 'Suspended')
+    const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'x') })
+    const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
+    assert.equal(waitingAt(5, trying(), stuck, works), undefined)
+  })
+})
