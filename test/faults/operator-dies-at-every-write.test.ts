@@ -62,17 +62,11 @@ describe('the operator dies at every write, and another goes on', () => {
       const moments = (['before', 'after'] as const).filter((_, at) => isThorough || (at + nth + seed) % 2 === 0)
       for (const moment of moments) {
         const name = nameOf(++round, what)
-        const { died, isStruck } = killAt(name, nth, moment)
+        const kill = killAt(name, nth, moment)
         const ref = await lab.stage.apply('backup', name, spec)
-        if (
-          await untilDeadOr(
-            died,
-            check(ref).catch(() => new Promise(() => {})),
-          )
-        )
-          operator = await lab.startAlone()
+        await survive(kill, ignored(check(ref).then(() => hasTold(ref))))
         await check(ref)
-        if (!isStruck()) return struck
+        if (!kill.isStruck()) return struck
         struck.push(`${nth} ${moment}`)
       }
     }
