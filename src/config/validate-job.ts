@@ -1,6 +1,6 @@
 import { type Environment, interpolate } from './interpolate.ts'
 import { checkJobRules } from './job-rules.ts'
-import { type JobOf, jobSchemas } from './job-schema.ts'
+import { type Job, type JobOf, jobSchemas } from './job-schema.ts'
 import { type Mode, modeOf, modes } from './mode.ts'
 import { refuseMode } from './mode-rules.ts'
 import { applyOverrides } from './override.ts'
@@ -32,17 +32,9 @@ export function validateJob<M extends Mode>(
     ? interpolate(overridden.tree, options.env)
     : { tree: overridden.tree, problems: [] }
   const mode = modeOf(tree)
-  const checked = jobSchemas[mode].safeParse(tree)
-  // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
-  const problems = [
-    ...given.problems,
-    ...overridden.problems,
-    ...unset,
-    ...checkExpected(tree, options.mode),
-    ...checkJobRules(tree, mode),
-    ...toProblems(checked.error?.issues ?? [], tree),
-  ]
-  if (checked.success && problems.length === 0) return checked.data as JobOf<M>
+  const { job, problems: found } = checkTree(tree, mode)
+  const problems = [...given.problems, ...overridden.problems, ...unset, ...checkExpected(tree, options.mode), ...found]
+  if (job !== undefined && problems.length === 0) return job as JobOf<M>
   const origin: Origin = {
     source: options.source,
     written: overridden.tree,
@@ -50,6 +42,19 @@ export function validateJob<M extends Mode>(
     overridden: overridden.paths,
   }
   throw reportProblems(problems, origin)
+}
+
+/** All that is wrong with a job of that mode, for a caller that has other names for its fields. */
+export function findJobProblems(written: unknown, options: { env: Environment; mode: Mode }): Problem[] {
+  const { tree, problems } = interpolate(written, options.env)
+  return [...problems, ...checkTree(tree, options.mode).problems]
+}
+
+function checkTree(tree: unknown, mode: Mode): { job: Job | undefined; problems: Problem[] } {
+  const checked = jobSchemas[mode].safeParse(tree)
+  // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
+  const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree)]
+  return { job: checked.data, problems }
 }
 
 function checkExpected(tree: unknown, expected: Mode | undefined): Problem[] {

@@ -1,0 +1,88 @@
+import { type JobStep, jobFilePath } from './job-pod.ts'
+import type { Controller, ResourceSpec } from './resource.ts'
+
+/** The arguments of the pod. What a user wrote is in them as it is: Kubernetes replaces no variable in it. */
+export function planArgs(controller: Controller, spec: ResourceSpec, step: JobStep): string[] {
+  const [command, options] = commandOf(controller, spec, step)
+  return [...command, '--config', jobFilePath, '--format', 'json', '--log-format', 'json', ...options]
+}
+
+type CommandLine = readonly [command: string[], options: string[]]
+
+function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): CommandLine {
+  switch (controller) {
+    case 'backup':
+      return backupCommand(spec, step)
+    case 'restore':
+      return [['restore'], spec.dryRun ? ['--dry-run'] : ['--report']]
+    case 'offset_reset':
+      return [['offsets', spec.dryRun ? 'plan' : 'reset'], resetOptions(spec)]
+    case 'offset_rollback':
+      return rollbackCommand(spec, step)
+    default:
+      return controller satisfies never
+  }
+}
+
+function backupCommand(spec: ResourceSpec, { purpose, stage, shards }: JobStep): CommandLine {
+  if (purpose === 'verify') return [['verify'], spec.verify?.deep ? ['--deep'] : []]
+  if (purpose === 'delete') return [['delete'], ['--yes']]
+  // The commit has the report of all shards. Kubernetes tells each pod of an indexed Job its number.
+  if (stage === 'shards') return [['backup'], ['--shard', `$(JOB_COMPLETION_INDEX)/${shards}`]]
+  return [['backup'], stage === 'commit' ? ['--commit', '--report'] : ['--report']]
+}
+
+function resetOptions(spec: ResourceSpec): string[] {
+  const mapping = Object.entries((spec.topicMapping ?? {}) as Record<string, unknown>)
+  return [
+    ...each('group', spec.groups),
+    ...joined('topic', spec.topics),
+    ...joined('partition', spec.partitions),
+    ...one('strategy', spec.strategy),
+    ...one('timestamp', spec.timestamp),
+    ...one('offset', spec.offset),
+    ...one('backup-id', spec.backupId),
+    ...one('from-snapshot', spec.fromSnapshot),
+    ...mapping.flatMap(([source, target]) => one('topic-mapping', `${source}=${target}`)),
+    ...one('since', spec.since),
+  ]
+}
+
+function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
+  const operation = spec.operation ?? 'rollback'
+  const snapshot = one('snapshot-id', step.snapshotId ?? spec.snapshotId)
+  switch (operation) {
+    case 'snapshot':
+      return [['offsets', operation], each('group', spec.groups)]
+    case 'verify':
+      return [
+        ['offsets', operation],
+        [...snapshot, ...(spec.strict ? ['--strict'] : [])],
+      ]
+    case 'rollback':
+      return [
+        ['offsets', operation],
+        [...snapshot, ...each('group', spec.groups), ...(spec.dryRun ? ['--dry-run'] : [])],
+      ]
+    default:
+      return operation satisfies never
+  }
+}
+
+/** In one argument, so that a value may begin with a dash. */
+function one(name: string, value: unknown): string[] {
+  return value === undefined ? [] : [`--${name}=${escapeVariables(String(value))}`]
+}
+
+function each(name: string, values: unknown): string[] {
+  return Array.isArray(values) ? values.flatMap(value => one(name, value)) : []
+}
+
+function joined(name: string, values: unknown): string[] {
+  return Array.isArray(values) && values.length > 0 ? one(name, values.join(',')) : []
+}
+
+/** Kubernetes puts the value of a variable, which may be a secret, in the place of `$(NAME)`; `$$` is a dollar. */
+function escapeVariables(text: string): string {
+  return text.replaceAll('$', () => '$$')
+}

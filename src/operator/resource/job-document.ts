@@ -1,0 +1,50 @@
+import { isMap } from '../../config/problem.ts'
+import type { JobNeeds } from './job-needs.ts'
+import { type JobStep, jobPort } from './job-pod.ts'
+import { type Layout, layoutOf } from './layout.ts'
+import type { Controller, Resource, ResourceSpec } from './resource.ts'
+import { escapeReferences, writeSection } from './write-section.ts'
+
+type Map = Record<string, unknown>
+
+/** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
+export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Map {
+  const layout = layoutOf(controller)
+  const spec = withDefaults(resource)
+  const document: Map = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
+  for (const part of layout.parts) {
+    const value = spec[part.name]
+    if (value === undefined || part.field.type !== 'section') continue
+    const place = { job: part.path, spec: ['spec', part.name] }
+    setAt(document, part.path, writeSection(part.field.section, value, place, needs))
+  }
+  return servesProgress(controller, step) ? { ...document, metrics: serveProgress(needs) } : document
+}
+
+/** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
+function withDefaults({ spec, metadata }: Resource): ResourceSpec {
+  const { retention } = spec
+  if (!isMap(retention)) return spec
+  const match = spec.mode === 'full' ? { match: [`${spec.backupId ?? metadata.name}-*`] } : {}
+  return { ...spec, retention: { afterBackup: true, ...match, ...retention } }
+}
+
+/** `source.topics` comes after `source`. */
+function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
+  if (rest.length === 0) document[key] = value
+  else {
+    const parent = isMap(document[key]) ? document[key] : {}
+    document[key] = parent
+    setAt(parent, rest, value)
+  }
+}
+
+/** What copies or reads a lot is asked how far it is. */
+function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
+  return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
+}
+
+function serveProgress(needs: JobNeeds): Map {
+  needs.env.push({ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } })
+  return { listen: `\${POD_IP}:${jobPort}` }
+}

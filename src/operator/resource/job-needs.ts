@@ -1,0 +1,92 @@
+import { isMap, type Problem } from '../../config/problem.ts'
+import type { EnvVar, SecretUse, Volume, VolumeMount } from './job-pod.ts'
+
+/** Beside the job file's own folder, in which nothing else can be mounted. */
+const filesFolder = '/etc/kafka-backup-files'
+const filesVolume = 'kafka-backup-files'
+const storageVolume = 'kafka-backup-storage'
+
+/** Where the claim of `storage.pvc` is mounted. */
+export const storageFolder = '/backups'
+
+/** Files of a volume belong to root: a process of another user reads what all may read. */
+const readableByAll = 0o444
+
+type FieldPath = readonly (string | number)[]
+type KeyRef = { name: string; key: string }
+
+/** What the pod has to have for the job file, collected while it is written, and what is wrong with the spec. */
+export class JobNeeds {
+  readonly env: EnvVar[] = []
+  readonly secrets: SecretUse[] = []
+  readonly problems: Problem[] = []
+  readonly #files: unknown[] = []
+  #claim: { claimName: string; subPath?: string } | undefined
+
+  /** A variable of the pod with the key of a secret; gives what the job file says for it. */
+  addVariable(jobPath: FieldPath, ref: unknown, specPath: FieldPath): string | undefined {
+    if (!this.#isKeyRef(ref, specPath)) return undefined
+    const name = `SECRET_${jobPath
+      .join('_')
+      .replaceAll(/[^A-Za-z0-9]/g, '_')
+      .toUpperCase()}`
+    this.env.push({ name, valueFrom: { secretKeyRef: { name: ref.name, key: ref.key } } })
+    this.secrets.push({ name: ref.name, key: ref.key, field: formatField(specPath) })
+    return `\${${name}}`
+  }
+
+  /** A file of the pod with the key of a secret or of a ConfigMap; gives its path. */
+  addFile(source: 'secret' | 'configMap', jobPath: FieldPath, ref: unknown, specPath: FieldPath): string | undefined {
+    if (!this.#isKeyRef(ref, specPath)) return undefined
+    const path = jobPath.join('.')
+    this.#files.push({ [source]: { name: ref.name, items: [{ key: ref.key, path }] } })
+    if (source === 'secret') this.secrets.push({ name: ref.name, key: ref.key, field: formatField(specPath) })
+    return `${filesFolder}/${path}`
+  }
+
+  addClaim(claim: unknown, specPath: FieldPath): string | undefined {
+    if (!isMap(claim) || typeof claim.claimName !== 'string') {
+      this.refuse(specPath, 'needs claimName')
+      return undefined
+    }
+    this.#claim = { claimName: claim.claimName, ...(claim.subPath ? { subPath: String(claim.subPath) } : {}) }
+    return storageFolder
+  }
+
+  refuse(specPath: FieldPath, wrong: string, allowed?: string): void {
+    this.problems.push({ path: specPath, about: 'field', wrong, allowed })
+  }
+
+  volumes(): Volume[] {
+    const volumes: Volume[] = []
+    if (this.#files.length > 0) {
+      volumes.push({ name: filesVolume, projected: { defaultMode: readableByAll, sources: this.#files } })
+    }
+    if (this.#claim) {
+      volumes.push({ name: storageVolume, persistentVolumeClaim: { claimName: this.#claim.claimName } })
+    }
+    return volumes
+  }
+
+  mounts(): VolumeMount[] {
+    const mounts: VolumeMount[] = []
+    if (this.#files.length > 0) mounts.push({ name: filesVolume, mountPath: filesFolder, readOnly: true })
+    if (this.#claim) {
+      const { subPath } = this.#claim
+      mounts.push({ name: storageVolume, mountPath: storageFolder, ...(subPath === undefined ? {} : { subPath }) })
+    }
+    return mounts
+  }
+
+  #isKeyRef(ref: unknown, specPath: FieldPath): ref is KeyRef {
+    if (isMap(ref) && typeof ref.name === 'string' && typeof ref.key === 'string') return true
+    this.refuse(specPath, 'needs name and key')
+    return false
+  }
+}
+
+function formatField(path: FieldPath): string {
+  return path
+    .map((segment, index) => (typeof segment === 'number' ? `[${segment}]` : `${index > 0 ? '.' : ''}${segment}`))
+    .join('')
+}

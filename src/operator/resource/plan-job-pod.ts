@@ -1,0 +1,75 @@
+import { stringify } from 'yaml'
+import type { Problem } from '../../config/problem.ts'
+import { reportProblems } from '../../config/report.ts'
+import { findJobProblems } from '../../config/validate-job.ts'
+import { planArgs } from './job-args.ts'
+import { writeDocument } from './job-document.ts'
+import { JobNeeds } from './job-needs.ts'
+import type { EnvVar, JobPod, JobStep } from './job-pod.ts'
+import { layoutOf } from './layout.ts'
+import { checkOffsetFields } from './offset-problems.ts'
+import type { Controller, Resource } from './resource.ts'
+import { specPathOf } from './spec-path.ts'
+import { inSpecWords } from './spec-words.ts'
+
+/**
+ * What a pod needs to do a step of a run. Throws CONFIG_INVALID, which names all that is wrong with the resource at once,
+ * by the fields of its spec.
+ */
+export function planJobPod(controller: Controller, resource: Resource, step: JobStep): JobPod {
+  const needs = new JobNeeds()
+  const document = writeDocument(controller, resource, step, needs)
+  const problems = [
+    ...needs.problems,
+    ...checkOffsetFields(controller, resource.spec, step),
+    ...checkDocument(controller, resource, document, needs.env),
+  ]
+  if (problems.length > 0) throw refuse(problems, resource, step)
+  return {
+    args: planArgs(controller, resource.spec, step),
+    jobFile: formatJobFile(document, resource),
+    env: needs.env,
+    volumes: needs.volumes(),
+    mounts: needs.mounts(),
+    secrets: needs.secrets,
+  }
+}
+
+/** The check that the pod makes when it starts, with something in the place of what only the pod has. */
+function checkDocument(
+  controller: Controller,
+  resource: Resource,
+  document: unknown,
+  env: readonly EnvVar[],
+): Problem[] {
+  const layout = layoutOf(controller)
+  const found = findJobProblems(document, { env: placeholders(env), mode: layout.mode })
+  return found.map(problem => ({
+    ...problem,
+    path: specPathOf(layout, problem.path, resource),
+    wrong: inSpecWords(problem.wrong),
+    allowed: problem.allowed && inSpecWords(problem.allowed),
+    near: problem.near && inSpecWords(problem.near),
+  }))
+}
+
+/** Values that every field takes which a secret may fill. */
+function placeholders(env: readonly EnvVar[]): Record<string, string> {
+  return Object.fromEntries(env.map(({ name }) => [name, placeholder(name)]))
+}
+
+function placeholder(name: string): string {
+  if (name === 'POD_IP') return '127.0.0.1'
+  return name.endsWith('_PROXY') ? 'http://placeholder' : 'sig=placeholder'
+}
+
+function refuse(problems: readonly Problem[], { kind, metadata, spec }: Resource, step: JobStep) {
+  const source = `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`
+  const written = { spec: { ...spec, backupId: spec.backupId ?? step.backupId } }
+  return reportProblems(problems, { source, written, lineOf: () => undefined, overridden: [] })
+}
+
+function formatJobFile(document: unknown, { kind, metadata }: Resource): string {
+  const text = stringify(document, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false })
+  return `# Made by the operator for ${kind} ${metadata.name}.\n${text}`
+}
