@@ -38,7 +38,10 @@ const recipientSchema = fields({
 
 /** The keys that open a backup; the rule that each item names one is in `encryption-rules.ts`. */
 export const encryptionSchema = fields({
-  recipients: z.array(recipientSchema).min(1),
+  recipients: z
+    .array(recipientSchema)
+    .min(1)
+    .meta({ description: 'The keys that open the backup; each of them alone is enough.' }),
   hide_names: flag({
     description:
       'Whether the keys of objects hold hashes in place of the names of topics and subjects. Fixed for the life of a backup.',

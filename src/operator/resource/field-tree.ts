@@ -9,7 +9,7 @@ export interface Section {
   description: string
   fields: Field[]
   /** The field that says which of the others there are. A job has a map for each kind, a resource one map for all. */
-  chooser?: { name: string; key: string; kinds: string[] }
+  chooser?: { name: string; key: string; description: string; kinds: string[] }
 }
 
 export type Field = SectionField | ListField | LeafField
@@ -33,6 +33,7 @@ export interface SectionField extends FieldBase {
 export interface ListField extends FieldBase {
   type: 'list'
   name: string
+  description: string
   item: Section
   minItems: number
 }
@@ -62,15 +63,15 @@ function readSection(schema: JsonSchema, path: readonly string[]): Section {
   const variants = schema.oneOf as JsonSchema[] | undefined
   if (variants === undefined) return { ...base, fields: readFields(schema, path) }
   const chosen = variants.map(variant => ({ ...readChooser(variant), fields: readFields(variant, path) }))
-  const key = chosen[0]?.key ?? ''
+  const { key = '', description = '' } = chosen[0] ?? {}
   const kinds = chosen.map(({ kind }) => kind)
   const merged = mergeKinds(chosen).filter(field => field.key !== key)
-  return { ...base, fields: merged, chooser: { name: camelName(key), key, kinds } }
+  return { ...base, fields: merged, chooser: { name: camelName(key), key, description, kinds } }
 }
 
-function readChooser(variant: JsonSchema): { key: string; kind: string } {
+function readChooser(variant: JsonSchema): { key: string; kind: string; description: string } {
   const [key, field] = Object.entries(propertiesOf(variant)).find(([, each]) => each.const !== undefined) ?? []
-  return { key: key ?? '', kind: kindName(String(field?.const)) }
+  return { key: key ?? '', kind: kindName(String(field?.const)), description: String(field?.description ?? '') }
 }
 
 function readFields(schema: JsonSchema, path: readonly string[]): Field[] {
@@ -90,8 +91,8 @@ function readField(key: string, schema: JsonSchema, path: readonly string[], req
   if (schema.type !== 'array' || items === undefined) {
     return { type: 'section', ...base, name: camelName(key), section: readSection(schema, path) }
   }
-  const minItems = Number(schema.minItems ?? 0)
-  return { type: 'list', ...base, name: camelName(key), item: readSection(items, path), minItems }
+  const about = { description: String(schema.description ?? ''), minItems: Number(schema.minItems ?? 0) }
+  return { type: 'list', ...base, name: camelName(key), item: readSection(items, path), ...about }
 }
 
 /** One field for those of the same key. */

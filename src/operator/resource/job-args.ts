@@ -1,7 +1,10 @@
 import { type JobStep, jobFilePath } from './job-pod.ts'
 import type { Controller, ResourceSpec } from './resource.ts'
 
-/** The arguments of the pod. What a user wrote is in them as it is: Kubernetes replaces no variable in it. */
+/**
+ * The arguments of the program, as they are to arrive there: `buildJob` guards them against the variables of Kubernetes, and
+ * adds the number of the shard, which is one.
+ */
 export function planArgs(controller: Controller, spec: ResourceSpec, step: JobStep): string[] {
   const [command, options] = commandOf(controller, spec, step)
   return [...command, '--config', jobFilePath, '--format', 'json', '--log-format', 'json', ...options]
@@ -24,11 +27,11 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
   }
 }
 
-function backupCommand(spec: ResourceSpec, { purpose, stage, shards }: JobStep): CommandLine {
+function backupCommand(spec: ResourceSpec, { purpose, stage }: JobStep): CommandLine {
   if (purpose === 'verify') return [['verify'], spec.verify?.deep ? ['--deep'] : []]
   if (purpose === 'delete') return [['delete'], ['--yes']]
-  // The commit has the report of all shards. Kubernetes tells each pod of an indexed Job its number.
-  if (stage === 'shards') return [['backup'], ['--shard', `$(JOB_COMPLETION_INDEX)/${shards}`]]
+  // The commit has the report of all shards.
+  if (stage === 'shards') return [['backup'], []]
   return [['backup'], stage === 'commit' ? ['--commit', '--report'] : ['--report']]
 }
 
@@ -71,7 +74,7 @@ function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
 
 /** In one argument, so that a value may begin with a dash. */
 function one(name: string, value: unknown): string[] {
-  return value === undefined ? [] : [`--${name}=${escapeVariables(String(value))}`]
+  return value === undefined ? [] : [`--${name}=${String(value)}`]
 }
 
 function each(name: string, values: unknown): string[] {
@@ -80,9 +83,4 @@ function each(name: string, values: unknown): string[] {
 
 function joined(name: string, values: unknown): string[] {
   return Array.isArray(values) && values.length > 0 ? one(name, values.join(',')) : []
-}
-
-/** Kubernetes puts the value of a variable, which may be a secret, in the place of `$(NAME)`; `$$` is a dollar. */
-function escapeVariables(text: string): string {
-  return text.replaceAll('$', () => '$$')
 }

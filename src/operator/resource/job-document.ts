@@ -18,7 +18,7 @@ export function writeDocument(controller: Controller, resource: Resource, step: 
     const place = { job: part.path, spec: ['spec', part.name] }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
-  return servesProgress(controller, step) ? { ...document, metrics: serveProgress(needs) } : document
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `\${POD_IP}:${jobPort}` } } : document
 }
 
 /** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
@@ -39,12 +39,7 @@ function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path
   }
 }
 
-/** What copies or reads a lot is asked how far it is. */
+/** What copies or reads a lot is asked how far it is. All pods have the variable. */
 function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
   return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
-}
-
-function serveProgress(needs: JobNeeds): Map {
-  needs.env.push({ name: 'POD_IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } })
-  return { listen: `\${POD_IP}:${jobPort}` }
 }

@@ -3,7 +3,7 @@ import type { RunPurpose } from './status.ts'
 /** One Job of a run: a sharded backup has two of them, one after the other. */
 export interface JobStep {
   purpose: RunPurpose
-  /** `shards` has `--shard $(JOB_COMPLETION_INDEX)/<shards>`, `commit` has `--commit`. */
+  /** `shards` has `--shard $(JOB_COMPLETION_INDEX)/<shards>`, which `buildJob` adds, `commit` has `--commit`. */
   stage: 'whole' | 'shards' | 'commit'
   shards: number
   /** The backup that the run makes, verifies or removes; of a mode `full` one that no other run has. */

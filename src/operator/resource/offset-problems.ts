@@ -33,7 +33,7 @@ function checkTime(name: string, value: unknown): Problem[] {
 }
 
 function checkRollback(spec: ResourceSpec, { snapshotId }: JobStep): Problem[] {
-  if (spec.operation === 'snapshot' || (snapshotId ?? spec.snapshotId) !== undefined) return []
+  if (spec.operation === 'snapshot' || (snapshotId ?? spec.snapshotId ?? spec.resetRef) !== undefined) return []
   return [about('snapshotId', 'or resetRef is required with operation rollback and verify')]
 }
 

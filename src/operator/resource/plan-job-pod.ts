@@ -1,5 +1,5 @@
 import { stringify } from 'yaml'
-import type { Problem } from '../../config/problem.ts'
+import type { FieldPath, Problem } from '../../config/problem.ts'
 import { reportProblems } from '../../config/report.ts'
 import { findJobProblems } from '../../config/validate-job.ts'
 import { planArgs } from './job-args.ts'
@@ -44,22 +44,27 @@ function checkDocument(
 ): Problem[] {
   const layout = layoutOf(controller)
   const found = findJobProblems(document, { env: placeholders(env), mode: layout.mode })
-  return found.map(problem => ({
+  return found.map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
+}
+
+function inSpec({ wrong, allowed, near, ...problem }: Problem, path: FieldPath): Problem {
+  const name = String(path.at(-1))
+  const isRef = /(Secret|ConfigMap)$/.test(name)
+  return {
     ...problem,
-    path: specPathOf(layout, problem.path, resource),
-    wrong: inSpecWords(problem.wrong),
-    allowed: problem.allowed && inSpecWords(problem.allowed),
-    near: problem.near && inSpecWords(problem.near),
-  }))
+    path,
+    wrong: inSpecWords(wrong).replace(` (or ${name})`, ''),
+    allowed: isRef ? 'name and key of a secret' : allowed && inSpecWords(allowed),
+    near: near && inSpecWords(near),
+  }
 }
 
 /** Values that every field takes which a secret may fill. */
 function placeholders(env: readonly EnvVar[]): Record<string, string> {
-  return Object.fromEntries(env.map(({ name }) => [name, placeholder(name)]))
+  return { POD_IP: '127.0.0.1', ...Object.fromEntries(env.map(({ name }) => [name, placeholder(name)])) }
 }
 
 function placeholder(name: string): string {
-  if (name === 'POD_IP') return '127.0.0.1'
   return name.endsWith('_PROXY') ? 'http://placeholder' : 'sig=placeholder'
 }
 

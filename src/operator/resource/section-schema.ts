@@ -19,7 +19,14 @@ export function sectionSchema(section: Section): OpenApi {
   const { chooser, fields, path } = section
   const extras = extraFields[path] ?? {}
   const properties = Object.fromEntries([
-    ...(chooser ? [[chooser.name, { type: 'string', enum: chooser.kinds } satisfies OpenApi] as const] : []),
+    ...(chooser
+      ? [
+          [
+            chooser.name,
+            { type: 'string', description: chooser.description, enum: chooser.kinds } satisfies OpenApi,
+          ] as const,
+        ]
+      : []),
     ...fields.flatMap(field => fieldSchemas(field, section)),
     ...Object.entries(extras).map(([name, { schema }]) => [name, schema] as const),
   ])
@@ -27,7 +34,7 @@ export function sectionSchema(section: Section): OpenApi {
   const rules = [...fields.flatMap(formRules), ...kindRules(section), ...(celRules[ruleKey(path)] ?? [])]
   return {
     type: 'object',
-    description: inSpecWords(section.description),
+    ...(section.description === '' ? {} : { description: inSpecWords(section.description) }),
     properties,
     ...(required.length > 0 ? { required } : {}),
     ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
@@ -47,8 +54,19 @@ export function formSchemas(field: Field): OpenApi[] {
 function fieldSchemas(field: Field, section: Section): [string, OpenApi][] {
   if (field.type === 'section') return [[field.name, sectionSchema(field.section)]]
   if (field.type === 'leaf') return field.forms.map(form => [form.name, formSchema(field, form, section)])
-  const { name, item, minItems } = field
-  return [[name, { type: 'array', minItems, maxItems: maxListedSections, items: sectionSchema(item) }]]
+  const { name, description, item, minItems } = field
+  return [
+    [
+      name,
+      {
+        type: 'array',
+        description: inSpecWords(description),
+        minItems,
+        maxItems: maxListedSections,
+        items: sectionSchema(item),
+      },
+    ],
+  ]
 }
 
 function formSchema(field: LeafField, form: Form, { path, chooser }: Section): OpenApi {

@@ -24,7 +24,7 @@ function inSection(section: Section, path: FieldPath, value: unknown): FieldPath
   if (key === undefined) return []
   const extra = extraName(section.path, String(key), value)
   if (extra !== undefined) return [extra]
-  const field = section.fields.find(each => each.key === key)
+  const field = section.fields.find(each => each.key === key) ?? section.fields.find(each => each.key === `${key}_file`)
   if (field === undefined) return path.map(toName)
   const name = field.type === 'leaf' ? leafName(field.forms, value) : field.name
   return [name, ...below(field, rest, valueAt(value, [name]))]

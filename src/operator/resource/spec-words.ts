@@ -1,4 +1,5 @@
 import { modes } from '../../config/mode.ts'
+import { kindName, leftOut } from './field-forms.ts'
 import { type Field, jobTree, type Section } from './field-tree.ts'
 
 /**
@@ -8,7 +9,14 @@ import { type Field, jobTree, type Section } from './field-tree.ts'
 export function inSpecWords(text: string): string {
   return text
     .replaceAll(/\b(source|target)\.(topics)\b/g, '$2')
+    .replaceAll(/\bfilesystem\b/g, kindName('filesystem'))
+    .replaceAll(/\b([a-z]+_env), /g, (whole, word: string) => (isGone(word) ? '' : whole))
     .replaceAll(/\b[a-z0-9]+(_[a-z0-9]+)+\b/g, word => specNames().get(word) ?? word)
+}
+
+/** A way to say something that a resource has not: no list of what is allowed names it. */
+function isGone(word: string): boolean {
+  return Object.keys(leftOut).some(path => path.endsWith(`.${word}`))
 }
 
 let known: ReadonlyMap<string, string> | undefined
