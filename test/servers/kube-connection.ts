@@ -28,6 +28,8 @@ export interface KubeRequest {
   path: string
   body?: unknown
   contentType?: string
+  /** JSON as it is when nothing is said. */
+  accept?: string
   signal?: AbortSignal
 }
 
@@ -61,10 +63,10 @@ export function openKubeConnection(credentials: KubeCredentials): KubeConnection
 }
 
 function openResponse(url: string, agent: Agent, token: string | undefined, call: KubeRequest) {
-  const { method, path, body, contentType = 'application/json', signal } = call
+  const { method, path, body, contentType = 'application/json', accept = 'application/json', signal } = call
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
-    accept: 'application/json',
+    accept,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     // Node announces no body of a DELETE by itself.
     ...(text === undefined ? {} : { 'content-type': contentType, 'content-length': Buffer.byteLength(text) }),

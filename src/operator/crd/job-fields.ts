@@ -1,3 +1,4 @@
+import { textOrNumberRule } from '../resource/cel-words.ts'
 import type { FieldGroup, FieldSchema } from './field-schema.ts'
 import { podTemplateField } from './pod-template-field.ts'
 
@@ -81,7 +82,13 @@ function amounts(description: string): FieldSchema {
     additionalProperties: {
       anyOf: [{ type: 'integer' }, { type: 'string' }],
       'x-kubernetes-int-or-string': true,
-      pattern: '^([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$',
+      maxLength: 32,
+      'x-kubernetes-validations': [
+        textOrNumberRule(
+          '^([0-9]+([.][0-9]*)?|[.][0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$',
+          'an amount such as 500m, 1.5, 512Mi or 2Gi',
+        ),
+      ],
     },
   }
 }

@@ -1,3 +1,5 @@
+import { textRule } from '../resource/cel-words.ts'
+import { nameRef, refName } from '../resource/reference-schema.ts'
 import { envFields } from './env-fields.ts'
 import type { FieldSchema } from './field-schema.ts'
 
@@ -32,7 +34,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
   priorityClassName: name('The priority class of the pods.'),
   runtimeClassName: name('The runtime class of the pods.'),
   schedulerName: name('The scheduler that places the pods.'),
-  imagePullSecrets: list('Secrets for the registry of the image.', reference(), ['name']),
+  imagePullSecrets: list('Secrets for the registry of the image.', nameRef, ['name']),
   securityContext: {
     description: 'Over the security context of the operator, which passes the level `restricted`.',
     type: 'object',
@@ -90,7 +92,11 @@ export const podSpecFields: Record<string, FieldSchema> = {
       required: ['name', 'mountPath'],
       properties: {
         name: text,
-        mountPath: { type: 'string', maxLength: 4096, pattern: '^/' },
+        mountPath: {
+          type: 'string',
+          maxLength: 1024,
+          'x-kubernetes-validations': [textRule('^/', 'an absolute path')],
+        },
         subPath: { type: 'string', maxLength: 4096 },
         readOnly: { type: 'boolean' },
       },
@@ -100,11 +106,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
 }
 
 function name(description: string): FieldSchema {
-  return { description, type: 'string', maxLength: 253, pattern: '^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$' }
-}
-
-function reference(): FieldSchema {
-  return { type: 'object', required: ['name'], properties: { name: text } }
+  return { ...refName, description }
 }
 
 function list(description: string | undefined, items: FieldSchema, keys?: readonly string[]): FieldSchema {

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { parse } from 'yaml'
+import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import { readExamples } from '../operator/crd/examples.ts'
+import { type Kube, startKube } from '../servers/kube.ts'
+import { KubeError, openKubeConnection } from '../servers/kube-connection.ts'
+import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
+import { badResources, goodSpecs } from './bad-resources.ts'
+
+const apiVersion = 'kafka-backup.dev/v1alpha1'
+const crds = join(import.meta.dirname, '../../deploy/crds')
+const definitions = readdirSync(crds).map(name => parse(readFileSync(join(crds, name), 'utf8')) as KubeObject)
+
+let kube: Kube
+let namespace: string
+
+before(async () => {
+  kube = await startKube({ manifests: definitions })
+  namespace = await kube.makeNamespace('resources')
+})
+after(() => kube?.stop())
+
+test('the definitions are served as they are written, with all rules within their budget', async () => {
+  assert.equal(definitions.length, 4)
+  for (const definition of definitions) {
+    const served = await kube.api.get(refOf(definition))
+    assert.ok(trueCondition(served, 'Established'))
+    assert.ok(trueCondition(served, 'NamesAccepted'))
+    assert.equal(trueCondition(served, 'NonStructuralSchema'), undefined)
+  }
+})
+
+test('the definitions of another API group are served beside them', async () => {
+  const others = buildDefinitions('backups.example.com')
+  for (const definition of others) {
+    await kube.api.apply({ ...definition })
+    await kube.api.wait(refOf({ ...definition }), made => trueCondition(made, 'Established') !== undefined)
+  }
+  const resource = await create('KafkaBackup', {}, {}, 'backups.example.com/v1alpha1')
+  await finish(resource)
+  await assert.rejects(
+    edit(resource, { topics: { include: ['a'] } }),
+    /annotate this one with backups\.example\.com\/trigger/,
+  )
+  assert.deepEqual(
+    others.map(({ metadata }) => metadata.name),
+    ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks'].map(
+      name => `${name}.backups.example.com`,
+    ),
+  )
+})
+
+test('what is not said has its default', async () => {
+  const { spec } = await create('KafkaBackup', { verify: {}, backup: {}, retention: { keepLast: 3 } })
+  const { mode, suspend, concurrencyPolicy, parallelism, deletionPolicy, job, verify, retention } = spec
+  assert.deepEqual(
+    { mode, suspend, concurrencyPolicy, parallelism, deletionPolicy, job, verify, retention },
+    {
+      mode: 'incremental',
+      suspend: false,
+      concurrencyPolicy: 'Forbid',
+      parallelism: 1,
+      deletionPolicy: 'Retain',
+      job: { successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 3 },
+      verify: { deep: false },
+      retention: { keepLast: 3, grace: '24h', afterBackup: true },
+    },
+  )
+  const rollback = await create('KafkaOffsetRollback', {})
+  assert.deepEqual([rollback.spec.operation, rollback.spec.dryRun], ['rollback', false])
+})
+
+for (const [file, objects] of Object.entries(readExamples())) {
+  test(`examples/kubernetes/${file} is accepted`, async () => {
+    for (const object of objects) {
+      const applied = await apply({ ...object, metadata: { ...object.metadata, namespace } })
+      assert.equal(applied.metadata.name, object.metadata.name)
+    }
+  })
+}
+
+test('the good resources of these tests are accepted', async () => {
+  for (const kind of Object.keys(goodSpecs)) await create(kind, {})
+})
+
+for (const { kind, name, spec, says, metadata } of badResources) {
+  test(`refused: ${kind} with ${name}`, async () => {
+    await assert.rejects(create(kind, spec, metadata), error => {
+      assert.ok(error instanceof KubeError)
+      assert.ok(error.status === 422 || error.status === 400, error.message)
+      assert.match(error.message, says)
+      return true
+    })
+  })
+}
+
+for (const schedule of [
+  '0 2 * * *',
+  '*/15 * * * *',
+  '0 0 1,15 * MON-FRI',
+  '5-55/10 8-18 * jan-mar 0',
+  '@hourly',
+  '@yearly',
+]) {
+  test(`the schedule ${schedule} is accepted`, async () => {
+    await create('KafkaBackup', { schedule })
+  })
+}
+
+for (const timeZone of ['UTC', 'Europe/Vienna', 'America/Argentina/Buenos_Aires', 'Etc/GMT+5']) {
+  test(`the time zone ${timeZone} is accepted`, async () => {
+    await create('KafkaBackup', { schedule: '@daily', timeZone })
+  })
+}
+
+for (const [kind, change] of [
+  ['KafkaBackup', { topics: { include: ['orders'] } }],
+  ['KafkaRestore', { backupId: 'another' }],
+  ['KafkaOffsetReset', { strategy: 'latest' }],
+  ['KafkaOffsetRollback', { dryRun: true }],
+] as const) {
+  test(`the spec of a finished ${kind} stays as it was`, async () => {
+    const resource = await create(kind, {})
+    await edit(resource, { suspend: true })
+    await setStatus(resource, { phase: 'Failed', reason: 'InvalidSpec' })
+    await edit(resource, { suspend: false })
+    for (const phase of ['Failed', 'Completed']) {
+      await finish(resource, phase)
+      await assert.rejects(
+        edit(resource, change),
+        /spec: Forbidden: .*make a new resource, or annotate this one with kafka-backup\.dev\/trigger/,
+      )
+    }
+    const annotations = { 'kafka-backup.dev/trigger': 'now' }
+    const triggered = await kube.api.patch(refOf(resource), { metadata: { annotations } })
+    assert.deepEqual(triggered.metadata.annotations, annotations)
+    await setStatus(resource, { phase: 'Running', completionTime: null })
+  })
+}
+
+for (const [name, spec] of [
+  ['scheduled', { schedule: '@daily' }],
+  ['continuous', { backup: { continuous: true } }],
+] as const) {
+  test(`a ${name} backup stays editable`, async () => {
+    const resource = await create('KafkaBackup', spec)
+    await finish(resource)
+    const edited = await edit(resource, { topics: { include: ['orders'] }, schedule: null, backup: null })
+    assert.deepEqual((edited.spec as { topics: object }).topics, { include: ['orders'] })
+  })
+}
+
+test('whether a finished backup goes with its resource can still be decided', async () => {
+  const resource = await create('KafkaBackup', { deletionPolicy: 'Delete' })
+  await finish(resource)
+  await edit(resource, { deletionPolicy: 'Retain' })
+  await edit(resource, { deletionPolicy: 'Delete' })
+})
+
+test('backups that are to be deleted with their resource are not lost sight of', async () => {
+  const resource = await create('KafkaBackup', { schedule: '@daily', deletionPolicy: 'Delete' })
+  await edit(resource, { storage: { bucket: 'right-bucket' } })
+  await finish(resource)
+  await edit(resource, { storage: { region: 'eu-west-1' } })
+  const lost = /spec\.deletionPolicy: Forbidden: .*set deletionPolicy to Retain first/
+  await assert.rejects(edit(resource, { storage: { bucket: 'another-bucket' } }), lost)
+  await assert.rejects(edit(resource, { backupId: 'another' }), lost)
+  await edit(resource, { deletionPolicy: 'Retain' })
+  await edit(resource, { storage: { bucket: 'another-bucket' } })
+})
+
+test('kubectl get shows how it stands', async () => {
+  const resource = await create('KafkaBackup', { schedule: '@daily' })
+  const times = { startTime: '2026-01-31T08:00:00Z', completionTime: '2026-01-31T09:00:00Z' }
+  const numbers = { records: 12, bytes: 3400, backupId: 'the-id', message: 'all is well' }
+  await setStatus(resource, {
+    phase: 'Completed',
+    ...times,
+    ...numbers,
+    lastSuccessfulTime: new Date(Date.now() - 7_200_000).toISOString(),
+  })
+  const table = await readTable('kafkabackups', resource.metadata.name ?? '')
+  assert.deepEqual(
+    table.columns.filter(({ priority }) => priority === 0).map(({ name }) => name),
+    ['Name', 'Phase', 'Schedule', 'Last Success', 'Records', 'Bytes', 'Age'],
+  )
+  const { Phase, Schedule, Records, Bytes, Message, 'Last Success': success, 'Backup ID': id } = table.cells
+  assert.deepEqual([Phase, Schedule, success, Records, Bytes], ['Completed', '@daily', '120m', 12, 3400])
+  assert.deepEqual([id, Message], ['the-id', 'all is well'])
+})
+
+test('a status that knows all its fields is taken whole', async () => {
+  const resource = await create('KafkaBackup', {})
+  const time = '2026-01-31T08:00:00Z'
+  const active = { run: 'once', purpose: 'main', job: 'a-1', startTime: time, backupId: 'a' }
+  const ended = {
+    ...active,
+    phase: 'Failed',
+    completionTime: time,
+    reason: 'Partial',
+    message: 'b',
+    records: 1,
+    bytes: 2,
+  }
+  const status = {
+    phase: 'Running',
+    observedGeneration: 1,
+    conditions: [
+      { type: 'Ready', status: 'True', reason: 'A', message: 'b', lastTransitionTime: time, observedGeneration: 1 },
+    ],
+    progress: { phase: 'copy', percent: 12.5, records: 1, bytes: 2, remainingSeconds: 3.5 },
+    active: [active],
+    history: [{ ...ended, storedBytes: 3, groups: 4, gaps: 5, snapshotId: 'c', report: 'd' }],
+    nextScheduleTime: time,
+  }
+  const written = await setStatus(resource, status)
+  assert.deepEqual(written.status, status)
+})
+
+interface Resource extends KubeObject {
+  spec: Record<string, unknown>
+}
+
+/** A good resource with these changes. Unknown fields are refused, as kubectl asks for it. */
+async function create(kind: string, changes: object, metadata: object = {}, version = apiVersion): Promise<Resource> {
+  const spec = Object.fromEntries(
+    Object.entries({ ...goodSpecs[kind], ...changes }).filter(([, value]) => value !== null),
+  )
+  const path = `/apis/${version}/namespaces/${namespace}/${kind.toLowerCase()}s?fieldValidation=Strict`
+  const named = { generateName: 'resource-', ...metadata }
+  return (await kube.api.request('POST', path, { apiVersion: version, kind, metadata: named, spec })) as Resource
+}
+
+/** Server-side apply as kubectl does it. */
+async function apply(object: KubeObject): Promise<KubeObject> {
+  const { apiVersion: version, kind, metadata } = object
+  const root = version.includes('/') ? '/apis' : '/api'
+  const path = `${root}/${version}/namespaces/${namespace}/${kind.toLowerCase()}s/${metadata.name}`
+  const query = 'fieldManager=kubectl&fieldValidation=Strict'
+  return (await kube.api.request('PATCH', `${path}?${query}`, object, 'application/apply-patch+yaml')) as KubeObject
+}
+
+function edit(resource: Resource, spec: object): Promise<KubeObject> {
+  return kube.api.patch(refOf(resource), { spec })
+}
+
+function setStatus(resource: Resource, status: object): Promise<KubeObject> {
+  return kube.api.patch(refOf(resource), { status }, { subresource: 'status' })
+}
+
+function finish(resource: Resource, phase = 'Completed'): Promise<KubeObject> {
+  const time = '2026-01-31T08:00:00Z'
+  return setStatus(resource, { phase, startTime: time, completionTime: time })
+}
+
+interface Table {
+  columnDefinitions: { name: string; priority: number }[]
+  rows: { cells: unknown[] }[]
+}
+
+/** What kubectl asks for to print a list. */
+async function readTable(plural: string, name: string) {
+  const connection = openKubeConnection(kube.admin)
+  const path = `/apis/${apiVersion}/namespaces/${namespace}/${plural}/${name}`
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+  const table = (await connection.send({ method: 'GET', path, accept })) as Table
+  connection.close()
+  const cells = table.columnDefinitions.map((column, at) => [column.name, table.rows[0]?.cells[at]])
+  return { columns: table.columnDefinitions, cells: Object.fromEntries(cells) as Record<string, unknown> }
+}
