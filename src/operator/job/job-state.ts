@@ -16,6 +16,8 @@ export interface JobState {
   end: JobEnd | undefined
   /** Why no pod works: an image that cannot be pulled, a secret without the key, no room on any node. */
   waiting: { reason: string; message: string } | undefined
+  /** Pods that failed while the Job goes on, and what the last of them told. */
+  failedPods?: { count: number; message?: string }
   /** Pods that run, with the address that serves `/progress`. */
   running: { pod: string; ip: string }[]
 }

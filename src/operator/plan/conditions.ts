@@ -1,0 +1,115 @@
+import type { Condition, ConditionType } from '../resource/status.ts'
+import type { Facts } from './facts.ts'
+import { lastOf, newestFirst } from './history.ts'
+import type { Outcome } from './outcome.ts'
+import type { ShownPhase } from './phase.ts'
+import { formatTime } from './times.ts'
+import { secretsMessage } from './wait.ts'
+
+type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
+
+/** In a fixed order. What nobody looked at stays as it was. */
+export function planConditions(facts: Facts, outcome: Outcome, shown: ShownPhase): Condition[] {
+  const verdicts: [ConditionType, Verdict | undefined][] = [
+    ['Ready', readyVerdict(facts, outcome, shown)],
+    ['Progressing', progressVerdict(outcome, shown)],
+    ['Succeeded', successVerdict(outcome)],
+    ['SecretsFound', secretsVerdict(facts, outcome)],
+    ['Scheduled', scheduledVerdict(facts, outcome)],
+    ['Verified', verifiedVerdict(facts, outcome)],
+    ['LicenseFound', licenseVerdict(facts)],
+  ]
+  return verdicts.flatMap(([type, verdict]) => (verdict ? [conditionOf(facts, type, verdict)] : []))
+}
+
+function conditionOf({ before, generation, nowMs }: Facts, type: ConditionType, verdict: Verdict): Condition {
+  const known = before.conditions?.find(condition => condition.type === type)
+  const isSame = known?.status === verdict.status && known.lastTransitionTime !== undefined
+  return {
+    type,
+    status: verdict.status,
+    reason: reasonOf(verdict.reason),
+    message: verdict.message,
+    lastTransitionTime: isSame ? known.lastTransitionTime : formatTime(nowMs),
+    observedGeneration: generation,
+  }
+}
+
+/** As the API server has it of conditions. */
+function reasonOf(reason: string): string {
+  const word = reason.replace(/[^A-Za-z0-9_]/g, '').slice(0, 256)
+  return /^[A-Za-z]/.test(word) ? word : `Reason${word}`
+}
+
+function readyVerdict(
+  facts: Facts,
+  { runs, wait, deletion }: Outcome,
+  { phase, reason, message }: ShownPhase,
+): Verdict {
+  const last = lastOf(newestFirst(runs.ended), 'main')
+  if (deletion) return no(deletion.reason, deletion.message)
+  if (wait && wait.reason !== 'WaitingForVerify' && wait.reason !== 'Stopping') return no(wait.reason, wait.message)
+  if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
+  if (facts.isSuspended && facts.isScheduled) return no('Suspended', suspendedMessage)
+  if (phase === 'Pending' && reason === 'Suspended') return no('Suspended', message ?? suspendedMessage)
+  return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing stands in the way of a run.')
+}
+
+const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
+
+function progressVerdict({ runs, starts, deletion }: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
+  const live = [...starts.map(start => start.live), ...runs.live]
+  const [first] = live
+  if (first) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
+  if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
+  return no(reason, 'No run is under way.')
+}
+
+function successVerdict({ runs }: Outcome): Verdict {
+  const last = lastOf(newestFirst(runs.ended), 'main')
+  if (!last) return { status: 'Unknown', reason: 'NotRun', message: 'No run has ended yet.' }
+  if (last.phase === 'Completed')
+    return yes(last.reason ?? 'Completed', last.message ?? `The run ${last.run} is complete.`)
+  return no(last.reason ?? 'Failed', last.message ?? `The run ${last.run} failed.`)
+}
+
+function secretsVerdict(facts: Facts, { starts }: Outcome): Verdict | undefined {
+  if (facts.missingSecrets.length > 0) return no('SecretMissing', secretsMessage(facts))
+  if (starts.length > 0)
+    return yes('SecretsFound', 'All secrets that the spec names were there when the last run began.')
+  return facts.before.conditions?.find(({ type }) => type === 'SecretsFound')
+}
+
+function scheduledVerdict(
+  { isScheduled, isSuspended, problem, schedule }: Facts,
+  { main }: Outcome,
+): Verdict | undefined {
+  if (!isScheduled) return undefined
+  if (problem && !schedule) return no(problem.reason, problem.message)
+  if (isSuspended) return no('Suspended', suspendedMessage)
+  return main ? yes('Scheduled', 'Runs start by the schedule.') : no('Deleting', 'It is being deleted.')
+}
+
+function verifiedVerdict({ verify }: Facts, { runs }: Outcome): Verdict | undefined {
+  const last = lastOf(newestFirst(runs.ended), 'verify')
+  if (!last && verify === 'never') return undefined
+  if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'It was not verified yet.' }
+  if (last.phase === 'Completed') return yes('Verified', `The run ${last.run} found the backup whole.`)
+  return no(last.reason ?? 'Failed', last.message ?? `The run ${last.run} failed.`)
+}
+
+/** Nothing is locked: it is told, and that is all. */
+function licenseVerdict({ resource, isLicenseMissing }: Facts): Verdict | undefined {
+  const name = resource.spec?.enterprise?.licenseSecret?.name
+  if (name === undefined) return undefined
+  if (!isLicenseMissing) return yes('LicenseFound', `The secret ${name} is there.`)
+  return no('LicenseMissing', `There is no secret ${name}. Everything works without it: no feature needs a license.`)
+}
+
+function yes(reason: string, message: string): Verdict {
+  return { status: 'True', reason, message }
+}
+
+function no(reason: string, message: string): Verdict {
+  return { status: 'False', reason, message }
+}

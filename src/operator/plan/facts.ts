@@ -1,0 +1,77 @@
+import { type Resource, triggerAnnotation } from '../resource/resource.ts'
+import type { EndedRun, ResourceStatus } from '../resource/status.ts'
+import type { Situation } from './plan.ts'
+import { parseSchedule, type Schedule } from './schedule.ts'
+
+/** What a situation says, in the words of the plan. */
+export interface Facts extends Situation {
+  /** What was told last; empty of a resource that nobody looked at yet. */
+  before: ResourceStatus
+  generation: number
+  /** One run that goes on for ever. */
+  isContinuous: boolean
+  isSuspended: boolean
+  /** It has a schedule, though perhaps one that cannot be read. */
+  isScheduled: boolean
+  schedule: Schedule | undefined
+  verify: 'never' | 'after-runs' | Schedule
+  /** A value of the trigger annotation that nobody acted on. */
+  trigger: string | undefined
+  /** Of the situation, or of a schedule. */
+  problem: { reason: string; message: string } | undefined
+  hasFinalizer: boolean
+  wantsFinalizer: boolean
+}
+
+export function readFacts(situation: Situation): Facts {
+  const { controller, resource, apiGroup } = situation
+  const { metadata } = resource
+  const spec = resource.spec ?? {}
+  const before = resource.status ?? {}
+  const isBackup = controller === 'backup'
+  const isContinuous = isBackup && spec.backup?.continuous === true
+  const times = isBackup && !isContinuous ? readSchedules(resource) : noTimes
+  const value = metadata.annotations?.[triggerAnnotation(apiGroup)]
+  return {
+    ...situation,
+    before,
+    generation: metadata.generation ?? 0,
+    isContinuous,
+    isSuspended: spec.suspend === true,
+    isScheduled: isBackup && !isContinuous && spec.schedule !== undefined,
+    schedule: times.schedule,
+    verify: times.verify,
+    trigger: value === undefined || value === '' || value === before.lastTrigger ? undefined : value,
+    problem: times.problem ?? situation.problem,
+    hasFinalizer: metadata.finalizers?.includes(finalizerName(apiGroup)) ?? false,
+    wantsFinalizer: isBackup && spec.deletionPolicy === 'Delete',
+  }
+}
+
+export function finalizerName(apiGroup: string): string {
+  return `${apiGroup}/delete-backup`
+}
+
+export function historyOf(before: ResourceStatus): readonly EndedRun[] {
+  return before.history ?? []
+}
+
+type Times = Pick<Facts, 'schedule' | 'verify' | 'problem'>
+
+const noTimes: Times = { schedule: undefined, verify: 'never', problem: undefined }
+
+function readSchedules({ spec }: Resource): Times {
+  const main = spec.schedule === undefined ? undefined : parseSchedule(spec.schedule, spec.timeZone)
+  const verify = spec.verify?.schedule === undefined ? undefined : parseSchedule(spec.verify.schedule, spec.timeZone)
+  if (main && 'problem' in main) return { ...noTimes, problem: invalid('spec.schedule', main.problem) }
+  if (verify && 'problem' in verify) return { ...noTimes, problem: invalid('spec.verify.schedule', verify.problem) }
+  return {
+    schedule: main?.schedule,
+    verify: verify?.schedule ?? (spec.verify ? 'after-runs' : 'never'),
+    problem: undefined,
+  }
+}
+
+function invalid(field: string, problem: string): { reason: string; message: string } {
+  return { reason: 'InvalidSpec', message: `${field}: ${problem}.` }
+}

@@ -1,0 +1,21 @@
+import type { Action } from './plan.ts'
+import type { MainPlan } from './plan-main.ts'
+import type { VerifyPlan } from './plan-verify.ts'
+import type { Runs } from './runs.ts'
+import type { Start } from './start-run.ts'
+import type { Wait } from './wait.ts'
+
+/** What is decided; status, events and removals follow from it. */
+export interface Outcome {
+  runs: Runs
+  starts: Start[]
+  /** Before the status is written, and after that. */
+  before: Action[]
+  after: Action[]
+  main?: MainPlan
+  verify?: VerifyPlan
+  wait?: Wait | undefined
+  /** Of a resource that is being deleted. */
+  deletion?: Wait
+  trigger?: string | undefined
+}

@@ -1,0 +1,74 @@
+import type { EndedRun, Phase } from '../resource/status.ts'
+import type { Facts } from './facts.ts'
+import { lastOf, newestFirst } from './history.ts'
+import type { Outcome } from './outcome.ts'
+import { mainRuns } from './plan-main.ts'
+import type { LiveRun } from './runs.ts'
+import { formatTime } from './times.ts'
+
+export interface ShownPhase {
+  phase: Phase
+  reason?: string | undefined
+  message?: string | undefined
+  /** The run that it is the phase of. */
+  live?: LiveRun | undefined
+  ended?: EndedRun | undefined
+}
+
+/** Of the run at work; of one that waits; of the last that ended; or why there was none yet. */
+export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
+  const { deletion, wait, runs } = outcome
+  if (deletion) return { phase: deletion.phase, reason: deletion.reason, message: deletion.message }
+  const live = newestMain(outcome)
+  if (live) return { ...livePhase(facts, live, outcome), live }
+  if (wait) return { phase: wait.phase, reason: wait.reason, message: wait.message }
+  const ended = lastOf(newestFirst(runs.ended), 'main')
+  if (ended) return { ...endedPhase(facts, ended), ended }
+  return { phase: 'Pending', ...idle(facts, outcome) }
+}
+
+/** With the one that starts. */
+function newestMain({ runs, starts }: Outcome): LiveRun | undefined {
+  const started = starts.find(({ live }) => live.purpose === 'main')?.live
+  const live = mainRuns(runs).toSorted((one, other) => (one.startTime < other.startTime ? 1 : -1))
+  return started ?? live[0]
+}
+
+/** A run that has worked once works on, also while a pod that failed is replaced by the next. */
+function livePhase({ before }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
+  const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
+  const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
+  const phase = hasWorked || isWorking ? 'Running' : 'Pending'
+  const failures = Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
+  const waiting = live.jobs.find(job => job.waiting !== undefined && job.end === undefined)?.waiting
+  if (failures > 0) return { phase, reason: 'Retrying', message: retryMessage(live, failures, waiting?.message) }
+  if (live.todo !== undefined && wait) return { phase, reason: wait.reason, message: wait.message }
+  if (waiting) return { phase, reason: waiting.reason, message: waiting.message }
+  if (phase === 'Running') return { phase, reason: 'Running', message: `The Job ${live.job} is at work.` }
+  return { phase, reason: 'Starting', message: `The Job ${live.job} was made, no pod of it runs yet.` }
+}
+
+function retryMessage({ jobs }: LiveRun, failures: number, waiting: string | undefined): string {
+  const told = jobs.find(({ failedPods }) => failedPods?.count === failures)?.failedPods?.message
+  const parts = [`${failures} failed and it is tried again${told === undefined ? '.' : `: ${told}`}`, waiting]
+  return parts.filter(part => part !== undefined && part !== '').join(' ')
+}
+
+function endedPhase({ controller }: Facts, { phase, reason, message }: EndedRun): ShownPhase {
+  if (phase === 'Failed') return { phase, reason: reason ?? 'Failed', message: message ?? 'The last run failed.' }
+  return { phase, reason: reason ?? 'Completed', message: message ?? doneMessages[controller] }
+}
+
+const doneMessages = {
+  backup: 'The backup is complete.',
+  restore: 'The restore is complete.',
+  offset_reset: 'The positions are set.',
+  offset_rollback: 'It is done.',
+} as const
+
+function idle({ isSuspended, isScheduled }: Facts, { main }: Outcome): { reason: string; message: string } {
+  if (isSuspended) return { reason: 'Suspended', message: 'It is suspended: set spec.suspend to false to let it run.' }
+  const next = main?.nextScheduleMs
+  if (!isScheduled || next === undefined) return { reason: 'Waiting', message: 'It has not run yet.' }
+  return { reason: 'Scheduled', message: `The first run is due at ${formatTime(next)}.` }
+}

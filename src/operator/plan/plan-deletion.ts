@@ -1,0 +1,66 @@
+import { endRun } from './end-run.ts'
+import type { Facts } from './facts.ts'
+import { lastOf, newestFirst } from './history.ts'
+import type { Outcome } from './outcome.ts'
+import type { Action } from './plan.ts'
+import { hasMainRun } from './plan-main.ts'
+import { deleteAgainKey, deleteKey } from './run-key.ts'
+import { isKnown, type Runs, stopRuns } from './runs.ts'
+import { startRun } from './start-run.ts'
+import { lackOf, type Wait } from './wait.ts'
+
+const release: Action = { type: 'remove-finalizer' }
+
+/**
+ * Of a backup that is to go with its resource: what is at work stops, then a Job removes the backup, then the resource
+ * may go. Where that fails the resource stays, until it is triggered again or its policy is set to Retain.
+ */
+export function planDeletion(facts: Facts, settled: Runs): Outcome {
+  const outcome: Outcome = { runs: settled, starts: [], before: [], after: [] }
+  if (!facts.hasFinalizer) return outcome
+  if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...outcome, before: [release] }
+  const last = lastOf(newestFirst(settled.ended), 'delete')
+  if (last?.phase === 'Completed') return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
+  if (settled.live.some(({ purpose }) => purpose === 'delete')) {
+    return { ...outcome, deletion: deleting('The backup is being removed.') }
+  }
+  const run = deleteRun(facts, settled)
+  if (run === undefined) {
+    const why = last?.message ?? 'The Job that should have removed the backup failed.'
+    return { ...outcome, deletion: failed('DeleteFailed', why) }
+  }
+  const runs = stopAll(facts, settled)
+  if (runs.live.length > 0 || runs.lingering.length > 0) {
+    return { ...outcome, runs, deletion: deleting('What is at work has to stop before the backup is removed.') }
+  }
+  const lack = lackOf(facts)
+  if (lack) return { ...outcome, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
+  return {
+    ...outcome,
+    runs,
+    starts: [startRun(facts, { run, purpose: 'delete', dueMs: facts.nowMs })],
+    deletion: deleting('The backup is being removed.'),
+    ...(facts.trigger !== undefined && { trigger: facts.trigger }),
+  }
+}
+
+/** The key of the run to start, if there is one that was not tried yet. */
+function deleteRun({ trigger }: Facts, runs: Runs): string | undefined {
+  if (!isKnown(runs, deleteKey)) return deleteKey
+  const again = trigger === undefined ? deleteKey : deleteAgainKey(trigger)
+  return isKnown(runs, again) ? undefined : again
+}
+
+function stopAll({ nowMs }: Facts, runs: Runs): Runs {
+  const message = 'It was stopped, since the resource is being deleted together with its backup.'
+  return stopRuns(runs, runs.live, run => endRun(run, nowMs, { phase: 'Failed', reason: 'Cancelled', message }))
+}
+
+function deleting(message: string): Wait {
+  return { phase: 'Running', reason: 'Deleting', message, isPolled: false }
+}
+
+function failed(reason: string, message: string): Wait {
+  const way = 'Then set the trigger annotation to try again, or spec.deletionPolicy to Retain to keep the backup.'
+  return { phase: 'Failed', reason, message: `The backup could not be removed: ${message} ${way}`, isPolled: false }
+}

@@ -1,0 +1,111 @@
+import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
+import { planConditions } from './conditions.ts'
+import type { Facts } from './facts.ts'
+import { lastGood, lastOf, newestFirst, planHistory } from './history.ts'
+import type { Outcome } from './outcome.ts'
+import { planPhase, type ShownPhase } from './phase.ts'
+import { handledMs } from './plan-main.ts'
+import type { Runs } from './runs.ts'
+import { formatTime, laterTime } from './times.ts'
+
+/** The whole status: what did not happen leaves it as it is. */
+export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
+  const { before, generation } = facts
+  const shown = planPhase(facts, outcome)
+  const active = activeRuns(outcome)
+  const history = planHistory(facts, outcome.runs)
+  const progress = progressOf(facts, active)
+  return present({
+    phase: shown.phase,
+    reason: shown.reason,
+    message: shown.message,
+    observedGeneration: generation,
+    conditions: planConditions(facts, outcome, shown),
+    ...runFields(facts, shown, history, progress),
+    ...timeFields(facts, outcome, history),
+    lastTrigger: outcome.trigger ?? before.lastTrigger,
+    progress,
+    active: active.length > 0 ? active : undefined,
+    history: history.length > 0 ? history : undefined,
+  })
+}
+
+type Fields = { [Name in keyof ResourceStatus]: ResourceStatus[Name] | undefined }
+
+function activeRuns({ runs, starts }: Outcome): ActiveRun[] {
+  const started = starts.map(({ live }) => live)
+  const going = runs.live.filter(({ run }) => !started.some(one => one.run === run))
+  return [...started, ...going]
+    .toSorted((one, other) => (one.startTime < other.startTime ? 1 : one.startTime > other.startTime ? -1 : 0))
+    .map(({ run, purpose, job, startTime, backupId }) => ({
+      run,
+      purpose,
+      job,
+      startTime,
+      ...(backupId !== undefined && { backupId }),
+    }))
+}
+
+/** Of the last run; what only an ended run tells stays until the next one has told it. */
+function runFields(
+  { before }: Facts,
+  { live, ended }: ShownPhase,
+  history: readonly EndedRun[],
+  progress: RunProgress | undefined,
+): Fields {
+  const last = lastOf(history, 'main')
+  const firstTold = <Name extends 'storedBytes' | 'snapshotId'>(name: Name) =>
+    history.find(run => run.purpose === 'main' && run[name] !== undefined)?.[name] ?? before[name]
+  const counted = live ? progress : last
+  return {
+    startTime: live?.startTime ?? ended?.startTime,
+    completionTime: ended?.completionTime,
+    records: counted?.records,
+    bytes: counted?.bytes,
+    storedBytes: firstTold('storedBytes'),
+    gaps: last?.gaps,
+    backupId: live?.backupId ?? last?.backupId,
+    snapshotId: firstTold('snapshotId'),
+    report: last?.report,
+  }
+}
+
+function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: readonly EndedRun[]): Fields {
+  const { before } = facts
+  const sorted = newestFirst(history)
+  const verified = sorted.find(({ purpose, phase }) => purpose === 'verify' && phase === 'Completed')
+  const failed = sorted.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')
+  const adopted = timeOf(handledMs(newRuns(before, runs), ''))
+  return {
+    lastSuccessfulTime: laterTime(before.lastSuccessfulTime, lastGood(sorted)?.completionTime),
+    lastFailedTime: laterTime(before.lastFailedTime, failed?.completionTime),
+    lastScheduleTime: timeOf(main?.startedDueMs) ?? laterTime(before.lastScheduleTime, adopted),
+    nextScheduleTime: timeOf(main?.nextScheduleMs),
+    lastVerifyTime: laterTime(before.lastVerifyTime, verified?.completionTime),
+    nextVerifyTime: timeOf(verify?.nextVerifyMs),
+  }
+}
+
+/** Runs that a Job tells of, and the status before did not. */
+function newRuns({ active = [], history = [] }: ResourceStatus, { live, ended, lingering }: Runs): Runs {
+  const told = new Set([...active, ...history].map(({ run }) => run))
+  const isNew = ({ run }: ActiveRun) => !told.has(run)
+  return { live: live.filter(isNew), ended: ended.filter(isNew), lingering }
+}
+
+function timeOf(ms: number | undefined): string | undefined {
+  return ms === undefined ? undefined : formatTime(ms)
+}
+
+/** Between two polls it is what the last one told. */
+function progressOf({ before, progress }: Facts, active: readonly ActiveRun[]): RunProgress | undefined {
+  const [first] = active
+  if (!first) return undefined
+  if (!progress) return before.active?.[0]?.run === first.run ? before.progress : undefined
+  const whole = (count: number) => Math.max(0, Math.floor(count) || 0)
+  return { ...progress, records: whole(progress.records), bytes: whole(progress.bytes) }
+}
+
+function present(fields: Fields): ResourceStatus {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

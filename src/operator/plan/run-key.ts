@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { compactMinute } from './times.ts'
+
+/** Keys are unique among the runs of a resource, and the same thing to do has the same key for ever. */
+export const onceKey = 'once'
+
+export const deleteKey = 'delete'
+
+export function generationKey(generation: number): string {
+  return `generation-${generation}`
+}
+
+export function scheduledKey(dueMs: number): string {
+  return `scheduled-${compactMinute(dueMs)}`
+}
+
+export function triggerKey(value: string): string {
+  return `trigger-${createHash('sha256').update(value).digest('hex').slice(0, 10)}`
+}
+
+export function verifyKey(of: string): string {
+  return `verify-${of}`
+}
+
+/** Of the first try `delete`, of one that was asked for after a failure the trigger is in it. */
+export function deleteAgainKey(value: string): string {
+  return `delete-${triggerKey(value)}`
+}
+
+/** The time in the key of a scheduled run. */
+export function dueOfKey(run: string, prefix: '' | 'verify-'): number | undefined {
+  const match = /^scheduled-(\d{4})(\d\d)(\d\d)t(\d\d)(\d\d)z$/.exec(
+    run.startsWith(prefix) ? run.slice(prefix.length) : '',
+  )
+  if (!match) return undefined
+  const [, year, month, day, hour, minute] = match
+  const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:00Z`)
+  return Number.isNaN(ms) ? undefined : ms
+}

@@ -1,0 +1,101 @@
+import { Cron, CronPattern } from 'croner'
+import { fromWallMs, toWallMs } from './wall-clock.ts'
+
+/** Times in milliseconds since the epoch, at whole minutes. */
+export interface Schedule {
+  /** The first time after this one; undefined where there is none any more. */
+  next(afterMs: number): number | undefined
+  /** The last time that is not after this one. */
+  latest(atMs: number): number | undefined
+}
+
+export type ParsedSchedule = { schedule: Schedule } | { problem: string }
+
+const MAX_CACHED = 1000
+const parsed = new Map<string, ParsedSchedule>()
+/** No zone sets its clocks back by more; what they show again is looked for this far ahead. */
+const MAX_SET_BACK_MS = 3 * 3_600_000
+/** Leap days come within five years of it. */
+const someTimeMs = Date.UTC(2024, 0, 1)
+
+/**
+ * Cron of five fields or a name such as `@daily`, in a zone of the IANA database. Where clocks change, a time that is
+ * leapt over comes at the leap, and one that is shown twice comes the first time only. A schedule of every hour goes by
+ * the hours that pass instead: it neither leaves one out nor makes one up.
+ */
+export function parseSchedule(text: string, zone = 'UTC'): ParsedSchedule {
+  const key = `${zone} ${text}`
+  const known = parsed.get(key)
+  if (known) return known
+  const made = readSchedule(text, zone)
+  if (parsed.size >= MAX_CACHED) parsed.clear()
+  parsed.set(key, made)
+  return made
+}
+
+function readSchedule(text: string, zone: string): ParsedSchedule {
+  if (!isZone(zone)) {
+    return { problem: `${JSON.stringify(zone)} is no time zone: use a name such as Europe/Vienna, or none for UTC` }
+  }
+  try {
+    const schedule = everyHour(text) ? byHours(text, zone) : byWallClock(text, zone)
+    if (schedule.next(someTimeMs) !== undefined) return { schedule }
+    return { problem: `${JSON.stringify(text)} is a date that never comes` }
+  } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
+    return { problem: `${JSON.stringify(text)} is no cron of five fields, nor a name such as @daily (${why})` }
+  }
+}
+
+/** Without a name it would be the zone of this process. */
+function isZone(zone: string): boolean {
+  if (zone === '') return false
+  try {
+    toWallMs(zone, someTimeMs)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Dates, which `Cron` takes too, are no pattern. */
+function everyHour(text: string): boolean {
+  return new CronPattern(text, undefined, { mode: '5-part' }).hour.every(isSet => isSet !== 0)
+}
+
+function byHours(text: string, zone: string): Schedule {
+  const cron = cronOf(text, zone)
+  return {
+    next: afterMs => cron.nextRun(wholeSecond(afterMs))?.getTime(),
+    latest: atMs => cron.previousRuns(1, wholeSecond(atMs + 1000))[0]?.getTime(),
+  }
+}
+
+function byWallClock(text: string, zone: string): Schedule {
+  const walls = byHours(text, 'UTC')
+  return {
+    next: afterMs => {
+      for (let wall = walls.next(toWallMs(zone, afterMs)); wall !== undefined; wall = walls.next(wall)) {
+        const ms = fromWallMs(zone, wall)
+        if (ms > afterMs) return ms
+      }
+      return undefined
+    },
+    latest: atMs => {
+      const start = toWallMs(zone, atMs) + MAX_SET_BACK_MS
+      for (let wall = walls.latest(start); wall !== undefined; wall = walls.latest(wall - 1)) {
+        const ms = fromWallMs(zone, wall)
+        if (ms <= atMs) return ms
+      }
+      return undefined
+    },
+  }
+}
+
+function cronOf(text: string, timezone: string): Cron {
+  return new Cron(text, { timezone, mode: '5-part', paused: true })
+}
+
+function wholeSecond(ms: number): Date {
+  return new Date(Math.floor(ms / 1000) * 1000)
+}

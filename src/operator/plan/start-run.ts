@@ -1,0 +1,69 @@
+import { jobName } from '../job/names.ts'
+import type { JobStep } from '../resource/job-pod.ts'
+import type { RunPurpose } from '../resource/status.ts'
+import type { Facts } from './facts.ts'
+import type { Action } from './plan.ts'
+import type { LiveRun } from './runs.ts'
+import { compactTime, formatTime } from './times.ts'
+
+/** A Job to make, with the run as it is once that is done. */
+export interface Start {
+  action: Extract<Action, { type: 'start' }>
+  live: LiveRun
+}
+
+export interface DueRun {
+  run: string
+  purpose: RunPurpose
+  dueMs: number
+  /** The backup that it is about; without it the one that a main run makes. */
+  backupId?: string
+}
+
+export function startRun(facts: Facts, { run, purpose, dueMs, backupId }: DueRun): Start {
+  const { controller, isContinuous, resource } = facts
+  const { parallelism = 1 } = resource.spec ?? {}
+  const isSharded = purpose === 'main' && controller === 'backup' && !isContinuous && parallelism > 1
+  const stage = isSharded ? 'shards' : 'whole'
+  const id = backupId ?? (purpose === 'main' ? newBackupId(facts, dueMs) : baseBackupId(facts))
+  return startStep(facts, run, dueMs, { purpose, stage, shards: isSharded ? parallelism : 1, backupId: id })
+}
+
+/** The Job that a run under way needs next. */
+export function continueRun(facts: Facts, live: LiveRun): Start {
+  const { run, purpose, startTime } = live
+  const shards = live.jobs.find(({ stage }) => stage === 'shards')
+  const step: JobStep = shards
+    ? { purpose, stage: 'commit', shards: shards.shards, backupId: shards.backupId }
+    : { purpose, stage: 'whole', shards: 1, backupId: live.backupId ?? baseBackupId(facts) }
+  const start = startStep(facts, run, shards?.dueMs ?? facts.nowMs, step)
+  return { ...start, live: { ...start.live, jobs: live.jobs, ...(shards && { startTime }) } }
+}
+
+function startStep(facts: Facts, run: string, dueMs: number, step: JobStep): Start {
+  const { resource, referredSnapshotId, nowMs } = facts
+  const { purpose, backupId } = step
+  const isRollback = purpose === 'main' && typeof referredSnapshotId === 'string'
+  return {
+    action: { type: 'start', run, step: { ...step, ...(isRollback && { snapshotId: referredSnapshotId }) }, dueMs },
+    live: {
+      run,
+      purpose,
+      job: jobName(resource, run, step.stage),
+      startTime: formatTime(nowMs),
+      ...(backupId !== '' && { backupId }),
+      jobs: [],
+      todo: undefined,
+      unseenUntilMs: undefined,
+    },
+  }
+}
+
+function newBackupId(facts: Facts, dueMs: number): string {
+  const isFull = facts.controller === 'backup' && !facts.isContinuous && facts.resource.spec?.mode === 'full'
+  return isFull ? `${baseBackupId(facts)}-${compactTime(dueMs)}` : baseBackupId(facts)
+}
+
+function baseBackupId({ controller, resource }: Facts): string {
+  return resource.spec?.backupId ?? (controller === 'backup' ? resource.metadata.name : '')
+}

@@ -1,0 +1,28 @@
+/** RFC 3339 in UTC, to the second; of what is no time the epoch. */
+export function formatTime(ms: number): string {
+  const seconds = Math.floor(ms / 1000) * 1000
+  const date = new Date(seconds)
+  return `${(Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString().slice(0, -5)}Z`
+}
+
+export function parseTime(text: string | undefined): number | undefined {
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
+  return Number.isNaN(ms) ? undefined : ms
+}
+
+/** The later of two times of a status. */
+export function laterTime(one: string | undefined, other: string | undefined): string | undefined {
+  const [oneMs, otherMs] = [parseTime(one), parseTime(other)]
+  if (oneMs === undefined) return otherMs === undefined ? undefined : other
+  return otherMs !== undefined && otherMs > oneMs ? other : one
+}
+
+/** As names and keys have it: `20261116t020000z`. */
+export function compactTime(ms: number): string {
+  return formatTime(ms).replace(/[-:]/g, '').toLowerCase()
+}
+
+/** `20261116t0200z` */
+export function compactMinute(ms: number): string {
+  return compactTime(ms).replace(/..z$/, 'z')
+}

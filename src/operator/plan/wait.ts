@@ -1,0 +1,35 @@
+import type { Phase } from '../resource/status.ts'
+import type { Facts } from './facts.ts'
+
+/** Why a run that is due does not start. */
+export interface Wait {
+  phase: Phase
+  reason: string
+  message: string
+  /** Nobody tells when it is over: it is looked at again soon. */
+  isPolled: boolean
+}
+
+/** What the resource itself lacks. */
+export function lackOf(facts: Facts): Wait | undefined {
+  const { problem, missingSecrets, referredSnapshotId, resource } = facts
+  if (problem) return problemWait(problem)
+  if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)
+  if (referredSnapshotId !== null) return undefined
+  const name = resource.spec?.resetRef?.name ?? ''
+  const why = `There is no snapshot of the KafkaOffsetReset ${name} yet: the run starts when it has taken one.`
+  return pending('WaitingForReset', why, true)
+}
+
+export function problemWait({ reason, message }: { reason: string; message: string }): Wait {
+  return { phase: 'Failed', reason, message, isPolled: false }
+}
+
+export function pending(reason: string, message: string, isPolled = false): Wait {
+  return { phase: 'Pending', reason, message, isPolled }
+}
+
+export function secretsMessage({ missingSecrets }: Facts): string {
+  const named = missingSecrets.map(({ name, field }) => `${name} (${field})`).join(', ')
+  return `Missing secrets: ${named}. The run starts when they are in the namespace of the resource.`
+}
