@@ -1,0 +1,411 @@
+export type AlertState = 'quiet' | 'pending' | 'firing'
+
+/** What an alert does while series take these values, one each half minute, in the notation of promtool. */
+export interface AlertCase {
+  alert: string
+  /** A sentence. */
+  name: string
+  series: Record<string, string>
+  /** Of the alert, beside its name and severity. */
+  labels: Record<string, string>
+  states: [at: string, state: AlertState][]
+}
+
+const orders = 'backup_name="orders",namespace="shop"'
+const ofOrders = { backup_name: 'orders', namespace: 'shop' }
+const failures = `kafka_backup_backups_total{${orders},outcome="failure",pod="a"}`
+const successes = `kafka_backup_backups_total{${orders},outcome="success",pod="a"}`
+const lastSuccess = `kafka_backup_last_successful_backup_timestamp{${orders},pod="a"}`
+const started = `kafka_backup_backup_started_timestamp{${orders},pod="a"}`
+const created = `kafka_backup_backup_created_timestamp{${orders},pod="a"}`
+const gaps = `kafka_backup_gaps_total{${orders},pod="a"}`
+const verifyFailures = `kafka_backup_verify_failures_total{${orders},pod="a"}`
+const verifyStatus = `kafka_backup_last_verify_status{${orders},pod="a"}`
+const lastVerify = `kafka_backup_last_verify_timestamp{${orders},pod="a"}`
+const expected = (purpose: string) => `kafka_backup_expected_interval_seconds{${orders},purpose="${purpose}",pod="a"}`
+const restores = (outcome: string) =>
+  `kafka_backup_restores_total{restore_name="drill",namespace="shop",outcome="${outcome}",pod="a"}`
+const errors = (name: string) =>
+  `kafka_backup_operator_reconciliation_errors_total{controller="backup",namespace="shop",name="${name}",pod="a"}`
+const leader = (pod: string) => `kafka_backup_operator_leader{pod="${pod}"}`
+
+/** Buckets as Prometheus 3 stores them, and as Prometheus 2 does. */
+const durations = (count: string, within: string, le: string, outcome = 'success') => ({
+  [`kafka_backup_backup_duration_seconds_count{${orders},outcome="${outcome}",pod="a"}`]: count,
+  [`kafka_backup_backup_duration_seconds_bucket{${orders},outcome="${outcome}",pod="a",le="${le}"}`]: within,
+  [`kafka_backup_backup_duration_seconds_bucket{${orders},outcome="${outcome}",pod="a",le="+Inf"}`]: count,
+})
+
+const failed: AlertCase[] = [
+  {
+    alert: 'KafkaBackupFailed',
+    name: 'fires at the first failure of a resource that was just created, and for an hour',
+    series: { [failures]: '_x20 0 0 1x300', [successes]: '_x20 0x302' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['11m30s', 'firing'],
+      ['70m', 'firing'],
+      ['72m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupFailed',
+    name: 'fires once, not for each replica, when another pod of the operator finds the failure as it starts',
+    series: {
+      [failures]: '0x40 _x300',
+      [failures.replace('pod="a"', 'pod="b"')]: '_x42 0 0 1x300',
+    },
+    labels: ofOrders,
+    states: [
+      ['21m30s', 'quiet'],
+      ['22m', 'firing'],
+      ['90m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupFailed',
+    name: 'stays quiet while runs succeed, and when an operator with old failures is started again',
+    series: { [failures]: '4x60 0x300', [successes]: '0+1x360' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['31m', 'quiet'],
+      ['2h', 'quiet'],
+    ],
+  },
+]
+
+const missing: AlertCase[] = [
+  {
+    alert: 'KafkaBackupMissing',
+    name: 'is held for five minutes, fires, and resolves with the next good backup',
+    series: { [lastSuccess]: '0x259 7800x100' },
+    labels: ofOrders,
+    states: [
+      ['120m', 'quiet'],
+      ['121m', 'pending'],
+      ['125m', 'pending'],
+      ['125m30s', 'firing'],
+      ['129m30s', 'firing'],
+      ['130m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupMissing',
+    name: 'stays quiet while backups succeed every hour, and where an old replica tells an older time',
+    series: {
+      [lastSuccess]: '0x120 3600x120 7200x120 10800x120',
+      [lastSuccess.replace('pod="a"', 'pod="b"')]: '0x480',
+    },
+    labels: ofOrders,
+    states: [
+      ['61m', 'quiet'],
+      ['179m', 'quiet'],
+      ['239m', 'quiet'],
+    ],
+  },
+]
+
+const slow: AlertCase[] = [
+  {
+    alert: 'KafkaBackupSlow',
+    name: 'fires for the first run that took longer than an hour, and for an hour',
+    series: durations('0x20 1x300', '0x320', '3600.0'),
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['10m30s', 'firing'],
+      ['69m', 'firing'],
+      ['71m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupSlow',
+    name: 'fires with buckets as Prometheus 2 names them, and for a run that failed after more than an hour',
+    series: durations('0x20 1x300', '0x320', '3600', 'failure'),
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['11m', 'firing'],
+      ['71m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupSlow',
+    name: 'fires for a run under way that is late already, and resolves when it ends',
+    series: { [started]: '0x200 stale' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['60m30s', 'firing'],
+      ['100m', 'firing'],
+      ['101m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupSlow',
+    name: 'stays quiet for quick runs after slow ones of long ago, in a series that is young, and over a restart',
+    series: { ...durations('_x7 5 5+1x60 0 0+1x60', '_x7 3 3+1x60 0 0+1x60', '3600.0'), [started]: '0+30x140' },
+    labels: ofOrders,
+    states: [
+      ['4m', 'quiet'],
+      ['9m', 'quiet'],
+      ['20m', 'quiet'],
+      ['36m', 'quiet'],
+      ['60m', 'quiet'],
+    ],
+  },
+]
+
+const operator: AlertCase[] = [
+  {
+    alert: 'KafkaBackupOperatorErrors',
+    name: 'is held for five minutes, fires, and resolves when nothing failed for five minutes',
+    series: { [errors('orders')]: '0x20 1+1x40 41x100' },
+    labels: { controller: 'backup', namespace: 'shop' },
+    states: [
+      ['10m', 'quiet'],
+      ['10m30s', 'pending'],
+      ['15m', 'pending'],
+      ['15m30s', 'firing'],
+      ['34m', 'firing'],
+      ['36m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorErrors',
+    name: 'stays quiet without errors, and after one that did not come again',
+    series: { [errors('orders')]: '0x20 1x100', [errors('other')]: '0x120' },
+    labels: { controller: 'backup', namespace: 'shop' },
+    states: [
+      ['5m', 'quiet'],
+      ['12m', 'pending'],
+      ['15m30s', 'quiet'],
+      ['30m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorErrors',
+    name: 'stays quiet while all goes well',
+    series: { [errors('orders')]: '3x120', [errors('other')]: '0x120' },
+    labels: { controller: 'backup', namespace: 'shop' },
+    states: [
+      ['5m', 'quiet'],
+      ['30m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorDown',
+    name: 'is held for five minutes after the last operator is gone, fires, and resolves when one leads',
+    series: { [leader('a')]: '1x20 stale _x60 1x50', [leader('b')]: '_x60 0x100' },
+    labels: {},
+    states: [
+      ['10m', 'quiet'],
+      ['10m30s', 'pending'],
+      ['15m', 'pending'],
+      ['15m30s', 'firing'],
+      // One stands by and cannot become leader.
+      ['35m', 'firing'],
+      ['41m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOperatorDown',
+    name: 'stays quiet while one of two replicas leads, and when they change places',
+    series: { [leader('a')]: '1x40 0x40', [leader('b')]: '0x40 1x40' },
+    labels: {},
+    states: [
+      ['10m', 'quiet'],
+      ['20m', 'quiet'],
+      ['21m', 'quiet'],
+      ['40m', 'quiet'],
+    ],
+  },
+]
+
+const restore: AlertCase[] = [
+  {
+    alert: 'KafkaRestoreFailed',
+    name: 'fires at the first failure of a restore, and for an hour',
+    series: { [restores('failure')]: '_x20 0 0 1x300', [restores('success')]: '_x20 0x302' },
+    labels: { restore_name: 'drill', namespace: 'shop' },
+    states: [
+      ['10m', 'quiet'],
+      ['11m30s', 'firing'],
+      ['70m', 'firing'],
+      ['72m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaRestoreFailed',
+    name: 'stays quiet for a restore that succeeds',
+    series: { [restores('failure')]: '0x300', [restores('success')]: '0x20 1x280' },
+    labels: { restore_name: 'drill', namespace: 'shop' },
+    states: [
+      ['11m', 'quiet'],
+      ['2h', 'quiet'],
+    ],
+  },
+]
+
+const schedule: AlertCase[] = [
+  {
+    alert: 'KafkaBackupNeverSucceeded',
+    name: 'waits for the first run of the schedule and two hours, is held, fires, and resolves with the first success',
+    series: { [created]: '0x500', [expected('backup')]: '3600x500', [lastSuccess]: '_x380 11400x120' },
+    labels: ofOrders,
+    states: [
+      ['180m', 'quiet'],
+      ['181m', 'pending'],
+      ['185m30s', 'firing'],
+      ['189m', 'firing'],
+      ['190m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupNeverSucceeded',
+    name: 'stays quiet for a backup that has succeeded',
+    series: { [created]: '0x800', [expected('backup')]: '0x800', [lastSuccess]: '600x800' },
+    labels: ofOrders,
+    states: [
+      ['3h', 'quiet'],
+      ['6h', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupNeverSucceeded',
+    name: 'stays quiet while the backup is suspended, which has no interval',
+    series: { [created]: '0x800' },
+    labels: ofOrders,
+    states: [['6h', 'quiet']],
+  },
+  {
+    alert: 'KafkaBackupOverdue',
+    name: 'knows the schedule: is held, fires two hours after a run was due, and resolves',
+    series: { [lastSuccess]: '0x399 12000x100', [expected('backup')]: '3600x500' },
+    labels: ofOrders,
+    states: [
+      ['180m', 'quiet'],
+      ['181m', 'pending'],
+      ['185m30s', 'firing'],
+      ['199m', 'firing'],
+      ['200m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOverdue',
+    name: 'stays quiet for a daily backup between its runs',
+    series: { [lastSuccess]: '-82800x400', [expected('backup')]: '86400x400' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['2h50m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOverdue',
+    name: 'stays quiet for a backup that runs once, and for one that is suspended',
+    series: {
+      [lastSuccess]: '-86400x100',
+      [expected('backup')]: '0x100',
+      [lastSuccess.replace('orders', 'suspended')]: '-86400x100',
+    },
+    labels: ofOrders,
+    states: [['20m', 'quiet']],
+  },
+]
+
+const content: AlertCase[] = [
+  {
+    alert: 'KafkaBackupGaps',
+    name: 'fires when a run recorded gaps, and for an hour',
+    series: { [gaps]: '0x20 3x300' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['11m', 'firing'],
+      ['69m', 'firing'],
+      ['72m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupGaps',
+    name: 'stays quiet where no gap is new',
+    series: { [gaps]: '3x300' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['2h', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyFailed',
+    name: 'fires until a verification finds the backup whole, also after the hour and a restart',
+    series: { [verifyFailures]: '0x20 1x300', [verifyStatus]: '1x20 0x200 1x100' },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['10m30s', 'firing'],
+      ['90m', 'firing'],
+      ['111m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyFailed',
+    name: 'stays quiet while verifications find the backup whole, and before the first',
+    series: { [verifyFailures]: '0x300', [verifyStatus]: '_x100 1x200' },
+    labels: ofOrders,
+    states: [
+      ['30m', 'quiet'],
+      ['2h', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyOld',
+    name: 'is held, fires a day after a verification was due, and resolves with the next',
+    series: { [lastVerify]: '-86400x159 4800x60', [created]: '-90000x220', [expected('verify')]: '3600x220' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['61m', 'pending'],
+      ['65m30s', 'firing'],
+      ['79m', 'firing'],
+      ['80m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyOld',
+    name: 'fires for a backup that asks for it and was never verified',
+    series: { [created]: '-86400x200', [expected('verify')]: '3600x200' },
+    labels: ofOrders,
+    states: [
+      ['60m', 'quiet'],
+      ['66m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupVerifyOld',
+    name: 'stays quiet for a backup that nobody asked to verify, and for one that is verified as it should be',
+    series: {
+      [created]: '-1000000x200',
+      [lastVerify.replace('orders', 'daily')]: '-86400x200',
+      [expected('verify').replace('orders', 'daily')]: '86400x200',
+    },
+    labels: ofOrders,
+    states: [
+      ['10m', 'quiet'],
+      ['90m', 'quiet'],
+    ],
+  },
+]
+
+export const alertCases: AlertCase[] = [
+  ...failed,
+  ...missing,
+  ...slow,
+  ...operator,
+  ...restore,
+  ...schedule,
+  ...content,
+]
