@@ -1,13 +1,13 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { chartFiles } from './chart-files.ts'
+import { crdTemplates } from './crd-templates.ts'
 import { valuesTable } from './values-table.ts'
 
 const chart = resolve(import.meta.dirname, '../deploy/helm/kafka-backup-operator')
 
 /** Writes what in the chart is made of other files, and removes definitions that are no more. */
 export async function writeChart(): Promise<void> {
-  const files = chartFiles()
+  const files = crdTemplates()
   for (const name of await readdir(join(chart, 'templates/crds')).catch(() => [])) {
     if (!(`templates/crds/${name}` in files)) await rm(join(chart, 'templates/crds', name))
   }

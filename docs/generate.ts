@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
+import { writeChart } from './generate-chart.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { writeDefinitions } from './generate-crds.ts'
 import { jobMetricsTable, progressFieldsTable } from './metrics-table.ts'
@@ -19,6 +20,7 @@ await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 for (const [name, table] of Object.entries(operatorTables())) await fill('operator.md', `operator-${name}`, table)
 await writeDefinitions()
+await writeChart()
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 function readExample(): Promise<string> {

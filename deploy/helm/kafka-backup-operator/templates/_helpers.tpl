@@ -98,10 +98,10 @@ default
 
 {{/* What the operator may do with the resources of a namespace, in the words of its requests. */}}
 {{- define "kafka-backup-operator.rules" -}}
-# Finalizers are patched; resources are made and removed by users alone.
+# Finalizers are set and removed; resources are made and deleted by users alone.
 - apiGroups: [{{ .Values.apiGroup }}]
   resources: [kafkabackups, kafkarestores, kafkaoffsetresets, kafkaoffsetrollbacks]
-  verbs: [get, list, watch, patch]
+  verbs: [get, list, watch, patch, update]
 - apiGroups: [{{ .Values.apiGroup }}]
   resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status]
   verbs: [patch, update]

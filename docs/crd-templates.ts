@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parse, stringify } from 'yaml'
 
@@ -12,16 +12,12 @@ interface Definition {
   spec: object
 }
 
-/** The files of the chart that are made of others, by their path in the chart. */
-export function chartFiles(): Record<string, string> {
+/** The templates of the definitions in deploy/crds, by their path in the chart. */
+export function crdTemplates(): Record<string, string> {
   const crds = join(deploy, 'crds')
-  const names = existsSync(crds) ? readdirSync(crds).filter(name => name.endsWith('.yaml')) : []
+  const names = readdirSync(crds).filter(name => name.endsWith('.yaml'))
   const templates = names.sort().map(name => [`templates/crds/${name}`, crdTemplate(read(join('crds', name)))])
-  const dashboard = 'kafka-backup-operator.json'
-  const copies = existsSync(join(deploy, 'grafana', dashboard))
-    ? [[`files/${dashboard}`, read(join('grafana', dashboard))]]
-    : []
-  return Object.fromEntries([...templates, ...copies])
+  return Object.fromEntries(templates)
 }
 
 /**

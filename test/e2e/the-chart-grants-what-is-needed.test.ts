@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { hasCode } from '../../src/errors.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { configMapKind, jobKind, podKind } from '../../src/operator/job/kube-job.ts'
+import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.ts'
+import { EventRecorder } from '../../src/operator/kube/event-recorder.ts'
+import type { KubeObject } from '../../src/operator/kube/object.ts'
+import type { ResourceKind } from '../../src/operator/kube/resource-kind.ts'
+import { leaseKind } from '../../src/operator/leader/lease.ts'
+import { LeaseClaim } from '../../src/operator/leader/lease-claim.ts'
+import { defaultApiGroup, resourceKinds } from '../../src/operator/resource/resource.ts'
+import { type ChartValues, type InstalledChart, installChart } from '../servers/chart.ts'
+import { type Kube, startKube } from '../servers/kube.ts'
+import { formatRight, type Right, rightsOf } from './access-reviews.ts'
+
+const open = new AbortController().signal
+const secretKind: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+const kinds = Object.values(resourceKinds())
+
+/** What the operator does with the resources of a namespace. */
+const work: Right[] = [
+  ...kinds.flatMap(({ plural }) => [
+    ...rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, plural),
+    ...rights(['patch', 'update'], defaultApiGroup, `${plural}/status`),
+  ]),
+  ...rights(['get', 'list', 'watch', 'create', 'delete'], 'batch', 'jobs'),
+  ...rights(['get', 'list', 'watch'], '', 'pods'),
+  ...rights(['get', 'list', 'create', 'delete'], '', 'configmaps'),
+  ...rights(['get'], '', 'secrets'),
+  ...rights(['create', 'patch'], 'events.k8s.io', 'events'),
+]
+/** Its own lease may be read and renewed as well, by its name. */
+const leader: Right[] = rights(['create'], 'coordination.k8s.io', 'leases')
+
+/** What only one release of a cluster can own. */
+const withoutShared = { crds: { install: false }, rbac: { aggregateRoles: false } }
+
+let kube: Kube
+before(async () => {
+  kube = await startKube()
+})
+after(() => kube?.stop())
+
+describe('a release for its own namespace', () => {
+  const use = useRelease({})
+
+  test('may do in it what the operator does, and nothing else', async () => {
+    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), [...work, ...leader].sort())
+  })
+
+  test('may do nothing in another namespace, and nothing with the cluster', async () => {
+    assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), [])
+    assert.deepEqual(await rightsOf(kube, use.user, undefined), [])
+  })
+
+  test('the account of the jobs may do nothing', async () => {
+    const user = `system:serviceaccount:${use.namespace}:${use.installed.jobServiceAccount}`
+    assert.deepEqual(await rightsOf(kube, user, use.namespace), [])
+    assert.deepEqual(await rightsOf(kube, user, undefined), [])
+  })
+
+  test('reads a secret that is named, and neither lists them nor reads one of another namespace', async () => {
+    const { api, namespace, elsewhere } = use
+    assert.equal((await api.get(secretKind, { namespace, name: 'login' }, open)).metadata.name, 'login')
+    await assertForbidden(api.list(secretKind, { namespace }, open))
+    await assertForbidden(api.list(secretKind, {}, open))
+    await assertForbidden(api.get(secretKind, { namespace: elsewhere, name: 'login' }, open))
+    await assertForbidden(watchOnce(api, secretKind, namespace, '1'))
+  })
+
+  test('makes, sees and removes job files and Jobs', async () => {
+    const { api, namespace } = use
+    await api.create(configMapKind, { ...meta(configMapKind, namespace, 'file'), data: { a: 'b' } }, open)
+    const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'machine' }] } }
+    await api.create(jobKind, { ...meta(jobKind, namespace, 'job'), spec: { template } }, open)
+    const jobs = await api.list(jobKind, { namespace }, open)
+    assert.equal(jobs.items.length, 1)
+    assert.ok((await api.list(configMapKind, { namespace }, open)).items.length > 0)
+    const pods = await api.list(podKind, { namespace }, open)
+    await watchOnce(api, jobKind, namespace, jobs.resourceVersion)
+    await watchOnce(api, podKind, namespace, pods.resourceVersion)
+    await api.remove(jobKind, { namespace, name: 'job' }, { propagation: 'Background' }, open)
+    await api.remove(configMapKind, { namespace, name: 'file' }, { propagation: 'Background' }, open)
+    await assertForbidden(api.create(podKind, meta(podKind, namespace, 'pod'), open))
+  })
+
+  test('writes events and counts them up', async () => {
+    const { api, namespace } = use
+    const recorder = new EventRecorder({ api, clock: systemClock, fieldManager: 'operator', instance: 'pod-0' })
+    const about = await kube.api.get({ apiVersion: 'v1', kind: 'Secret', namespace, name: 'login' })
+    const happening = { type: 'Normal', reason: 'Tried', action: 'Try', note: 'A try.' } as const
+    await recorder.record(about as unknown as KubeObject, happening, open)
+    await recorder.record(about as unknown as KubeObject, happening, open)
+    const events = await kube.api.list({ apiVersion: 'events.k8s.io/v1', kind: 'Event', namespace })
+    const [event] = events.filter(({ reason }) => reason === 'Tried')
+    assert.equal((event as { series?: { count: number } }).series?.count, 2)
+  })
+
+  test('takes, renews and gives back its lease, and touches no other one', async () => {
+    const { api, namespace, installed } = use
+    const name = argument(installed, '--lease-name')
+    const parts = { api, clock: systemClock, identity: 'me', leaseMs: 15_000 }
+    const claim = new LeaseClaim({ ...parts, lease: { namespace, name } })
+    assert.equal(await claim.claim(open), true)
+    assert.equal(await claim.claim(open), true)
+    await claim.release(open)
+    await kube.api.create({
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { name: 'other', namespace },
+    })
+    await assertForbidden(api.get(leaseKind, { namespace, name: 'other' }, open))
+    await assertForbidden(new LeaseClaim({ ...parts, lease: { namespace, name: 'other' } }).claim(open))
+  })
+})
+
+describe('a release for two other namespaces', () => {
+  const watched = ['watched-one', 'watched-two']
+  const use = useRelease({ watchNamespaces: watched, ...withoutShared }, watched)
+
+  test('may work in these, and only lead in its own', async () => {
+    for (const namespace of watched) assert.deepEqual(await rightsOf(kube, use.user, namespace), [...work].sort())
+    assert.deepEqual(await rightsOf(kube, use.user, use.namespace), leader)
+    assert.deepEqual(await rightsOf(kube, use.user, undefined), [])
+  })
+
+  test('makes the account of the jobs in each of them', async () => {
+    for (const namespace of watched) {
+      const ref = { apiVersion: 'v1', kind: 'ServiceAccount', namespace, name: use.installed.jobServiceAccount }
+      assert.equal((await kube.api.get(ref)).automountServiceAccountToken, false)
+    }
+  })
+})
+
+describe('a release for all namespaces', () => {
+  const use = useRelease({ clusterWide: true, fullnameOverride: 'wide', ...withoutShared })
+
+  test('may do in each what the operator does, and nothing else', async () => {
+    assert.deepEqual(await rightsOf(kube, use.user, undefined), [...work].sort())
+    assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), [...work].sort())
+  })
+
+  test('reads a secret that is named in any namespace, and lists them in none', async () => {
+    const { api, namespace, elsewhere } = use
+    assert.equal((await api.get(secretKind, { namespace: elsewhere, name: 'login' }, open)).metadata.name, 'login')
+    await assertForbidden(api.list(secretKind, {}, open))
+    await assertForbidden(api.list(secretKind, { namespace }, open))
+  })
+})
+
+test('people with the roles view, edit and admin of a namespace can see and edit the four kinds', async () => {
+  const namespace = await kube.makeNamespace('people')
+  const own = ['view', 'edit', 'admin'].map(role => ({ role, user: `a-${role}` }))
+  for (const { role, user } of own) {
+    await kube.api.create({
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'RoleBinding',
+      metadata: { name: role, namespace },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: role },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+    })
+  }
+  const see = kinds.flatMap(({ plural }) => [
+    ...rights(['get', 'list', 'watch'], defaultApiGroup, plural),
+    ...rights(['get'], defaultApiGroup, `${plural}/status`),
+  ])
+  const edit = kinds.flatMap(({ plural }) =>
+    rights(['create', 'update', 'patch', 'delete', 'deletecollection'], defaultApiGroup, plural),
+  )
+  const expected = { view: see, edit: [...see, ...edit], admin: [...see, ...edit] }
+  for (const { role, user } of own) {
+    const found = (await rightsOf(kube, user, namespace)).filter(right => right.includes(defaultApiGroup))
+    assert.deepEqual(found, expected[role as keyof typeof expected].sort(), role)
+  }
+})
+
+interface Release {
+  namespace: string
+  /** One that the release has nothing to do with. */
+  elsewhere: string
+  installed: InstalledChart
+  /** The account's name as the server knows it. */
+  user: string
+  /** As the account, with the operator's own client. */
+  api: KubeClient
+}
+
+function useRelease(values: ChartValues, watched: readonly string[] = []): Release {
+  const use = {} as Release
+  before(async () => {
+    for (const name of watched) await kube.api.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+    use.namespace = await kube.makeNamespace('release')
+    use.elsewhere = await kube.makeNamespace('elsewhere')
+    for (const namespace of [use.namespace, use.elsewhere]) {
+      await kube.api.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'login', namespace } })
+    }
+    use.installed = await installChart(kube, use.namespace, values)
+    const { serviceAccount } = use.installed
+    use.user = `system:serviceaccount:${use.namespace}:${serviceAccount}`
+    const { url, ca, token = '' } = await kube.credentialsFor({ serviceAccount, namespace: use.namespace })
+    use.api = openKubeClient({ server: url, ca: { text: ca }, token: { text: token } })
+  })
+  after(() => use.api?.close())
+  return use
+}
+
+function rights(verbs: readonly string[], group: string, resource: string): Right[] {
+  return verbs.map(verb => formatRight(verb, group, resource))
+}
+
+async function assertForbidden(call: Promise<unknown>): Promise<void> {
+  await assert.rejects(call, error => hasCode(error, 'KUBE_DENIED'))
+}
+
+/** Asks for a watch and takes its first event, or its end. */
+async function watchOnce(api: KubeClient, kind: ResourceKind, namespace: string, version: string): Promise<void> {
+  for await (const _ of api.watch(kind, { namespace }, { resourceVersion: version, timeoutMs: 1000 }, open)) return
+}
+
+function meta<T extends KubeObject>(
+  { apiVersion, kind }: ResourceKind<T>,
+  namespace: string,
+  name: string,
+): KubeObject {
+  return { apiVersion, kind, metadata: { namespace, name } }
+}
+
+function argument({ args }: InstalledChart, name: string): string {
+  return args.find(arg => arg.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
+}
