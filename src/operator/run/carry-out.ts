@@ -2,9 +2,8 @@ import type { Clock } from '../../lib/clock.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ResourceKind } from '../kube/resource-kind.ts'
 import type { Action, Situation } from '../plan/plan.ts'
-import type { JobPod } from '../resource/job-pod.ts'
 import type { Resource } from '../resource/resource.ts'
-import type { Brain, StartAction } from './brain.ts'
+import type { Brain, StartAction, StepObjects } from './brain.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, finalizerName, removeFinalizer } from './finalizer.ts'
 import { knownJobs } from './look.ts'
@@ -21,7 +20,7 @@ export interface ActionParts {
   memory: ResourceMemory
   situation: Situation
   /** Of the steps that the plan starts. */
-  pods: ReadonlyMap<StartAction, JobPod>
+  objects: ReadonlyMap<StartAction, StepObjects>
 }
 
 /** Does one thing of a plan. What it changes is remembered, as the caches show it later. */
@@ -42,10 +41,9 @@ export async function carryOut(action: Action, parts: ActionParts, signal: Abort
 }
 
 async function start(action: StartAction, parts: ActionParts, signal: AbortSignal): Promise<void> {
-  const { api, clock, brain, memory, situation, pods } = parts
-  const { resource, controller } = situation
-  const pod = pods.get(action) ?? brain.planJobPod(controller, resource, action.step)
-  const objects = brain.buildObjects(controller, resource, action, pod)
+  const { api, clock, memory } = parts
+  const objects = parts.objects.get(action)
+  if (objects === undefined) throw new Error(`the run ${action.run} was planned without what it needs`)
   const job = await startJob(api, objects, memory.uid, signal)
   memory.made.set(job.metadata.name, { job, sinceMs: clock.monotonic() })
   memory.refusal = undefined

@@ -5,6 +5,7 @@ import type { Controller, Resource } from '../resource/resource.ts'
 import { formatKey } from '../watch/store.ts'
 import type { Brain } from './brain.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { problemOf } from './prepare-starts.ts'
 import { type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 export interface LookParts {
@@ -29,7 +30,7 @@ export function look(stored: Resource, memory: ResourceMemory, parts: LookParts)
     jobs,
     missingSecrets: [],
     isLicenseMissing: memory.license?.isMissing ?? false,
-    problem: refusalAt(stored, memory, nowMs),
+    problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
     progress: memory.shown?.progress,
     referredSnapshotId: referredSnapshot(resource, view),
     nowMs,
@@ -55,6 +56,15 @@ function readState(job: Job, memory: ResourceMemory, { brain, view, nowMs }: Loo
 function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: number): Situation['problem'] {
   if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
   return refusal.problem
+}
+
+/** What runs later is told of at once where it could not run now: nobody looks at a backup at the hour of its schedule. */
+function standingProblem(resource: Resource, { controller, brain }: LookParts): Situation['problem'] {
+  const { schedule, backup, backupId = resource.metadata.name } = resource.spec
+  if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
+  return problemOf(() =>
+    brain.planJobPod(controller, resource, { purpose: 'main', stage: 'whole', shards: 1, backupId }),
+  )
 }
 
 /** A run has its meter until it is over: its next Job, and a pod that tries again, go on from there. */

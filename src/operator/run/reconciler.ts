@@ -61,7 +61,7 @@ export class Reconciler {
     await catchUp(stored, memory, { api, jobs: this.#view.jobs, kind, nowMs: clock.monotonic() }, signal)
     const situation = this.#look(stored, memory)
     const plan = brain.planResource(situation)
-    if (startsOf(plan).length === 0) return this.#carryOut(situation, memory, { plan, pods: new Map() }, signal)
+    if (startsOf(plan).length === 0) return this.#carryOut(situation, memory, { plan, objects: new Map() }, signal)
     // What has run must not run again, so that a start is decided by the resource as it is and not as it was.
     const fresh = await api.get(kind, refOf(stored), signal)
     if (fresh.metadata.uid !== memory.uid) return {}
@@ -86,19 +86,19 @@ export class Reconciler {
   async #carryOut(
     situation: Situation,
     memory: ResourceMemory,
-    { plan, pods }: PreparedPlan,
+    { plan, objects }: PreparedPlan,
     signal: AbortSignal,
   ): Promise<WorkResult> {
     const { api, brain, clock, observer } = this.#parts
     const kind = this.#view.kinds[this.#controller]
-    const parts = { api, clock, brain, view: this.#view, kind, memory, situation, pods }
+    const parts = { api, clock, brain, view: this.#view, kind, memory, situation, objects }
     try {
       for (const action of plan.actions) await carryOut(action, parts, signal)
     } catch (error) {
       if (!(error instanceof JobRefused) || situation.problem !== undefined) throw error
       this.#noteRefusal(situation, memory, error)
       const refused = { ...this.#look(situation.resource, memory), problem: error.problem }
-      return this.#carryOut(refused, memory, { plan: brain.planResource(refused), pods: new Map() }, signal)
+      return this.#carryOut(refused, memory, { plan: brain.planResource(refused), objects: new Map() }, signal)
     }
     const { resource, nowMs } = situation
     const monotonicMs = clock.monotonic()

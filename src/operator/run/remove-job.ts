@@ -19,17 +19,22 @@ export async function removeJob(
   const { namespace, name, uid } = job.metadata
   const configMap = configMapOf(job)
   if (configMap !== undefined && !others.some(other => configMapOf(other) === configMap)) {
-    await unlessGone(api.remove(configMapKind, { namespace, name: configMap }, { propagation: 'Background' }, signal))
+    const removal = api.remove(configMapKind, { namespace, name: configMap }, { propagation: 'Background' }, signal)
+    await unlessGone(removal, async () => false)
   }
+  const ref = { namespace, name }
   const propagation = isOver ? 'Background' : 'Foreground'
-  await unlessGone(api.remove(jobKind, { namespace, name }, { propagation, ...(uid !== undefined && { uid }) }, signal))
+  const removal = api.remove(jobKind, ref, { propagation, ...(uid !== undefined && { uid }) }, signal)
+  const isAnother = async () => (await api.getMetadata(jobKind, ref, signal)).metadata.uid !== uid
+  await unlessGone(removal, isAnother)
 }
 
-/** Not there any more, or another one by now: either way it is gone. */
-async function unlessGone(removal: Promise<void>): Promise<void> {
+/** A conflict means that it is another one by now, or only that somebody changed it at the same moment. */
+async function unlessGone(removal: Promise<void>, isAnother: () => Promise<boolean>): Promise<void> {
   try {
     await removal
   } catch (error) {
-    if (!hasCode(error, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) throw error
+    if (hasCode(error, 'KUBE_NOT_FOUND')) return
+    if (!hasCode(error, 'KUBE_CONFLICT') || !(await isAnother())) throw error
   }
 }

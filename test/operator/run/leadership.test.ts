@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import { isOfElection, isWrite, OperatorModel } from './operator-model.ts'
+
+test('of two replicas one works, and the other takes over when it stops', async () => {
+  const model = new OperatorModel()
+  const first = model.start()
+  await model.time.pass(100)
+  const second = model.start()
+  model.put('backup', 'orders')
+  await model.time.pass(5000)
+  assert.equal(model.jobsMade.length, 1)
+  assert.deepEqual(
+    [first.health.ready().body, second.health.ready().body],
+    [
+      { status: 'ok', leader: true },
+      { status: 'ok', leader: false },
+    ],
+  )
+  await first.stop()
+  await model.time.pass(5000)
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(5000)
+  assert.equal(model.get('orders').status?.phase, 'Completed')
+  assert.equal(model.jobsMade.length, 1)
+  await second.stop()
+})
+
+test('losing the lease in the middle of the work stops all writes at once, and the next leader goes on', async () => {
+  const model = new OperatorModel()
+  let isCut = false
+  const late: { call: string; ms: number }[] = []
+  const first = model.start({
+    around: async (verb, act, signal, call) => {
+      if (isCut && isOfElection(call)) throw new KubeError('KUBE_UNREACHABLE', 'no route')
+      if (isCut && isWrite(call)) late.push({ call: verb, ms: model.time.ms })
+      // The first Job takes so long that the lease is lost meanwhile.
+      if (verb === 'create' && call.kind === 'ConfigMap') {
+        isCut = true
+        await model.time.clock().sleep(30_000, signal)
+      }
+      return act()
+    },
+  })
+  await model.time.pass(1000)
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  const second = model.start()
+  const over = new AbortController()
+  const world = model.runJobs(over.signal)
+  await model.time.pass(60_000)
+  assert.deepEqual(late, [])
+  assert.equal(model.jobsMade.length, 1)
+  assert.equal(model.get('orders').status?.phase, 'Completed')
+  assert.deepEqual([first.health.isLeader, second.health.isLeader], [false, true])
+  over.abort()
+  isCut = false
+  await Promise.all([first.stop(), second.stop(), world])
+})
+
+test('a replica that no longer leads tells of no resources, and the next one of all', async () => {
+  const model = new OperatorModel()
+  model.put('backup', 'orders')
+  const first = model.start()
+  await model.time.pass(1000)
+  assert.deepEqual(model.told.filter(line => /seen|gone|leads/.test(line)).slice(0, 3), [
+    'leads false',
+    'leads true',
+    'seen backup orders',
+  ])
+  await first.stop()
+  assert.deepEqual(model.told.slice(-2), ['gone backup orders', 'leads false'])
+})
+
+test('without an election it works at once and writes no lease', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ lease: undefined })
+  model.put('restore', 'orders')
+  await model.time.pass(100)
+  assert.equal(model.jobs.length, 1)
+  assert.ok(!model.calls.some(isOfElection))
+  await operator.stop()
+})
+
+test('nothing is written before all watches are in sync, also not the lease', async () => {
+  const model = new OperatorModel()
+  let isDown = true
+  const operator = model.start({
+    around: async (verb, act, _, { kind }) => {
+      if (isDown && verb === 'list' && kind === 'Pod') throw new KubeError('KUBE_UNREACHABLE', 'no route')
+      return act()
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(60_000)
+  assert.deepEqual(model.calls.filter(isWrite), [])
+  isDown = false
+  await model.time.pass(60_000)
+  assert.equal(model.jobs.length, 1)
+  await operator.stop()
+})
+
+test('missing definitions are told of plainly, once, and waited for', async () => {
+  const model = new OperatorModel()
+  let isMissing = true
+  const operator = model.start({
+    around: async (verb, act, _, { kind }) => {
+      if (isMissing && verb === 'list' && kind === 'KafkaBackup') {
+        throw new KubeError('KUBE_NOT_FOUND', 'cannot list: 404 page not found', { status: 404 })
+      }
+      return act()
+    },
+  })
+  await model.time.pass(10 * 60_000)
+  const warnings = model.log.filter(({ level }) => level === 'warn')
+  assert.deepEqual(
+    warnings.map(({ message }) => message),
+    [
+      'the API server does not know kafkabackups.kafka-backup.dev: install the CustomResourceDefinitions, as with `kafka-backup crds --api-group kafka-backup.dev | kubectl apply --server-side -f -`',
+    ],
+  )
+  const ready = operator.health.ready()
+  assert.equal(ready.isOk, false)
+  assert.match(JSON.stringify(ready.body), /kafkabackups\.kafka-backup\.dev/)
+  assert.equal(operator.health.live().isOk, true)
+  isMissing = false
+  await model.time.pass(60_000)
+  assert.equal(operator.health.ready().isOk, true)
+  await operator.stop()
+})
+
+test('a watch that fails for long makes it not ready, until it is back', async () => {
+  const model = new OperatorModel()
+  let isDenied = false
+  const operator = model.start({
+    watchFault: kind => (isDenied && kind.kind === 'Job' ? 'error' : undefined),
+    around: async (verb, act, _, { kind }) => {
+      if (isDenied && verb === 'list' && kind === 'Job') throw new KubeError('KUBE_DENIED', 'jobs is forbidden')
+      return act()
+    },
+  })
+  await model.time.pass(1000)
+  isDenied = true
+  model.kube.nudge()
+  await model.time.pass(30_000)
+  assert.equal(operator.health.ready().isOk, true)
+  await model.time.pass(60_000)
+  assert.deepEqual(operator.health.ready().body, {
+    status: 'waiting',
+    waiting: [{ watch: 'jobs.batch in namespace "shop"', reason: 'jobs is forbidden' }],
+  })
+  isDenied = false
+  await model.time.pass(60_000)
+  assert.equal(operator.health.ready().isOk, true)
+  await operator.stop()
+})
+
+test('work that hangs is named by the probe of life', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({
+    around: async (verb, act, signal, { kind }) => {
+      if (verb === 'create' && kind === 'Job')
+        await new Promise((_, reject) => signal.addEventListener('abort', reject))
+      return act()
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(9 * 60_000)
+  assert.equal(operator.health.live().isOk, true)
+  await model.time.pass(2 * 60_000)
+  const { isOk, body } = operator.health.live()
+  assert.equal(isOk, false)
+  assert.deepEqual(body, { status: 'stuck', stuck: ['the work on KafkaBackup shop/orders has not ended for 660 s'] })
+  await operator.stop()
+})
+
+test('an election that hangs is named by the probe of life', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({
+    around: (_, act, __, call) => (isOfElection(call) ? new Promise(() => undefined) : act()),
+  })
+  await model.time.pass(2 * 60_000)
+  assert.deepEqual(operator.health.live().body, {
+    status: 'stuck',
+    stuck: ['the leader election has not turned for 120 s'],
+  })
+  operator.controller.abort()
+})

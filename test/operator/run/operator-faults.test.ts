@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import type { FakeCall } from '../../fakes/fake-kube.ts'
+import {
+  isOfElection,
+  kinds,
+  namespace,
+  OperatorModel,
+  type RunningOperator,
+  type StartOptions,
+} from './operator-model.ts'
+
+/** How many calls a resource takes from its making to its end, those of the election aside. */
+async function countCalls(): Promise<number> {
+  const model = new OperatorModel()
+  const calls: FakeCall[] = []
+  await runThrough(model, {
+    around: (_, act, __, call) => {
+      if (isOfWork(call)) calls.push(call)
+      return act()
+    },
+  })
+  return calls.length
+}
+
+function isOfWork(call: FakeCall): boolean {
+  return !isOfElection(call) && call.verb !== 'list'
+}
+
+/** One backup from its making to its end, with pods that run by themselves. */
+async function runThrough(model: OperatorModel, options: StartOptions, forMs = 120_000): Promise<RunningOperator> {
+  const over = new AbortController()
+  const world = model.runJobs(over.signal)
+  const operator = model.start(options)
+  model.put('backup', 'orders')
+  await model.time.pass(forMs)
+  over.abort()
+  await model.time.pass(0)
+  await world
+  return operator
+}
+
+function assertRanOnce(model: OperatorModel): void {
+  const { phase, history } = model.get('orders').status ?? {}
+  assert.deepEqual([phase, history?.map(({ run }) => run)], ['Completed', ['once']])
+  assert.equal(model.jobsMade.length, 1)
+  assert.deepEqual([model.jobs, model.configMaps], [[], []])
+}
+
+test('whatever call fails with whatever answer, one Job is made and the resource ends as it should', async () => {
+  const total = await countCalls()
+  assert.ok(total >= 9, `${total} calls`)
+  const faults: [string, () => KubeError, 'before' | 'after'][] = [
+    ['409', () => new KubeError('KUBE_CONFLICT', 'conflict', { status: 409 }), 'before'],
+    ['429', () => new KubeError('KUBE_UNREACHABLE', 'too many requests', { status: 429 }), 'before'],
+    ['500', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'before'],
+    ['500 after it was done', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'after'],
+    ['no answer, though it was done', () => new KubeError('KUBE_UNREACHABLE', 'no answer within 30000 ms'), 'after'],
+  ]
+  for (const [, make, when] of faults) {
+    for (let at = 1; at <= total; at++) {
+      const model = new OperatorModel()
+      let count = 0
+      const operator = await runThrough(model, {
+        around: async (_, act, __, call) => {
+          if (!isOfWork(call) || ++count !== at) return act()
+          if (when === 'after') await act()
+          throw make()
+        },
+      })
+      assert.ok(count >= at)
+      assertRanOnce(model)
+      await operator.stop()
+    }
+  }
+})
+
+test('an API server that fails two calls of three for a while is outlasted', async () => {
+  const model = new OperatorModel()
+  let count = 0
+  const around: StartOptions['around'] = async (_, act, __, call) => {
+    if (!isOfWork(call) || ++count > 20 || count % 3 === 0) return act()
+    if (count % 3 === 1) await act()
+    throw new KubeError('KUBE_UNREACHABLE', 'overloaded')
+  }
+  const operator = await runThrough(model, { around }, 3_600_000)
+  assertRanOnce(model)
+  await operator.stop()
+})
+
+for (const when of ['before', 'after'] as const) {
+  test(`an operator that is killed right ${when} any of its calls is followed by one that finishes the work`, async () => {
+    const total = await countCalls()
+    for (let at = 1; at <= total; at++) {
+      const model = new OperatorModel()
+      let count = 0
+      const killed = Promise.withResolvers<never>()
+      killed.promise.catch(() => undefined)
+      const first = model.start({
+        lease: undefined,
+        around: async (_, act, __, call) => {
+          if (isOfWork(call)) count++
+          // A killed process sees no answer and makes no call any more.
+          if (count > at || (count === at && when === 'before')) return killed.promise
+          const result = await act()
+          return count === at ? killed.promise : result
+        },
+      })
+      const over = new AbortController()
+      const world = model.runJobs(over.signal)
+      model.put('backup', 'orders')
+      await model.time.pass(60_000)
+      assert.equal(count >= at, true)
+      const second = model.start({ lease: undefined })
+      await model.time.pass(60_000)
+      assertRanOnce(model)
+      over.abort()
+      first.controller.abort()
+      killed.reject(new Error('killed'))
+      await second.stop()
+      await Promise.all([world, first.ended])
+    }
+  })
+}
+
+test('a resource that is removed in the middle of its work is no failure', async () => {
+  const total = await countCalls()
+  for (let at = 1; at <= total; at++) {
+    const model = new OperatorModel()
+    let count = 0
+    const operator = model.start({
+      around: async (_, act, __, call) => {
+        if (isOfWork(call) && ++count === at && model.kube.all(kinds.backup).length > 0) {
+          model.kube.remove(kinds.backup, { namespace, name: 'orders' })
+        }
+        return act()
+      },
+    })
+    const over = new AbortController()
+    const world = model.runJobs(over.signal)
+    model.put('backup', 'orders')
+    await model.time.pass(60_000)
+    assert.ok(!model.told.includes('reconciled orders badly'), `call ${at}: ${JSON.stringify(model.log)}`)
+    assert.ok(model.told.includes('gone backup orders'))
+    over.abort()
+    await operator.stop()
+    await world
+  }
+})
+
+test('a Job that ended while no operator was there is counted when one comes', async () => {
+  const model = new OperatorModel()
+  const first = model.start()
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  await first.stop()
+  model.endJob(model.jobs[0] as never, false)
+  model.told.length = 0
+  await model.time.pass(3_600_000)
+  const second = model.start()
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.phase, 'Failed')
+  assert.deepEqual(
+    model.told.filter(line => line.startsWith('ended')),
+    ['ended orders once Failed'],
+  )
+  await second.stop()
+})
+
+test('a cache that does not show the Job yet does not lead to a second one, nor to a second end', async () => {
+  const model = new OperatorModel()
+  let isSilent = false
+  const operator = model.start({ watchFault: () => (isSilent ? 'silent' : undefined) })
+  await model.time.pass(1000)
+  model.put('backup', 'orders')
+  await model.time.pass(0)
+  isSilent = true
+  model.kube.nudge()
+  await model.time.pass(100)
+  assert.equal(model.jobs.length, 1)
+  model.put('backup', 'orders', {}, { annotations: { note: '1' } })
+  await model.time.pass(240_000)
+  isSilent = false
+  await model.time.pass(60_000)
+  const [job] = model.jobs
+  assert.ok(job)
+  model.endJob(job)
+  await model.time.pass(10_000)
+  assertRanOnce(model)
+  assert.equal(model.told.filter(line => line.startsWith('ended')).length, 1)
+  await operator.stop()
+})
+
+test('the next run of a resource whose status the cache lacks does not repeat the last one', async () => {
+  const model = new OperatorModel()
+  const over = new AbortController()
+  const world = model.runJobs(over.signal)
+  // The watch of backups hears nothing of what is written after the Job was made.
+  let isDeaf = false
+  const operator = model.start({ watchFault: kind => (isDeaf && kind.kind === 'KafkaBackup' ? 'silent' : undefined) })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  isDeaf = true
+  model.kube.nudge()
+  await model.time.pass(90_000)
+  assert.equal(model.jobsMade.length, 1)
+  const { phase, history } = model.get('orders').status ?? {}
+  assert.deepEqual([phase, history?.length], ['Completed', 1])
+  over.abort()
+  await operator.stop()
+  await world
+})
+
+test('200 resources at once take a number of calls that grows with them, and no more', async () => {
+  const count = async (resources: number) => {
+    const model = new OperatorModel()
+    const over = new AbortController()
+    const world = model.runJobs(over.signal)
+    const operator = model.start()
+    for (let at = 0; at < resources; at++) model.put('backup', `orders-${at}`)
+    await model.time.pass(30_000)
+    const phases = model.kube.all(kinds.backup).map(({ status }) => status?.phase)
+    assert.deepEqual(new Set(phases), new Set(['Completed']))
+    assert.equal(model.jobsMade.length, resources)
+    over.abort()
+    await operator.stop()
+    await world
+    return model.calls.filter(call => !isOfElection(call) && call.verb !== 'list').length
+  }
+  const [few, many] = [await count(20), await count(200)]
+  assert.ok(many <= few * 10, `${few} calls for 20, ${many} for 200`)
+  assert.ok(many <= 200 * 14, `${many} calls`)
+})

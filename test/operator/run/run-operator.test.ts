@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { jobKind } from '../../../src/operator/job/kube-job.ts'
+import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import { isOfElection, isWrite, kinds, namespace, OperatorModel, putSecret } from './operator-model.ts'
+
+test('a resource becomes a ConfigMap and a Job, and its status follows the Job to the end', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  const [job] = model.jobs
+  assert.ok(job)
+  assert.equal(model.configMaps.length, 1)
+  assert.equal(model.get('orders').status?.phase, 'Pending')
+  model.startPod(job)
+  await model.time.pass(100)
+  assert.equal(model.get('orders').status?.phase, 'Running')
+  model.endJob(job)
+  await model.time.pass(100)
+  const { phase, history } = model.get('orders').status ?? {}
+  assert.deepEqual([phase, history?.length], ['Completed', 1])
+  assert.deepEqual([model.jobs, model.configMaps], [[], []])
+  assert.deepEqual(
+    model.told.filter(line => line.startsWith('ended')),
+    ['ended orders once Completed'],
+  )
+  await operator.stop()
+  assert.equal(model.time.pending, 0)
+})
+
+test('the steps come in the order that a crash between them cannot spoil', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(100)
+  const writes = model.calls.filter(call => isWrite(call) && !isOfElection(call))
+  assert.deepEqual(
+    writes.map(({ verb, kind }) => `${verb} ${kind}`),
+    [
+      'create ConfigMap',
+      'create Job',
+      'applyStatus KafkaBackup',
+      'apply Event',
+      'applyStatus KafkaBackup',
+      'applyStatus KafkaBackup',
+      'remove ConfigMap',
+      'remove Job',
+      'apply Event',
+    ],
+  )
+  await operator.stop()
+})
+
+test('a missing secret is waited for, and of those that are there nothing but the metadata is read', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders', { needs: ['login', 'key'] })
+  putSecret(model, 'key')
+  await model.time.pass(1000)
+  const { phase, reason, message } = model.get('orders').status ?? {}
+  assert.deepEqual([phase, reason, message], ['Pending', 'SecretMissing', 'login (spec.needs)'])
+  assert.deepEqual(model.jobs, [])
+  putSecret(model, 'login')
+  await model.time.pass(15_000)
+  assert.equal(model.jobs.length, 1)
+  assert.ok(!model.calls.some(({ verb, kind }) => kind === 'Secret' && verb !== 'getMetadata'))
+  await operator.stop()
+})
+
+test('a spec that cannot be run is told of and makes nothing; the next generation is tried', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders', { mode: 'broken' as never })
+  await model.time.pass(60_000)
+  const { phase, reason, message } = model.get('orders').status ?? {}
+  assert.deepEqual([phase, reason, message], ['Failed', 'InvalidSpec', 'spec.mode: broken is no mode'])
+  assert.deepEqual([model.jobs, model.configMaps], [[], []])
+  model.put('backup', 'orders', { mode: 'full' })
+  await model.time.pass(1000)
+  assert.equal(model.jobs.length, 1)
+  await operator.stop()
+})
+
+for (const [code, what] of [
+  ['KUBE_DENIED', 'exceeded quota: pods'],
+  ['KUBE_INVALID', 'violates PodSecurity "restricted"'],
+] as const) {
+  test(`a Job that is refused (${what}) is told of, and tried again with growing delays until it is taken`, async () => {
+    const model = new OperatorModel()
+    let isRefused = true
+    const operator = model.start({
+      around: (verb, act, _, { kind }) => {
+        if (isRefused && verb === 'create' && kind === 'Job') throw new KubeError(code, what)
+        return act()
+      },
+    })
+    model.put('backup', 'orders')
+    await model.time.pass(3_600_000)
+    const tries = model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+    assert.ok(tries > 5 && tries < 30, `${tries} tries in an hour`)
+    const { phase, reason, message = '' } = model.get('orders').status ?? {}
+    assert.deepEqual([phase, reason], ['Failed', 'JobRefused'])
+    assert.ok(message.includes(what), message)
+    isRefused = false
+    await model.time.pass(15 * 60_000)
+    assert.equal(model.jobs.length, 1)
+    assert.equal(model.get('orders').status?.phase, 'Pending')
+    await operator.stop()
+  })
+}
+
+test('a Job of somebody else that has the name is named, and left alone', async () => {
+  const model = new OperatorModel()
+  const { metadata } = model.put('backup', 'orders')
+  const name = `orders-${metadata.uid}-once`
+  model.kube.put(jobKind, { apiVersion: 'batch/v1', kind: 'Job', metadata: { name, namespace } })
+  const operator = model.start()
+  await model.time.pass(1000)
+  const { reason, message = '' } = model.get('orders').status ?? {}
+  assert.equal(reason, 'NameTaken')
+  assert.ok(message.includes(name))
+  assert.equal(model.jobs[0]?.metadata.ownerReferences, undefined)
+  await operator.stop()
+})
+
+test('what somebody else owns of the same name in another namespace is none of its business', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders', {}, { namespace: 'elsewhere' })
+  await model.time.pass(10_000)
+  assert.deepEqual(model.jobs, [])
+  await operator.stop()
+})
+
+test('all namespaces, or several, are worked on where it is told so', async () => {
+  for (const namespaces of [undefined, ['shop', 'elsewhere']]) {
+    const model = new OperatorModel()
+    const operator = model.start({ namespaces })
+    model.put('backup', 'orders', {}, { namespace: 'elsewhere' })
+    model.put('restore', 'orders')
+    await model.time.pass(10_000)
+    assert.equal(model.jobs.length, 2)
+    await operator.stop()
+  }
+})
+
+test('the status is written only where it differs', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  const before = model.calls.length
+  for (let count = 0; count < 20; count++) {
+    model.put('backup', 'orders', {}, { labels: { count: String(count) }, ...{ generation: 1 } })
+    await model.time.pass(100)
+  }
+  const after = model.calls.slice(before).filter(call => !isOfElection(call))
+  assert.deepEqual(after.filter(isWrite), [])
+  await operator.stop()
+})
+
+test('an event that cannot be written is logged and does no harm', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({
+    around: (verb, act, _, { kind }) => {
+      if (verb === 'apply' && kind === 'Event') throw new KubeError('KUBE_DENIED', 'no events for you')
+      return act()
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  assert.equal(model.jobs.length, 1)
+  assert.ok(model.log.some(({ level, message }) => level === 'warn' && message.includes('no events for you')))
+  assert.ok(!model.told.includes('reconciled orders badly'))
+  await operator.stop()
+})
+
+test('a finalizer is set before the Job is made, and goes when the plan says so', async () => {
+  const model = new OperatorModel()
+  const operator = model.start()
+  model.put('backup', 'orders', { deletionPolicy: 'Delete' })
+  await model.time.pass(1000)
+  assert.deepEqual(model.get('orders').metadata.finalizers, ['kafka-backup.dev/delete-backup'])
+  model.kube.remove(kinds.backup, { namespace, name: 'orders' })
+  await model.time.pass(1000)
+  assert.deepEqual(model.kube.all(kinds.backup), [])
+  assert.ok(model.told.includes('gone backup orders'))
+  await operator.stop()
+})
+
+test('a reset that takes its snapshot wakes the rollbacks that refer to it', async () => {
+  const model = new OperatorModel()
+  const seen: unknown[] = []
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    brain: {
+      ...plainBrain,
+      planResource: situation => {
+        if (situation.controller === 'offset_rollback') seen.push(situation.referredSnapshotId)
+        return { actions: [], status: situation.resource.status ?? {}, after: [], events: [], ended: [] }
+      },
+    },
+  })
+  model.put('offset_rollback', 'back', { resetRef: { name: 'to-start' } })
+  model.put('offset_rollback', 'other', { resetRef: { name: 'another' } })
+  await model.time.pass(1000)
+  const reset = model.put('offset_reset', 'to-start')
+  await model.time.pass(1000)
+  const count = seen.length
+  model.kube.applyStatus(kinds.offset_reset, { ...reset, status: { snapshotId: 'snap-1' } } as never)
+  await model.time.pass(1000)
+  assert.deepEqual(seen.slice(0, 2), [null, null])
+  assert.deepEqual(seen.slice(count), ['snap-1'])
+  await operator.stop()
+})
+
+test('a license secret that is missing is told to the plan, and looked for again', async () => {
+  const model = new OperatorModel()
+  const seen: boolean[] = []
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    brain: {
+      ...plainBrain,
+      planResource: situation => {
+        seen.push(situation.isLicenseMissing)
+        return { ...plainBrain.planResource(situation), againAtMs: situation.nowMs + 30_000 }
+      },
+    },
+  })
+  model.put('backup', 'orders', { enterprise: { licenseSecret: { name: 'license' } } })
+  await model.time.pass(1000)
+  assert.equal(model.jobs.length, 1)
+  assert.ok(seen.every(isMissing => isMissing))
+  putSecret(model, 'license')
+  await model.time.pass(120_000)
+  assert.equal(seen.at(-1), false)
+  await operator.stop()
+})
