@@ -66,7 +66,7 @@ export async function openOperatorStage({ image }: StageOptions): Promise<Operat
   const start: OperatorStage['start'] = async ({ throughProxy = false, flags = [], ...options } = {}) => {
     const direct = await kube.credentialsFor(account)
     const credentials = throughProxy ? proxy.through(direct) : direct
-    const operator = await startOperator({ credentials, namespace, args: [...args, ...flags], ...options })
+    const operator = await startOperator({ credentials, namespace, args: [...args, '--progress-interval=1s', ...flags], ...options })
     operators.push(operator)
     await operator.waitReady()
     return operator
