@@ -19,7 +19,7 @@ describe('the operator resets and rolls back offsets', () => {
     cluster = await openCluster(kafka.server)
     await kafka.driver.createTopic('events', { partitions: 3 })
     await kafka.driver.seedBulk('events', { count: 300, partitions: 3, valueBytes: 50, startTimestamp: firstTime })
-    const { storage } = await world.volume('snapshots')
+    const { storage } = await world.stage.volume('snapshots')
     shared = { kafkaCluster: { bootstrapServers: kafka.server.bootstrapServers }, storage }
   })
   after(() => cluster?.close())

@@ -19,7 +19,7 @@ describe('the operator runs backups again and again', () => {
   before(async () => {
     await kafka.driver.createTopic('events', { partitions: 6 })
     await produce(600)
-    const volume = await world.volume('backups')
+    const volume = await world.stage.volume('backups')
     storage = volume.storage
     path = volume.path
   })

@@ -11,8 +11,6 @@ import { type OperatorStage, openOperatorStage } from '../servers/operator-stage
 export interface OperatorWorld {
   stage: OperatorStage
   operator: Operator
-  /** A volume claim; gives the spec's `storage` of it and its folder on this machine. */
-  volume(name: string): Promise<{ storage: Record<string, unknown>; path: string }>
   run(controller: Controller, name: string, spec: ResourceSpec, phase?: Phase): ReturnType<typeof runResource>
 }
 
@@ -21,7 +19,6 @@ export function useOperatorWorld(): OperatorWorld {
   before(async () => {
     world.stage = await openOperatorStage({ image: kafkaBackupImage() })
     world.operator = await world.stage.start()
-    world.volume = name => makeVolume(world.stage, name)
     world.run = (controller, name, spec, phase = 'Completed') => runResource(world, controller, name, spec, phase)
   })
   after(() => world.stage?.stop())
@@ -38,16 +35,6 @@ async function runResource(
 ) {
   const ref = await stage.apply(controller, name, spec)
   return { ref, status: await stage.untilPhase(ref, phase) }
-}
-
-async function makeVolume({ kube, kubelet, namespace }: OperatorStage, name: string) {
-  await kube.api.apply({
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name, namespace },
-    spec: { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } },
-  })
-  return { storage: { backend: 'pvc', pvc: { claimName: name } }, path: kubelet.claimPath(namespace, name) }
 }
 
 /** Starts a run by the annotation that asks for one, and gives the status with its end in it. */

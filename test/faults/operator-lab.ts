@@ -31,6 +31,7 @@ const quickImage: KubeletImage = {
 
 export async function openOperatorLab(): Promise<OperatorLab> {
   const stage = await openOperatorStage({ image: quickImage })
+  await stage.volume('backups')
   const stopping = new AbortController()
   const made = new Map<string, Map<string, string>>()
   const remember = ({ metadata }: KubeObject) => {

@@ -32,6 +32,8 @@ export interface OperatorStage {
   start(options?: StartOptions): Promise<Operator>
   /** Makes the resource or sets its spec anew. */
   apply(controller: Controller, name: string, spec: ResourceSpec): Promise<ObjectRef>
+  /** A volume claim; gives the spec's `storage` of it and its folder on this machine. */
+  volume(name: string): Promise<{ storage: Record<string, unknown>; path: string }>
   secret(name: string, stringData: Record<string, string>): Promise<void>
   status(ref: ObjectRef): Promise<ResourceStatus>
   /** Waits; what all parts said is in the error of one that does not come to it. */
@@ -66,7 +68,12 @@ export async function openOperatorStage({ image }: StageOptions): Promise<Operat
   const start: OperatorStage['start'] = async ({ throughProxy = false, flags = [], ...options } = {}) => {
     const direct = await kube.credentialsFor(account)
     const credentials = throughProxy ? proxy.through(direct) : direct
-    const operator = await startOperator({ credentials, namespace, args: [...args, '--progress-interval=1s', ...flags], ...options })
+    const operator = await startOperator({
+      credentials,
+      namespace,
+      args: [...args, '--progress-interval=1s', ...flags],
+      ...options,
+    })
     operators.push(operator)
     await operator.waitReady()
     return operator
@@ -135,6 +142,11 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
       const metadata = { name, namespace }
       await api.apply({ apiVersion, kind, metadata, spec })
       return { apiVersion, kind, namespace, name }
+    },
+    volume: async name => {
+      const spec = { accessModes: ['ReadWriteMany'], resources: { requests: { storage: '1Gi' } } }
+      await api.apply({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name, namespace }, spec })
+      return { storage: { backend: 'pvc', pvc: { claimName: name } }, path: kubelet.claimPath(namespace, name) }
     },
     secret: async (name, stringData) => {
       await api.apply({ apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace }, stringData })
