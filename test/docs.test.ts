@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type BenchPart, type BenchResult, formatTable } from '../bench/report.ts'
 import { isMissed } from '../bench/row.ts'
 import { jobMetricsTable, progressFieldsTable } from '../docs/metrics-table.ts'
+import { operatorTables } from '../docs/operator-tables.ts'
 import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
@@ -52,6 +53,12 @@ test('docs/metrics.md has the metrics of the code', () => {
 test('docs/metrics.md has the fields of /progress', () => {
   assert.equal(marked(read('docs/metrics.md'), 'progress-fields'), progressFieldsTable().trim())
 })
+
+for (const [name, table] of Object.entries(operatorTables())) {
+  test(`docs/operator.md has the fields of the definitions: ${name}`, () => {
+    assert.equal(marked(read('docs/operator.md'), `operator-${name}`), table)
+  })
+}
 
 test('docs/result-file.md names every field of a result, in their order', () => {
   const result = new Outcome('backup', 0).resultOf({ exit: 0, nowMs: 0 })

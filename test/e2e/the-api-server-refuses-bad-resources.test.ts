@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import { planJobPod } from '../../src/operator/resource/plan-job-pod.ts'
+import { controllers, type Resource as OwnResource, resourceKinds } from '../../src/operator/resource/resource.ts'
 import { readExamples } from '../operator/crd/examples.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import { KubeError, openKubeConnection } from '../servers/kube-connection.ts'
@@ -74,13 +76,21 @@ test('what is not said has its default', async () => {
 })
 
 for (const [file, objects] of Object.entries(readExamples())) {
-  test(`examples/kubernetes/${file} is accepted`, async () => {
+  test(`examples/kubernetes/${file} is accepted, and a pod can be planned of it`, async () => {
     for (const object of objects) {
       const applied = await apply({ ...object, metadata: { ...object.metadata, namespace } })
       assert.equal(applied.metadata.name, object.metadata.name)
+      if (object.apiVersion === apiVersion) assert.doesNotThrow(() => planPods(applied as unknown as OwnResource))
     }
   })
 }
+
+test('the manifest of docs/operator.md is accepted', async () => {
+  const page = readFileSync(join(import.meta.dirname, '../../docs/operator.md'), 'utf8')
+  const shown = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text ?? '') as KubeObject)
+  assert.equal(shown.length, 1)
+  for (const object of shown) await apply({ ...object, metadata: { name: 'of-the-page', namespace } })
+})
 
 test('the good resources of these tests are accepted', async () => {
   for (const kind of Object.keys(goodSpecs)) await create(kind, {})
@@ -219,6 +229,22 @@ test('a status that knows all its fields is taken whole', async () => {
   const written = await setStatus(resource, status)
   assert.deepEqual(written.status, status)
 })
+
+/** As the operator does it for the steps of a run. */
+function planPods(resource: OwnResource): void {
+  const [controller] = controllers.filter(each => resourceKinds()[each].kind === resource.kind)
+  assert.ok(controller)
+  const shards = resource.spec.parallelism ?? 1
+  const stages = shards > 1 ? (['shards', 'commit'] as const) : (['whole'] as const)
+  const backupId = resource.spec.backupId ?? resource.metadata.name
+  const snapshotId = resource.spec.resetRef && { snapshotId: '20260131t080000z-1a2b3c4d' }
+  for (const stage of stages) {
+    planJobPod(controller, resource, { purpose: 'main', stage, shards, backupId, ...snapshotId })
+  }
+  if (resource.spec.verify) planJobPod(controller, resource, { purpose: 'verify', stage: 'whole', shards: 1, backupId })
+  if (resource.spec.deletionPolicy !== 'Delete') return
+  planJobPod(controller, resource, { purpose: 'delete', stage: 'whole', shards: 1, backupId })
+}
 
 interface Resource extends KubeObject {
   spec: Record<string, unknown>

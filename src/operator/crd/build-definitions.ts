@@ -47,7 +47,8 @@ function buildDefinition(controller: Controller, apiGroup: string): CustomResour
 }
 
 function resourceSchema(controller: Controller, apiGroup: string): FieldSchema {
-  const { properties, required, rules } = specFields(controller)
+  const fields = specFields(controller)
+  const { properties, required, rules } = fields
   return {
     description: kindDescriptions[controller],
     type: 'object',
@@ -65,6 +66,6 @@ function resourceSchema(controller: Controller, apiGroup: string): FieldSchema {
       },
       status: statusSchema,
     },
-    'x-kubernetes-validations': kindRules(controller, apiGroup, Object.keys(properties)),
+    'x-kubernetes-validations': kindRules(controller, apiGroup, fields),
   }
 }

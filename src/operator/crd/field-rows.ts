@@ -49,11 +49,15 @@ function isEmptyMap(value: unknown): boolean {
 function formatType(schema: FieldSchema): string {
   if (schema.enum) return schema.enum.map(value => `\`${value}\``).join(', ')
   if (schema['x-kubernetes-int-or-string']) return `integer${formatBounds(schema)} or text`
-  if (schema.type === 'array') return `list of ${schema.items ? formatType(schema.items) : 'anything'}`
+  if (schema.type === 'array') return formatList(schema)
   if (schema.type === 'object') return formatMap(schema)
   if (schema.type === 'integer' || schema.type === 'number') return `${schema.type}${formatBounds(schema)}`
   if (schema.format === 'date-time') return 'time'
   return schema.type === 'string' ? 'text' : (schema.type ?? 'anything')
+}
+
+function formatList({ items = {} }: FieldSchema): string {
+  return items['x-kubernetes-preserve-unknown-fields'] ? 'list, as Kubernetes has it' : `list of ${formatType(items)}`
 }
 
 function formatMap({ properties, additionalProperties, ...schema }: FieldSchema): string {

@@ -1,57 +1,68 @@
 import type { CelRule } from '../resource/open-api.ts'
 import { type Controller, triggerAnnotation } from '../resource/resource.ts'
+import type { FieldGroup } from './field-schema.ts'
 
-/** Of a backup with that name and mode full; a time of 17 characters comes behind it. */
-const maxFullIdLength = 183
 const maxIdLength = 200
+/** With `mode: full` a time of 17 characters comes behind the id. */
+const maxFullIdLength = 183
 
 /** Rules about a whole resource, its name and its status too. */
-export function kindRules(controller: Controller, apiGroup: string, fields: readonly string[]): CelRule[] {
-  return [
-    staysAsItWas(controller, apiGroup, fields),
-    ...(controller === 'backup' ? [placeStays, ...backupIdRules] : []),
-  ]
+export function kindRules(controller: Controller, apiGroup: string, fields: FieldGroup): CelRule[] {
+  const own = controller === 'backup' ? [placeStays, ...backupIdRules] : []
+  return [specStays(controller, apiGroup, fields), ...own]
 }
+
+const isOver = [
+  'has(oldSelf.status)',
+  'has(oldSelf.status.completionTime)',
+  'has(oldSelf.status.phase)',
+  "oldSelf.status.phase in ['Completed', 'Failed']",
+].join(' && ')
+
+const goesOn =
+  'has(oldSelf.spec.schedule) || (has(oldSelf.spec.backup) && has(oldSelf.spec.backup.continuous) && oldSelf.spec.backup.continuous)'
 
 /**
  * What ran once and has ended tells by its spec what was run. Where a backup goes on (a schedule, a continuous one) the
- * spec stays open; so does one that failed before it could run, which has no completion time.
+ * spec stays open; so does one that could not be run at all, which has no completion time. Whether the data goes with
+ * the resource is decided at its end, so that stays open too.
  */
-function staysAsItWas(controller: Controller, apiGroup: string, fields: readonly string[]): CelRule {
-  const isOver =
-    "has(oldSelf.status) && has(oldSelf.status.completionTime) && has(oldSelf.status.phase) && oldSelf.status.phase in ['Completed', 'Failed']"
-  const goesOn =
-    '(has(oldSelf.spec.schedule) || (has(oldSelf.spec.backup) && has(oldSelf.spec.backup.continuous) && oldSelf.spec.backup.continuous))'
-  // Whether the data goes with the resource is decided at its end.
-  const isSame = fields
-    .filter(name => name !== 'deletionPolicy')
-    .map(isSameField)
-    .join(' && ')
-  const rule =
-    controller === 'backup' ? `!(${isOver}) || ${goesOn} || (${isSame})` : `!(${isOver}) || self.spec == oldSelf.spec`
+function specStays(controller: Controller, apiGroup: string, { properties, required }: FieldGroup): CelRule {
+  const isSame = Object.entries(properties)
+    .filter(([name]) => name !== 'deletionPolicy')
+    .map(([name, { default: value }]) => isSameField(name, value !== undefined || required.includes(name)))
   return {
-    rule,
+    rule:
+      controller === 'backup'
+        ? [`!(${isOver}) ||`, `${goesOn} ||`, isSame.join(' &&\n')].join('\n')
+        : `!(${isOver}) || self.spec == oldSelf.spec`,
     message: `this run is finished, and its spec stays as it was: make a new resource, or annotate this one with ${triggerAnnotation(apiGroup)} to run it again`,
     fieldPath: '.spec',
     reason: 'FieldValueForbidden',
   }
 }
 
-function isSameField(name: string): string {
-  const [now, before] = [`self.spec.${name}`, `oldSelf.spec.${name}`]
-  return `(has(${now}) ? has(${before}) && ${now} == ${before} : !has(${before}))`
-}
-
 /** What `deletionPolicy: Delete` has to find again. */
-const place = ['backend', 'bucket', 'container', 'account', 'prefix', 'pvc'].map(name => `storage.${name}`)
+const place = ['bucket', 'container', 'account', 'prefix', 'pvc'].map(name => isSameField(`storage.${name}`))
 
 /** Backups that a run may have made must not be lost sight of by whoever is to remove them. */
 const placeStays: CelRule = {
-  rule: `self.spec.deletionPolicy != 'Delete' || oldSelf.spec.deletionPolicy != 'Delete' || !has(oldSelf.status) || !has(oldSelf.status.startTime) || (${['backupId', ...place].map(isSameField).join(' && ')})`,
+  rule: [
+    "self.spec.deletionPolicy != 'Delete' || oldSelf.spec.deletionPolicy != 'Delete' ||",
+    '!has(oldSelf.status) || !has(oldSelf.status.startTime) ||',
+    [isSameField('backupId'), isSameField('storage.backend', true), ...place].join(' &&\n'),
+  ].join('\n'),
   message:
     'with deletionPolicy Delete the place of the backups and backupId stay as they are, since those made so far would be left behind: set deletionPolicy to Retain first, or make a new resource',
   fieldPath: '.spec.deletionPolicy',
   reason: 'FieldValueForbidden',
+}
+
+function isSameField(name: string, isAlwaysThere = false): string {
+  const [now, before] = [`self.spec.${name}`, `oldSelf.spec.${name}`]
+  return isAlwaysThere
+    ? `${now} == ${before}`
+    : `(has(${now}) ? has(${before}) && ${now} == ${before} : !has(${before}))`
 }
 
 const backupIdRules: CelRule[] = [

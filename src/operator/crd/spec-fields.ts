@@ -13,5 +13,8 @@ const ownFields: Record<Controller, readonly FieldGroup[]> = {
 
 /** All fields of a spec: what a job file can say, what only a resource says, and what all say of their Jobs. */
 export function specFields(controller: Controller): FieldGroup {
-  return mergeGroups([jobFieldSchema(controller), ...ownFields[controller], jobFields])
+  const job = jobFieldSchema(controller)
+  const kafkaCluster = { ...job.properties.kafkaCluster, description: 'The Kafka cluster, and how it is reached.' }
+  const named = { ...job, properties: { ...job.properties, kafkaCluster } }
+  return mergeGroups([named, ...ownFields[controller], jobFields])
 }
