@@ -45,6 +45,11 @@ export const errorTable = {
     exitCode: 1,
     help: '`kafka-backup prune --keep <id>` takes a backup back while its grace period lasts; else use another backup_id.',
   },
+  BACKUP_IN_USE: {
+    retryable: true,
+    exitCode: 5,
+    help: 'Wait until those that the message names have ended, or stop them. What died counts for five more minutes.',
+  },
   ARCHIVE_DAMAGED: {
     retryable: false,
     exitCode: 3,

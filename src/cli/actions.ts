@@ -10,10 +10,12 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
+import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
@@ -39,6 +41,8 @@ export interface Actions {
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
   openLocation(path: string, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
+  /** Without keys: what is encrypted shows as it is stored. */
+  openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -60,6 +64,14 @@ export interface Actions {
   ): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** Removes a whole backup. */
+  deleteAt(
+    storage: Storage,
+    backupId: string,
+    hooks: Hooks,
+    options: { isDryRun: boolean },
+    signal: AbortSignal,
+  ): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
@@ -95,6 +107,7 @@ export const realActions: Actions = {
   },
   openJobStorage: async (job, keyFiles, signal) =>
     (await import('../wiring/parts.ts')).openExistingStorage({ ...job, keyFiles }, signal),
+  openBareStorage: async (...args) => (await import('../wiring/parts.ts')).openBareStorage(...args),
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
   commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
@@ -110,6 +123,7 @@ export const realActions: Actions = {
     (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),

@@ -1,5 +1,6 @@
 import type { CommandSpec } from './command-spec.ts'
 import { copyCommand } from './copy-command.ts'
+import { deleteCommand } from './delete-table.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
 import {
@@ -166,6 +167,7 @@ export const commandTable: readonly CommandSpec[] = [
     ...nothingChanged,
   },
   pruneCommand,
+  deleteCommand,
   copyCommand,
   {
     name: 'compare',

@@ -9,6 +9,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   describe: () => import('./commands/describe.ts'),
   verify: () => import('./commands/verify.ts'),
   prune: () => import('./commands/prune.ts'),
+  delete: () => import('./commands/delete.ts'),
   copy: () => import('./commands/copy.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),

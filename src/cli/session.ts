@@ -107,6 +107,12 @@ export class Session {
     return /^\s*y(es)?\s*$/i.test(answer)
   }
 
+  /** Whether whoever sits there types this very text; undefined where nobody can be asked. */
+  async confirmByTyping(question: string, text: string): Promise<boolean | undefined> {
+    if (!this.#io.ask || this.options.logFormat === 'json') return undefined
+    return (await this.#io.ask(`${question} `, this.signal)).trim() === text
+  }
+
   /** The result, in the format that was asked for. */
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')

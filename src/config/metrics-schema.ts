@@ -1,9 +1,9 @@
 import { fields } from './leaf.ts'
 import { text } from './text-leaves.ts'
-import { hostAndPort } from './text-rules.ts'
+import { listenAddress } from './text-rules.ts'
 
 export const metricsSchema = fields({
-  listen: text(hostAndPort, {
+  listen: text(listenAddress, {
     description:
       'Where `/metrics`, `/progress`, `/healthz` and `/readyz` are served while the job runs. There is no login, so keep it to ' +
       'addresses that only your monitoring reaches.',

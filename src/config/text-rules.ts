@@ -51,6 +51,17 @@ export const hostAndPort: TextRule = {
   },
 }
 
+/** As a pod knows its address, `${POD_IP}:8080`, which has no brackets where it is one of IPv6: the last colon is the port's. */
+export const listenAddress: TextRule = {
+  type: 'text',
+  allowed: 'host:port, such as 127.0.0.1:9309, [::1]:9309 or ::1:9309',
+  pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+):[0-9]{1,5}$',
+  wrong: text => {
+    const [, ip, port] = /^([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*):(\d{1,5})$/.exec(text) ?? []
+    return hostAndPort.wrong(ip !== undefined && isIPv6(ip) ? `[${ip}]:${port}` : text)
+  },
+}
+
 export const topicPattern: TextRule = {
   type: 'text',
   allowed: 'a topic name of A-Z a-z 0-9 . _ - in which * stands for any characters and ? for one',

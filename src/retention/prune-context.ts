@@ -1,6 +1,6 @@
 import type { Lease, LeaseClaim, LeaseParts } from '../archive/hold-lease.ts'
 import { backupPrefix } from '../archive/layout.ts'
-import { type FoundLease, LONGEST_TTL_MS } from '../archive/lease.ts'
+import { type FoundLease, LONGEST_TTL_MS, readLiveLeases } from '../archive/lease.ts'
 import type { StoredObject } from '../storage/storage.ts'
 import type { BackupOutcome } from './outcome.ts'
 import { classify } from './plan-objects.ts'
@@ -17,6 +17,16 @@ export interface PruneParts extends LeaseParts {
 /** Others wait for a prune, so that one that died must not keep them long. */
 export function pruneClaim(backupId: string): LeaseClaim {
   return { backupId, role: 'prune', kind: 'prune', ttlMs: 60_000 }
+}
+
+/** For a look: nothing is written, and the clock of this machine has to do. */
+export function lookingLease({ storage, clock }: PruneParts, backupId: string): Lease {
+  return {
+    run: '',
+    storeNow: clock.now,
+    assertHeld: () => undefined,
+    others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
+  }
 }
 
 /** What the steps with one backup share. In a dry run they look and count, and change nothing. */

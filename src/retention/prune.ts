@@ -1,11 +1,10 @@
 import { type Lease, withLease } from '../archive/hold-lease.ts'
-import { readLiveLeases } from '../archive/lease.ts'
 import { totalsOf as manifestTotals } from '../archive/summary.ts'
 import { hasCode } from '../errors.ts'
 import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
 import type { RetentionPolicy } from './policy.ts'
-import { PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 import { type SurveyedBackup, surveyLocation } from './survey.ts'
 import { tidyBackup } from './tidy-backup.ts'
@@ -102,14 +101,4 @@ async function isBusy(context: PruneContext, isKept: boolean, signal: AbortSigna
   if (isInTheWay) context.outcome.notes.push('it is in use, and so left alone')
   if (isInTheWay && isKept) context.outcome.state = 'kept'
   return isInTheWay
-}
-
-/** For a look: nothing is written, and the clock of this machine has to do. */
-function lookingLease({ storage, clock }: PruneParts, backupId: string): Lease {
-  return {
-    run: '',
-    storeNow: clock.now,
-    assertHeld: () => undefined,
-    others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
-  }
 }

@@ -6,7 +6,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { locationExists, type Place } from '../storage/access.ts'
-import { parseLocation } from '../storage/location.ts'
+import { parseLocation, type StorageOptions } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -41,9 +41,17 @@ function openPlace(place: StoragePlace): EncryptedStorage {
 
 /** For reading: a location that is not there is a mistyped one, not one without backups. */
 export async function openExistingStorage(place: StoragePlace, signal: AbortSignal): Promise<Storage> {
-  const storage = openPlace({ ...place, mode: undefined })
+  return existing(place.storage, openPlace({ ...place, mode: undefined }), signal)
+}
+
+/** The same without keys: what is encrypted shows as it is stored. */
+export async function openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage> {
+  return existing(options, openStorage(options), signal)
+}
+
+async function existing(options: StorageOptions, storage: Storage, signal: AbortSignal): Promise<Storage> {
   try {
-    await assertExists({ options: place.storage, storage }, signal)
+    await assertExists({ options, storage }, signal)
     return storage
   } catch (error) {
     await storage.close()

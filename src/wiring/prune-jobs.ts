@@ -4,6 +4,7 @@ import type { Manifest } from '../archive/manifest.ts'
 import type { Job } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
+import type { DeleteReport } from '../retention/delete-backup.ts'
 import { type PruneReport, totalsOf } from '../retention/outcome.ts'
 import { checkRules, type RetentionPolicy } from '../retention/policy.ts'
 import type { PruneParts } from '../retention/prune-context.ts'
@@ -34,6 +35,17 @@ export async function pruneAt(
 export async function takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void> {
   const { takeBack } = await import('../retention/take-back.ts')
   return takeBack(backupId, leaseParts(storage, hooks), signal)
+}
+
+export async function deleteAt(
+  storage: Storage,
+  backupId: string,
+  hooks: Hooks,
+  options: { isDryRun: boolean },
+  signal: AbortSignal,
+): Promise<DeleteReport> {
+  const { deleteBackup } = await import('../retention/delete-backup.ts')
+  return deleteBackup(backupId, leaseParts(storage, hooks), options, signal)
 }
 
 /** Prunes and answers with the newest generation of the job's own backup, which is another when some of it was cut off. */

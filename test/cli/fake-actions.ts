@@ -11,6 +11,7 @@ import type { CopyReport } from '../../src/copy/sides.ts'
 import type { CheckReport } from '../../src/observe/check.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
+import type { DeleteReport } from '../../src/retention/delete-backup.ts'
 import { newOutcome, type PruneReport } from '../../src/retention/outcome.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { KeyListing } from '../../src/wiring/key-jobs.ts'
@@ -250,6 +251,20 @@ export const keyListing: KeyListing = {
   ],
 }
 
+export const deleteReport: DeleteReport = {
+  location: '/backups',
+  backupId: 'orders',
+  isDryRun: false,
+  isFound: true,
+  outcome: {
+    ...newOutcome('orders'),
+    state: 'removed',
+    generationsRemoved: 3,
+    removed: { objects: 12, bytes: 4096 },
+    unknown: ['orders/notes.txt'],
+  },
+}
+
 export const pruneReport: PruneReport = {
   location: '/backups',
   isDryRun: true,
@@ -348,6 +363,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     }
   return {
     calls,
+    openBareStorage: answer('openBareStorage', storage),
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
     loadRestoreJob: answer('loadRestoreJob', restoreJob),
@@ -366,6 +382,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
     takeBackAt: answer('takeBackAt', undefined),
+    deleteAt: answer('deleteAt', deleteReport),
     withCopies: async (places, _hooks, _signal, work) => {
       note('withCopies', [places])
       const copy = async (backup_id: string, ...args: unknown[]) => {

@@ -2,36 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { RetentionPolicy } from '../../src/retention/policy.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
-import { withFaults } from '../fakes/faulty-storage.ts'
+import { Death, dying, everyMoment } from './dying.ts'
 import { DAY, World } from './world.ts'
-
-class Death extends Error {}
-
-/** A process that dies at its nth call to the store: none of its later calls arrives. */
-function dying(storage: Storage, nth: number, kind: 'kill-before' | 'kill-after') {
-  let isDead = false
-  const kill = () => {
-    isDead = true
-    throw new Death()
-  }
-  const faulty = withFaults(storage, [{ nth, effect: { kind } }], { kill })
-  const alive = () => {
-    if (isDead) throw new Death()
-  }
-  const guarded = new Proxy(faulty, {
-    get: (target, name: keyof Storage) => {
-      const value = target[name]
-      if (typeof value !== 'function') return value
-      return (...args: never[]) => {
-        alive()
-        return (value as (...all: never[]) => unknown)(...args)
-      }
-    },
-  })
-  return { storage: guarded, calls: faulty.calls }
-}
 
 interface Scene {
   name: string
@@ -148,11 +121,6 @@ describe('a prune that dies at any call to the store, before it or after it took
     })
   }
 })
-
-function everyMoment(calls: number) {
-  const numbers = Array.from({ length: calls }, (_, i) => i + 1)
-  return numbers.flatMap(nth => (['kill-before', 'kill-after'] as const).map(moment => [nth, moment] as const))
-}
 
 /** What is marked is not for reading. */
 async function assertWhole(world: World, id: string): Promise<void> {

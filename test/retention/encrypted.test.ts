@@ -4,6 +4,7 @@ import { openBackup } from '../../src/archive/catalog.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { deleteBackup } from '../../src/retention/delete-backup.ts'
 import { never } from '../archive/sample-archive.ts'
 import { givenKeys, keyOf, ownKeys } from '../encryption/samples.ts'
 import { DAY, World } from './world.ts'
@@ -60,5 +61,12 @@ describe('a backup that is encrypted, with hidden names', () => {
     const second = await world.prune({ keepLast: 1, graceMs: 0 }, { storage })
     assert.equal(second.backups[0]?.state, 'removed')
     assert.deepEqual(world.keys('a/'), [])
+  })
+
+  test('is deleted without its key', async () => {
+    const world = await grown()
+    // As the command opens it: whoever has lost the key may well want it gone.
+    const { outcome } = await deleteBackup('a', world.partsAt(world.storage), { isDryRun: false }, never)
+    assert.deepEqual([outcome.state, outcome.generationsRemoved, world.keys()], ['removed', 5, []])
   })
 })

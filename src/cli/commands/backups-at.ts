@@ -1,35 +1,57 @@
 import type { Job } from '../../config/load-job.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import { parseLocation } from '../../storage/location.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
+
+/** How the store is opened. */
+interface Opener {
+  ofJob(job: Job): Promise<Storage>
+  ofPath(path: string): Promise<Storage>
+}
+
+/** With the keys of what is encrypted. */
+function opened({ actions, options, signal }: Session): Opener {
+  return {
+    ofJob: job => actions.openJobStorage(job, options.keyFile, signal),
+    ofPath: path => actions.openLocation(path, options.keyFile, signal),
+  }
+}
+
+/** Without any keys: what is encrypted shows as it is stored. */
+export function bare({ actions, signal }: Session): Opener {
+  return {
+    ofJob: job => actions.openBareStorage(job.storage, signal),
+    ofPath: path => actions.openBareStorage(parseLocation(path), signal),
+  }
+}
 
 /** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
 export async function withBackupsAt<T>(
   session: Session,
   work: (storage: Storage, job: Job | undefined) => Promise<T>,
+  open: Opener = opened(session),
 ): Promise<T> {
-  const { path, config, set, keyFile } = session.options
+  const { path, config, set } = session.options
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    const opened = await session.actions.openJobStorage(job, keyFile, session.signal)
-    return withOpen(opened, storage => work(storage, job))
+    return withOpen(await open.ofJob(job), storage => work(storage, job))
   }
   if (path === undefined) throw usage('say where the backups are, with --path or --config')
-  return withOpen(await session.actions.openLocation(path, keyFile, session.signal), storage =>
-    work(storage, undefined),
-  )
+  return withOpen(await open.ofPath(path), storage => work(storage, undefined))
 }
 
 /** The same for one backup: `--backup-id`, or the one of the job. */
 export function withBackup<T>(
   session: Session,
   work: (storage: Storage, backupId: string, job: Job | undefined) => Promise<T>,
+  open?: Opener,
 ): Promise<T> {
   const { backupId, config } = session.options
   if (backupId === undefined && config === undefined) throw usage('say which backup, with --backup-id or --config')
-  return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job))
+  return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job), open)
 }
 
 export async function withOpen<T>(storage: Storage, work: (storage: Storage) => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import type { BackupReport } from '../../backup/run-backup.ts'
 import type { ShardReport } from '../../backup/run-shard.ts'
 import type { CheckReport } from '../../observe/check.ts'
 import type { CompareReport } from '../../restore/compare.ts'
+import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { ShownRestore } from '../actions.ts'
 import { plural } from '../text.ts'
 import type { Facts } from './outcome.ts'
@@ -88,6 +89,16 @@ export function verifyFacts({
     gaps: rest.gaps.length,
     warnings: rest.warnings.length,
     ...(first && { problem: { code: 'ARCHIVE_DAMAGED', message } }),
+  }
+}
+
+export function deleteFacts({ outcome }: DeleteReport): Facts {
+  const { removed, retained, waiting, generationsRemoved } = outcome
+  const kept = retained.objects + waiting.objects
+  const message = `${plural(kept, 'object')} of the backup are kept by the store until it lets go`
+  return {
+    totals: { objects: removed.objects, bytes: removed.bytes, generations: generationsRemoved, retained: kept },
+    ...(kept > 0 && { problem: { code: 'STORAGE_RETAINED', message } }),
   }
 }
 

@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable, KafkaBackupError } from '../../errors.ts'
 const INTERRUPTED = new Set([130, 143])
 const FAILED = 1
 const PARTLY_DONE = 4
+const HELD_BY_OTHERS = 5
 
 /**
  * Whether the same command may succeed when it is run again as it is, without anybody having changed anything. Exit codes
@@ -10,7 +11,7 @@ const PARTLY_DONE = 4
  */
 export function isWorthRetrying(exit: number, reason: KafkaBackupError | ErrorCode | undefined): boolean {
   if (INTERRUPTED.has(exit)) return true
-  if (exit !== FAILED && exit !== PARTLY_DONE) return false
+  if (![FAILED, PARTLY_DONE, HELD_BY_OTHERS].includes(exit)) return false
   // What was done in part is judged by what ended it.
   if (reason instanceof KafkaBackupError && reason.code === 'BACKUP_PARTIAL') return mayPass(reason.cause)
   const code = reason instanceof KafkaBackupError ? reason.code : reason

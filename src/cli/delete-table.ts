@@ -1,0 +1,25 @@
+import type { CommandSpec } from './command-spec.ts'
+import { backupId, config, dryRun, path, set } from './option-specs.ts'
+
+export const deleteCommand: CommandSpec = {
+  name: 'delete',
+  summary: 'remove one whole backup, also the newest',
+  description:
+    'Shows what there is of the backup, and removes all of it once its id was typed. No rule keeps it, and there is no grace period: nobody can take it back. A backup that somebody works with is left alone. Snapshots of consumer groups lie beside the backups and stay.',
+  options: [
+    path,
+    backupId,
+    { ...config, description: 'the job file (YAML) of the backup, in place of `--path` and `--backup-id`' },
+    set,
+    { ...dryRun, description: 'shows what would be removed and changes nothing' },
+    { name: 'yes', short: 'y', description: 'does not ask; where there is nothing of the backup, that is a success' },
+  ],
+  examples: [
+    { command: 'kafka-backup delete --path /backups --backup-id orders --dry-run', meaning: 'what would go' },
+    { command: 'kafka-backup delete --path /backups --backup-id orders', meaning: 'asks for the id first' },
+    { command: 'kafka-backup delete --config job.yaml --yes', meaning: 'for schedulers; may be run again' },
+  ],
+  exits:
+    '2 when nobody can be asked and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when somebody works with the backup: then nothing is removed, or the rest goes when it is run again',
+  onInterrupt: 'No manifest names what is gone; run the same command to go on.',
+}

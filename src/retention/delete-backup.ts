@@ -1,0 +1,97 @@
+import { scanManifests } from '../archive/catalog.ts'
+import { type Lease, withLease } from '../archive/hold-lease.ts'
+import { backupPrefix } from '../archive/layout.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
+import { type BackupOutcome, newOutcome } from './outcome.ts'
+import { classify } from './plan-objects.ts'
+import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { removeBackup } from './remove-backup.ts'
+
+export interface DeleteReport {
+  location: string
+  backupId: string
+  isDryRun: boolean
+  /** False where there was nothing of it, so that nothing had to be done. */
+  isFound: boolean
+  outcome: BackupOutcome
+}
+
+/** As `backup_id` of a job. Anything else would be a folder of somebody else, or a part of a backup. */
+const backupIdRule = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/
+
+/**
+ * Removes a whole backup, whatever rules say and whether it can be read or not: it is marked, so that nobody finds it any
+ * more, then its manifests go, then all else, in the order of a prune without a grace period. Cut short at any point, the
+ * same call goes on. Objects that are none of a backup stay. BACKUP_IN_USE where anybody works with it.
+ */
+export async function deleteBackup(
+  backupId: string,
+  parts: PruneParts,
+  { isDryRun }: { isDryRun: boolean },
+  signal: AbortSignal,
+): Promise<DeleteReport> {
+  if (!backupIdRule.test(backupId) || backupId === 'offset-snapshots') {
+    throw new KafkaBackupError('USAGE', `${JSON.stringify(backupId)} is no id of a backup`)
+  }
+  const objects = await listBackup(parts.storage, backupId, signal)
+  const outcome = newOutcome(backupId)
+  outcome.unknown = objects.filter(object => classOf(backupId, object) === 'unknown').map(({ key }) => key)
+  const report = { location: parts.storage.location, backupId, isDryRun, isFound: false, outcome }
+  if (outcome.unknown.length === objects.length) return report
+  const act = async (lease: Lease) => {
+    const context = new PruneContext({ match: [backupId], graceMs: 0 }, parts, lease, { isDryRun, outcome })
+    if ((await context.users(signal)).length > 0) throw inUse(outcome)
+    report.isFound = objects.some(object => isPart(backupId, object))
+    if (report.isFound) await removeParts(context, signal)
+    if (!isDryRun) await removeLeases(context, signal)
+  }
+  if (isDryRun) await act(lookingLease(parts, backupId))
+  else {
+    const claim = { ...pruneClaim(backupId), kind: 'delete' }
+    await withLease(parts, claim, signal, lease => act(lease ?? lookingLease(parts, backupId)))
+  }
+  return report
+}
+
+async function removeParts(context: PruneContext, signal: AbortSignal): Promise<void> {
+  const { parts, backupId, outcome } = context
+  const { manifests } = await scanManifests(parts.storage, backupId, signal)
+  const newestGeneration = [...manifests.keys()].at(-1)
+  await removeBackup(context, { newestGeneration, reason: 'it was deleted' }, signal)
+  // What the store protects is told by the report; all else that is left is so since somebody came in between.
+  if (outcome.state !== 'removed' && outcome.retained.objects === 0) throw inUse(outcome)
+}
+
+/** Of processes that died. Whoever has come meanwhile keeps its own. */
+async function removeLeases({ parts, backupId, lease }: PruneContext, signal: AbortSignal): Promise<void> {
+  const living = new Set([lease.run, ...(await lease.others(signal)).map(({ run }) => run)])
+  const isDead = ({ key }: StoredObject) => !living.has(runOf(key))
+  const leases = (await listBackup(parts.storage, backupId, signal)).filter(
+    object => classOf(backupId, object) === 'lease',
+  )
+  for (const { key } of leases.filter(isDead)) await parts.storage.remove(key, signal)
+}
+
+async function listBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<StoredObject[]> {
+  const objects: StoredObject[] = []
+  for await (const object of storage.list(backupPrefix(backupId), signal)) objects.push(object)
+  return objects
+}
+
+function classOf(backupId: string, { key }: StoredObject) {
+  return classify(backupId, key)
+}
+
+function isPart(backupId: string, object: StoredObject): boolean {
+  return !['lease', 'unknown'].includes(classOf(backupId, object))
+}
+
+function runOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1).replace(/(\.\d+)?\.json$/, '')
+}
+
+function inUse({ backupId, usedBy, notes }: BackupOutcome): KafkaBackupError {
+  const why = usedBy.length > 0 ? usedBy.join('; ') : notes.join('; ')
+  return new KafkaBackupError('BACKUP_IN_USE', `backup \`${backupId}\` is in use, and so not removed: ${why}`)
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { Actions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { DeleteReport } from '../../src/retention/delete-backup.ts'
+import { deleteReport, fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+interface RunOptions {
+  answer?: string
+  actions?: Partial<Actions>
+  report?: Partial<DeleteReport>
+}
+
+async function run(argv: string[], { answer, actions: replaced, report }: RunOptions = {}) {
+  const dryRuns: boolean[] = []
+  const ids: string[] = []
+  const questions: string[] = []
+  const ask = async (question: string) => {
+    questions.push(question)
+    return answer ?? ''
+  }
+  const io = Object.assign(new FakeIo(), answer === undefined ? {} : { ask })
+  io.env.KAFKA_BACKUP_RESULT_FILE = '/dev/termination-log'
+  const actions = fakeActions({
+    deleteAt: async (_storage, backupId, _hooks, { isDryRun }) => {
+      dryRuns.push(isDryRun)
+      ids.push(backupId)
+      return { ...deleteReport, ...report, backupId, isDryRun }
+    },
+    ...replaced,
+  })
+  const code = await main([...argv, '--no-progress'], io, actions)
+  const result = JSON.parse(io.files.get('/dev/termination-log') ?? '{}')
+  return { code, out: io.stdout.text, err: io.stderr.text, dryRuns, ids, questions, result, calls: actions.calls }
+}
+
+const at = ['delete', '--path', '/backups', '--backup-id', 'orders']
+
+describe('delete', () => {
+  test('asks for the id on a terminal, and acts on nothing else', async () => {
+    for (const [answer, isDone] of [
+      ['orders', true],
+      [' orders ', true],
+      ['y', false],
+      ['', false],
+      ['Orders', false],
+    ] as const) {
+      const { code, dryRuns, questions, err } = await run(at, { answer })
+      assert.equal(code, 0)
+      assert.deepEqual(questions, ['Nobody can take it back. Type the id to remove it: '])
+      assert.deepEqual(dryRuns, isDone ? [true, false] : [true])
+      assert.match(err, /backup orders: 12 objects \(4\.0 KiB\), 3 generations would be removed/)
+      assert.equal(err.includes('nothing was removed'), !isDone)
+    }
+  })
+
+  test('removes nothing where nobody can be asked and --yes is missing, and exits 2', async () => {
+    const { code, out, err, dryRuns } = await run(at)
+    assert.deepEqual([code, dryRuns], [2, [true]])
+    assert.match(out, /12 objects/)
+    assert.match(err, /nothing was removed: nobody can be asked here/)
+  })
+
+  test('--yes acts at once, and tells the result file what went', async () => {
+    const { code, out, dryRuns, result } = await run([...at, '--yes'])
+    assert.deepEqual([code, dryRuns], [0, [false]])
+    assert.match(
+      out,
+      /^backup orders: 12 objects \(4\.0 KiB\), 3 generations removed\n1 object that no backup has, left: /,
+    )
+    assert.deepEqual(
+      [result.ok, result.command, result.backup_id, result.totals],
+      [true, 'delete', 'orders', { objects: 12, bytes: 4096, generations: 3, retained: 0 }],
+    )
+  })
+
+  test('takes the backup of the job, or another one of its location', async () => {
+    const { ids } = await run(['delete', '--config', 'job.yaml', '--yes'])
+    const { ids: others } = await run(['delete', '--config', 'job.yaml', '--backup-id', 'old', '--yes'])
+    assert.deepEqual([ids, others], [['orders'], ['old']])
+  })
+
+  test('what is not there is a success, so that a removal may be run again', async () => {
+    const { code, out, result } = await run([...at, '--yes'], { report: { isFound: false } })
+    assert.deepEqual([code, result.ok], [0, true])
+    assert.match(out, /^nothing to remove: there is no backup orders at \/backups/)
+    const asked = await run(at, { answer: 'orders', report: { isFound: false } })
+    assert.deepEqual([asked.code, asked.questions], [0, []])
+  })
+
+  test('a location that is not there is one for schedulers alone', async () => {
+    const openBareStorage = async () => {
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', 'there is nothing at /backups')
+    }
+    const { code, out } = await run([...at, '--yes'], { actions: { openBareStorage } })
+    assert.deepEqual([code, out], [0, 'nothing to remove: there is nothing at /backups\n'])
+    assert.equal((await run(at, { actions: { openBareStorage } })).code, 1)
+  })
+
+  test('somebody who works with it ends it with 5, which may be tried again', async () => {
+    const deleteAt = async () => {
+      throw new KafkaBackupError('BACKUP_IN_USE', 'backup `orders` is in use: restore on h1')
+    }
+    const { code, err, result } = await run([...at, '--yes'], { actions: { deleteAt } })
+    assert.deepEqual([code, result.code, result.retryable], [5, 'BACKUP_IN_USE', true])
+    assert.match(err, /restore on h1/)
+  })
+
+  test('what the store protects ends it with 4', async () => {
+    const outcome = { ...deleteReport.outcome, retained: { objects: 2, bytes: 7 }, waiting: { objects: 3, bytes: 9 } }
+    const { code, out, result } = await run([...at, '--yes'], { report: { outcome } })
+    assert.deepEqual([code, result.code, result.retryable, result.totals.retained], [4, 'STORAGE_RETAINED', false, 5])
+    assert.match(out, /5 objects kept by the store until it lets go/)
+  })
+
+  test('--dry-run shows it, in JSON too, and does not go together with --yes', async () => {
+    const { code, out, dryRuns } = await run([...at, '--dry-run', '--format', 'json'], { answer: 'orders' })
+    assert.deepEqual([code, dryRuns], [0, [true]])
+    const { backup_id, dry_run, found, removed, unknown } = JSON.parse(out)
+    assert.deepEqual(
+      { backup_id, dry_run, found, removed, unknown },
+      {
+        backup_id: 'orders',
+        dry_run: true,
+        found: true,
+        removed: { objects: 12, bytes: 4096 },
+        unknown: ['orders/notes.txt'],
+      },
+    )
+    assert.equal((await run([...at, '--dry-run', '--yes'])).code, 2)
+    assert.equal((await run(['delete', '--path', '/backups', '--yes'])).code, 2)
+  })
+})
