@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
+import { alertsFile, alertsTable } from './alerts-table.ts'
+import { formatLayout } from './dashboard/layout.ts'
 import { writeChart } from './generate-chart.ts'
 import { writeConfigDocs } from './generate-config.ts'
 import { writeDefinitions } from './generate-crds.ts'
-import { jobMetricsTable, progressFieldsTable } from './metrics-table.ts'
+import { writeDashboard } from './generate-dashboard.ts'
+import { jobMetricsTable, operatorMetricsTable, progressFieldsTable } from './metrics-table.ts'
 import { operatorTables } from './operator-tables.ts'
 import { progressTable } from './progress-table.ts'
 
@@ -16,6 +19,10 @@ await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())
+await fill('monitoring.md', 'operator-metrics', operatorMetricsTable())
+await fill('monitoring.md', 'alerts', alertsTable(await readFile(alertsFile, 'utf8')))
+await fill('monitoring.md', 'dashboard', formatLayout())
+await writeDashboard()
 await fill('library.md', 'progress', progressTable())
 await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 for (const [name, table] of Object.entries(operatorTables())) await fill('operator.md', `operator-${name}`, table)

@@ -1,8 +1,17 @@
 import { jobMetrics, type MetricSpec } from '../src/observe/job-metrics-catalogue.ts'
 import { type ProgressField, progressFields } from '../src/observe/job-progress-catalogue.ts'
+import { operatorMetrics } from '../src/operator/metrics/catalogue.ts'
 
 export function jobMetricsTable(): string {
-  const rows = Object.entries<MetricSpec>(jobMetrics).map(
+  return metricsTable(jobMetrics)
+}
+
+export function operatorMetricsTable(): string {
+  return metricsTable(operatorMetrics)
+}
+
+function metricsTable(metrics: Record<string, MetricSpec>): string {
+  const rows = Object.entries(metrics).map(
     ([name, { type, labels, help }]) =>
       `| \`${name}\` | ${type} | ${labels.map(l => `\`${l}\``).join(', ')} | ${help} |`,
   )

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { describe, test } from 'node:test'
+import { alertsTable } from '../../../docs/alerts-table.ts'
+import { operatorMetricsTable } from '../../../docs/metrics-table.ts'
+import { bucketsOf } from '../../../src/operator/metrics/catalogue.ts'
+import { marked } from '../../markdown.ts'
+import { alertsFile, readRuleGroups, readRules, unknownMetrics } from './read-monitoring.ts'
+
+const page = readFileSync(resolve(import.meta.dirname, '../../../docs/monitoring.md'), 'utf8')
+
+/** The alerts that are promised, copied by hand: name, hold time, severity, what the condition has in it. */
+const promised: [string, string, string, RegExp][] = [
+  [
+    'KafkaBackupFailed',
+    '0m',
+    'critical',
+    /increase\(kafka_backup_backups_total\{outcome="failure"\}\[1h\]\)\s*\) > 0$/,
+  ],
+  ['KafkaBackupMissing', '5m', 'warning', /time\(\) - .*kafka_backup_last_successful_backup_timestamp\) > 7200$/],
+  ['KafkaBackupSlow', '0m', 'warning', /kafka_backup_backup_duration_seconds_bucket\{le=~"3600\(\\\\.0\)\?"\}/],
+  [
+    'KafkaBackupOperatorErrors',
+    '5m',
+    'warning',
+    /rate\(kafka_backup_operator_reconciliation_errors_total\[5m\]\)\s*\) > 0$/,
+  ],
+  [
+    'KafkaRestoreFailed',
+    '0m',
+    'critical',
+    /increase\(kafka_backup_restores_total\{outcome="failure"\}\[1h\]\)\s*\) > 0$/,
+  ],
+]
+
+describe('the alerts', () => {
+  test('that are promised are the group kafka-backup, with their conditions, hold times and severities', () => {
+    const [group] = readRuleGroups()
+    assert.equal(group?.name, 'kafka-backup')
+    assert.deepEqual(
+      group.rules.map(({ alert, labels, ...rule }) => [alert, rule.for, labels.severity]),
+      promised.map(([alert, hold, severity]) => [alert, hold, severity]),
+    )
+    for (const [at, [, , , condition]] of promised.entries()) assert.match(group.rules[at]?.expr ?? '', condition)
+  })
+
+  test('beyond the promise are a group of their own', () => {
+    assert.deepEqual(
+      readRuleGroups().map(({ name }) => name),
+      ['kafka-backup', 'kafka-backup-extra'],
+    )
+  })
+
+  test('name only metrics that the operator has', () => {
+    for (const { alert, expr } of readRules()) assert.deepEqual(unknownMetrics(expr), [], alert)
+  })
+
+  test('tell in summary and description whom they are about, and each has a runbook', () => {
+    const labels: Record<string, string[]> = {
+      KafkaBackupOperatorErrors: ['controller', 'namespace'],
+      KafkaRestoreFailed: ['restore_name', 'namespace'],
+      KafkaBackupOperatorDown: [],
+    }
+    for (const { alert, expr, annotations } of readRules()) {
+      const names = labels[alert] ?? ['backup_name', 'namespace']
+      assert.ok(annotations.summary.length > 0)
+      for (const name of names) {
+        assert.ok(annotations.description.includes(`{{ $labels.${name} }}`), `${alert} does not name ${name}`)
+        assert.match(expr, new RegExp(`by \\([^)]*\\b${name}\\b`), alert)
+      }
+      assert.equal(annotations.runbook, `docs/monitoring.md#${alert.toLowerCase()}`)
+      const runbook = page.split(`\n### ${alert}\n`)[1]?.split(/\n##/)[0] ?? ''
+      assert.match(runbook, /\*\*Means:\*\*/, alert)
+      assert.match(runbook, /\*\*Look at(:|, do:)\*\*/, alert)
+      assert.match(runbook, /\*\*(Look at, do|Do):\*\*/, alert)
+    }
+  })
+
+  test('have a threshold for slow runs that is a bucket, as the page says they must', () => {
+    const buckets = bucketsOf('kafka_backup_backup_duration_seconds')
+    assert.ok(buckets.includes(3600))
+    const list = `${buckets.slice(0, -1).join(', ')} and ${buckets.at(-1)} seconds`
+    assert.ok(page.replaceAll(/\s+/g, ' ').includes(list))
+  })
+})
+
+describe('docs/monitoring.md', () => {
+  test('has the metrics of the operator', () => {
+    assert.equal(marked(page, 'operator-metrics'), operatorMetricsTable())
+  })
+
+  test('has the alerts of the rule file', () => {
+    assert.equal(marked(page, 'alerts'), alertsTable(readFileSync(alertsFile, 'utf8')))
+  })
+})
