@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { chartFolder, chartName, inOrder, installChart, renderChart, runHelm, runTemplate } from '../servers/chart.ts'
+import { parse } from 'yaml'
+import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import {
+  type ChartValues,
+  chartFolder,
+  chartName,
+  inOrder,
+  installChart,
+  renderChart,
+  runHelm,
+  runTemplate,
+} from '../servers/chart.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import { kubeVersion } from '../servers/kube-binaries.ts'
 import { type KubeObject, refOf, trueCondition } from '../servers/kube-object.ts'
@@ -95,6 +108,52 @@ test('the ServiceMonitor finds the Service by the name of the operator, in its n
   )
 })
 
+test('another API group is that of all definitions, as if they were built for it', async () => {
+  const objects = await renderChart({ apiGroup: 'backup.example.org' }, { namespace })
+  const rendered = objects.filter(({ kind }) => kind === 'CustomResourceDefinition')
+  const built = buildDefinitions('backup.example.org')
+  const byName = (one: { metadata: { name?: string } }) => one.metadata.name ?? ''
+  assert.deepEqual(
+    rendered.map(each => [byName(each), each.spec]).sort(),
+    built.map(each => [byName(each), JSON.parse(JSON.stringify(each.spec))]).sort(),
+  )
+})
+
+test('the thresholds of the alerts are the values, and an alert can be changed or left out', async () => {
+  const prometheusRule = {
+    enabled: true,
+    thresholds: { missingSeconds: 90_001, slowSeconds: 14_400, overdueSeconds: 1801, verifyOverdueSeconds: 3601 },
+    alerts: {
+      KafkaBackupOperatorErrors: { enabled: false },
+      KafkaRestoreFailed: { severity: 'page', for: '1m', labels: { team: 'data' } },
+    },
+  }
+  const before = await rulesOf({ metrics: { prometheusRule: { enabled: true } } })
+  const after = await rulesOf({ metrics: { prometheusRule } })
+  assert.deepEqual(
+    [...before.keys()].filter(name => !after.has(name)),
+    ['KafkaBackupOperatorErrors'],
+  )
+  const put = (name: string, from: number, to: number) => {
+    const { expr = '' } = before.get(name) ?? {}
+    assert.ok(expr.includes(String(from)), name)
+    assert.equal(after.get(name)?.expr, expr.replaceAll(String(from), String(to)))
+  }
+  put('KafkaBackupMissing', 7200, 90_001)
+  put('KafkaBackupSlow', 3600, 14_400)
+  put('KafkaBackupOverdue', 7200, 1801)
+  put('KafkaBackupNeverSucceeded', 7200, 1801)
+  put('KafkaBackupVerifyOld', 86_400, 3601)
+  const failed = after.get('KafkaRestoreFailed')
+  assert.deepEqual([failed?.for, failed?.labels], ['1m', { severity: 'page', team: 'data' }])
+})
+
+test('without changes the alerts are those of the file', async () => {
+  const file = parse(await readFile(join(chartFolder, 'files/alerts.yaml'), 'utf8')) as { groups: { rules: Rule[] }[] }
+  const expected = new Map(file.groups.flatMap(({ rules }) => rules).map(rule => [rule.alert, rule]))
+  assert.deepEqual(await rulesOf({ metrics: { prometheusRule: { enabled: true } } }), expected)
+})
+
 test('the arguments are those of the values', async () => {
   const { args } = await installChart(kube, await kube.makeNamespace('arguments'), {
     clusterWide: true,
@@ -123,6 +182,19 @@ test('the arguments are those of the values', async () => {
     '-v',
   ])
 })
+
+interface Rule {
+  alert: string
+  expr: string
+  for?: string
+  labels?: Record<string, string>
+}
+
+async function rulesOf(values: ChartValues): Promise<Map<string, Rule>> {
+  const object = (await renderChart(values, { namespace })).find(({ kind }) => kind === 'PrometheusRule')
+  const { groups } = (object?.spec ?? { groups: [] }) as { groups: { rules: Rule[] }[] }
+  return new Map(groups.flatMap(({ rules }) => rules).map(rule => [rule.alert, rule]))
+}
 
 async function createDry(pod: KubeObject): Promise<void> {
   const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods`

@@ -87,7 +87,7 @@ test('it has what it needs at work and nothing else', async () => {
   for (const name of Object.keys(devDependencies)) assert.ok(!installed.includes(name), name)
   const files = await filesBelow(join(image.layer, 'app'))
   assert.deepEqual(
-    files.filter(path => /\.(ts|map|tgz)$/.test(path)),
+    files.filter(path => /\.([cm]?ts|map|tgz)$/.test(path)),
     [],
   )
 })

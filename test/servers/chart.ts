@@ -43,14 +43,15 @@ export function runTemplate(values: ChartValues, options: RenderOptions = {}): P
   return runHelm(['template', release, chartFolder, '--namespace', namespace, '--kube-version', kubeVersion], values)
 }
 
-/** Runs helm with folders of its own and the values as a file. */
-export async function runHelm(args: readonly string[], values: ChartValues): Promise<CommandResult> {
+/** Runs helm with folders of its own and the values, where there are any, as a file. */
+export async function runHelm(args: readonly string[], values?: ChartValues): Promise<CommandResult> {
   const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-helm-'))
   try {
     const file = join(folder, 'values.json')
-    await writeFile(file, JSON.stringify(values))
+    await writeFile(file, JSON.stringify(values ?? {}))
+    const given = values === undefined ? [] : ['--values', file]
     const own = { HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder, HELM_DATA_HOME: folder }
-    return await runCommand(await helmBinary(), [...args, '--values', file], { env: { ...process.env, ...own } })
+    return await runCommand(await helmBinary(), [...args, ...given], { env: { ...process.env, ...own } })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
