@@ -79,6 +79,7 @@ const allowed: Record<string, string[]> = {
     'retention',
     'copy',
     'access',
+    'operator',
   ],
 }
 

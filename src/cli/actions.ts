@@ -6,6 +6,8 @@ import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
 import type { CheckReport } from '../observe/check.ts'
+import type { PrintedDefinitions } from '../operator/crd/print-definitions.ts'
+import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
 import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
@@ -90,6 +92,10 @@ export interface Actions {
   newKeyJob(out: string | undefined): ReturnType<typeof newKeyJob>
   listKeysJob(place: KeyPlace, signal: AbortSignal): Promise<KeyListing>
   rewrapKeysJob(place: KeyPlace, wish: RewrapWish, signal: AbortSignal): Promise<KeyListing & { removed: number }>
+  /** Until the signal. */
+  serveOperator(options: ServeOptions, parts: ServeParts, signal: AbortSignal): Promise<void>
+  /** The definitions of the operator's resources. */
+  printDefinitions(apiGroup: string): Promise<PrintedDefinitions>
   openRegistry(options: ServedRegistry, signal: AbortSignal): Promise<RegistryServer>
 }
 
@@ -138,5 +144,7 @@ export const realActions: Actions = {
   newKeyJob: async (...args) => (await import('../wiring/key-jobs.ts')).newKeyJob(...args),
   listKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).listKeysJob(...args),
   rewrapKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).rewrapKeysJob(...args),
+  serveOperator: async (...args) => (await import('../operator/run/serve-operator.ts')).serveOperator(...args),
+  printDefinitions: async apiGroup => (await import('../operator/crd/print-definitions.ts')).printDefinitions(apiGroup),
   openRegistry: async (...args) => (await import('../wiring/registry-server.ts')).openRegistry(...args),
 }

@@ -14,4 +14,6 @@ export interface CommandSpec {
   onInterrupt?: string
   /** It ends at once; others finish what is in hand first. */
   stopsAtOnce?: true
+  /** It runs for ever beside others: its log has what happens, as JSON where nothing else is asked for. */
+  isService?: true
 }

@@ -3,6 +3,7 @@ import { copyCommand } from './copy-command.ts'
 import { deleteCommand } from './delete-table.ts'
 import { keyCommand } from './key-command.ts'
 import { offsetsCommand } from './offsets-table.ts'
+import { crdsCommand, operatorCommand } from './operator-table.ts'
 import {
   backupId,
   commit,
@@ -208,6 +209,8 @@ export const commandTable: readonly CommandSpec[] = [
   schemasCommand,
   registryCommand,
   keyCommand,
+  operatorCommand,
+  crdsCommand,
   {
     name: 'completion',
     summary: 'print a completion script for a shell',

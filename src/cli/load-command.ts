@@ -16,6 +16,8 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   schemas: () => import('./commands/schemas.ts'),
   offsets: () => import('./commands/offsets.ts'),
   key: () => import('./commands/key.ts'),
+  operator: () => import('./commands/operator.ts'),
+  crds: () => import('./commands/crds.ts'),
   registry: () => import('./commands/registry.ts'),
   completion: () => import('./commands/completion.ts'),
 }

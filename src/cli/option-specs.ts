@@ -85,6 +85,21 @@ export interface CommandOptions {
   tlsCert?: string | undefined
   tlsKey?: string | undefined
   tlsCa?: string | undefined
+  namespace: string[]
+  allNamespaces: boolean
+  apiGroup?: string | undefined
+  jobImage?: string | undefined
+  jobServiceAccount?: string | undefined
+  jobImagePullSecret: string[]
+  metricsAddress?: string | undefined
+  metricsPath?: string | undefined
+  metrics: boolean
+  healthAddress?: string | undefined
+  leaderElect: boolean
+  leaseName?: string | undefined
+  workers?: string | undefined
+  progressInterval?: string | undefined
+  kubeconfig?: string | undefined
   shell?: string | undefined
   action?: string | undefined
   format: 'text' | 'json'

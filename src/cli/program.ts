@@ -78,8 +78,16 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
       : ['', look.bold('Exit codes:'), `  ${withoutMarks(spec.exits).replaceAll('; ', '\n  ')}`]
   command.addHelpText('after', ['', look.bold('Examples:'), ...examples.slice(1), ...exits].join('\n'))
   return command.action((...args: unknown[]) => {
-    onChosen(spec, command.opts(), spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
+    const values = spec.isService ? asService(command) : command.opts()
+    onChosen(spec, values, spec.argument ? { [spec.argument.name]: String(args[0]) } : {})
   })
+}
+
+/** Whoever runs a service reads its log, mostly with a program. */
+function asService(command: Command): Record<string, unknown> {
+  const { verbose = 0, logFormat, ...rest } = command.opts()
+  const isAsked = command.getOptionValueSource('logFormat') === 'cli'
+  return { ...rest, verbose: Number(verbose) + 1, logFormat: isAsked ? logFormat : 'json' }
 }
 
 function buildOption(spec: OptionSpec): Option {
@@ -111,16 +119,25 @@ function setUp(command: Command, io: Io, look: Look): void {
 
 /** The rest values of all options. */
 const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
-const several = { paths: [], configs: [], backupIds: [] }
+const several = { paths: [], configs: [], backupIds: [], namespace: [], jobImagePullSecret: [] }
 const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
-const off = { ...flags, newDataKey: false, all: false, verifyExisting: false, decrypt: false, report: false }
+const on = { metrics: true, leaderElect: true }
+const off = {
+  ...flags,
+  allNamespaces: false,
+  newDataKey: false,
+  all: false,
+  verifyExisting: false,
+  decrypt: false,
+  report: false,
+}
 
 function readOptions(
   { options }: CommandSpec,
   values: Record<string, unknown>,
   argument: Record<string, string>,
 ): CommandOptions {
-  const given = { ...none, ...several, ...off, verbose: 0, ...argument, ...values } as Record<string, unknown>
+  const given = { ...none, ...several, ...off, ...on, verbose: 0, ...argument, ...values } as Record<string, unknown>
   for (const { name, plural } of options) {
     const single = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
     if (plural === undefined || given[single] === undefined) continue

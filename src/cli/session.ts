@@ -33,6 +33,8 @@ export class Session {
   readonly log: Log
   /** What the result file tells of the run. */
   readonly outcome: Outcome
+  readonly env: Io['env']
+  readonly clock: Io['clock']
   /** Of standard output. */
   readonly look: Look
   readonly #io: Io
@@ -47,6 +49,8 @@ export class Session {
     this.outcome = parts.outcome
     this.outcome.isAbout(parts.options.backupId)
     this.look = lookOf(parts.io.stdout, parts.io.env)
+    this.env = parts.io.env
+    this.clock = parts.io.clock
     this.#io = parts.io
     this.#screen = parts.screen
     this.#redactor = parts.redactor

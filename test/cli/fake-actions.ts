@@ -407,6 +407,11 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     newKeyJob: answer('newKeyJob', { id: '0011223344556677', file: 'backup.key' }),
     listKeysJob: answer('listKeysJob', keyListing),
     rewrapKeysJob: answer('rewrapKeysJob', { ...keyListing, removed: 1 }),
+    serveOperator: answer('serveOperator', undefined),
+    printDefinitions: answer('printDefinitions', {
+      yaml: '---\nkind: CustomResourceDefinition',
+      list: { kind: 'List' },
+    }),
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
     ...replaced,
   }

@@ -4,7 +4,7 @@ import type { ResourceKind } from '../kube/resource-kind.ts'
 import { type Controller, controllers, type Resource, type ResourceKinds, resourceKinds } from '../resource/resource.ts'
 import type { Change } from '../watch/store.ts'
 import { KindWatch, type KindWatchOptions, type WatchTrouble } from './kind-watch.ts'
-import { managedBy, type OperatorOptions, type OperatorParts } from './operator-options.ts'
+import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
 import { isChangeOfWish, ownerOf, ownerOfPod, referrersOf, type Touch } from './owners.ts'
 
 /** Who works with the view while this process leads. */
@@ -42,8 +42,8 @@ export class ClusterView {
       offset_reset: own('offset_reset'),
       offset_rollback: own('offset_rollback'),
     }
-    this.jobs = follow(jobKind, change => this.#onJob(change), managedBy)
-    this.pods = follow(podKind, change => this.#onPod(change), managedBy)
+    this.jobs = follow(jobKind, change => this.#onJob(change), ownSelector)
+    this.pods = follow(podKind, change => this.#onPod(change), ownSelector)
   }
 
   /** Replaces the listener of before. */

@@ -1,13 +1,14 @@
 import { get } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
 import { startTimeLimit } from '../../lib/time-limit.ts'
+import { jobPort } from '../resource/job-pod.ts'
 import type { FetchProgress } from './operator-options.ts'
 
 const TIMEOUT_MS = 2000
 const MAX_BYTES = 64 * 1024
 
 /** Asks pods at the port, over a connection that is not kept: a pod may be another one the next time. */
-export function openFetchProgress(clock: Clock, port: number): FetchProgress {
+export function openFetchProgress(clock: Clock, port = jobPort): FetchProgress {
   return async (ip, signal) => {
     const limit = startTimeLimit(TIMEOUT_MS, clock, signal)
     try {

@@ -4,10 +4,6 @@ import type { ResourceKind } from '../kube/resource-kind.ts'
 import type { Resource } from '../resource/resource.ts'
 import { fieldManager } from './operator-options.ts'
 
-export function finalizerName(apiGroup: string): string {
-  return `${apiGroup}/delete-backup`
-}
-
 export async function addFinalizer(
   api: KubeApi,
   kind: ResourceKind<Resource>,

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../observe/log.ts'
+import { managedBy } from '../job/names.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import type { OperatorObserver } from '../metrics/observer.ts'
@@ -36,5 +37,5 @@ export type FetchProgress = (ip: string, signal: AbortSignal) => Promise<string>
 
 export const fieldManager = 'kafka-backup-operator'
 
-/** On all that the operator makes; what lacks it is not seen. */
-export const managedBy = `app.kubernetes.io/managed-by=${fieldManager}`
+/** Of all that the operator makes; what lacks it is not seen. */
+export const ownSelector = `app.kubernetes.io/managed-by=${managedBy}`

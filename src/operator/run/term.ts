@@ -10,6 +10,8 @@ import { pollProgress, type Watched } from './progress-poller.ts'
 import { Reconciler } from './reconciler.ts'
 import { noteSeen } from './resource-memory.ts'
 
+/** Of a field of events. */
+const MAX_INSTANCE_CHARS = 128
 const pollLoop = 'the polling of progress'
 
 /** All that works while this process leads. The next term begins with nothing but what the API server has. */
@@ -25,7 +27,12 @@ export class Term implements ViewListener {
     this.#options = options
     this.#parts = parts
     this.#view = view
-    const events = new EventRecorder({ api, clock, fieldManager, instance: options.identity })
+    const events = new EventRecorder({
+      api,
+      clock,
+      fieldManager,
+      instance: options.identity.slice(0, MAX_INSTANCE_CHARS),
+    })
     const queueOf = (controller: Controller) =>
       new WorkQueue({ clock, random, observer: this.#queueObserver(controller) })
     this.#queues = each(queueOf)

@@ -1,0 +1,88 @@
+import { KafkaBackupError } from '../../errors.ts'
+import { parseDurationMs } from '../../lib/units.ts'
+import type { ServeOptions } from '../../operator/run/serve-operator.ts'
+import { version } from '../../version.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { Session } from '../session.ts'
+
+/** Works until it is stopped, which is its normal end. */
+export async function run(session: Session): Promise<number> {
+  const { actions, signal, log, clock, env } = session
+  const options = readOptions(session.options, env)
+  try {
+    await actions.serveOperator(options, { clock, log, env, version }, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  return 0
+}
+
+export function readApiGroup({ apiGroup = '' }: CommandOptions): string {
+  const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(apiGroup)
+  if (isName && apiGroup.length <= 200) return apiGroup
+  throw usage(`--api-group ${apiGroup} is no group: give a name of a domain in lower case, such as kafka-backup.dev`)
+}
+
+function readOptions(options: CommandOptions, env: Session['env']): ServeOptions {
+  const { metricsPath = '', leaseName = '' } = options
+  const image = options.jobImage ?? env.KAFKA_BACKUP_IMAGE ?? ''
+  if (image.trim() === '') {
+    throw usage('--job-image is missing: name the image that the Jobs run, or set KAFKA_BACKUP_IMAGE')
+  }
+  if (!/^\/[\w./-]*$/.test(metricsPath))
+    throw usage(`--metrics-path ${metricsPath} is no path: give one such as /metrics`)
+  const metrics = { ...readAddress('--metrics-address', options.metricsAddress), path: metricsPath }
+  return {
+    apiGroup: readApiGroup(options),
+    namespaces: readNamespaces(options),
+    leaseName: options.leaderElect ? readName('--lease-name', leaseName) : undefined,
+    workers: readWorkers(options.workers),
+    progressIntervalMs: readInterval(options.progressInterval),
+    kubeconfig: options.kubeconfig,
+    health: readAddress('--health-address', options.healthAddress),
+    metrics: options.metrics ? metrics : undefined,
+    job: {
+      image,
+      serviceAccountName: readName('--job-service-account', options.jobServiceAccount ?? ''),
+      ...(options.jobImagePullSecret.length > 0 && {
+        imagePullSecrets: options.jobImagePullSecret.map(name => ({ name: readName('--job-image-pull-secret', name) })),
+      }),
+    },
+  }
+}
+
+function readNamespaces({ namespace, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
+  if (!allNamespaces) return [...new Set(namespace.map(name => readName('--namespace', name)))]
+  if (namespace.length === 0) return 'all'
+  throw usage('--namespace and --all-namespaces do not go together')
+}
+
+/** As Kubernetes names most objects. */
+function readName(option: string, name: string): string {
+  if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) && name.length <= 253) return name
+  throw usage(`${option} ${name} is no name of Kubernetes: lower case letters, digits, "-" and "."`)
+}
+
+function readAddress(option: string, text = ''): { host: string; port: number } {
+  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
+  const host = bracketed ?? plain
+  const port = Number(digits)
+  if (host !== undefined && port <= 65_535) return { host, port }
+  throw usage(`${option} ${text} is no address: give a host and a port, such as 0.0.0.0:8080`)
+}
+
+function readWorkers(text = ''): number {
+  const workers = Number(text)
+  if (/^\d+$/.test(text) && workers >= 1 && workers <= 100) return workers
+  throw usage(`--workers ${text} is no number from 1 to 100`)
+}
+
+function readInterval(text = ''): number {
+  const ms = parseDurationMs(text)
+  if (ms !== undefined && ms >= 1000 && ms <= 3_600_000) return ms
+  throw usage(`--progress-interval ${text} is no time from 1s to 1h; give one such as 5s`)
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Log } from '../../observe/log.ts'
+import type { JobSettings } from '../job/job-draft.ts'
+import { openKubeClient } from '../kube/client.ts'
+import { findAccess } from '../kube/find-access.ts'
+import { formatIdentity } from '../leader/run-leader.ts'
+import { OperatorMetrics } from '../metrics/operator-metrics.ts'
+import { openFetchProgress } from './fetch-progress.ts'
+import { Health } from './health.ts'
+import { type ListenerOptions, openListeners } from './listeners.ts'
+import type { OperatorOptions } from './operator-options.ts'
+import { realBrain } from './real-brain.ts'
+import { runOperator } from './run-operator.ts'
+
+export interface ServeOptions extends ListenerOptions {
+  apiGroup: string
+  /** Empty means the operator's own. */
+  namespaces: readonly string[] | 'all'
+  /** Undefined where only one process runs. */
+  leaseName: string | undefined
+  workers: number
+  progressIntervalMs: number
+  kubeconfig: string | undefined
+  job: JobSettings
+}
+
+export interface ServeParts {
+  clock: Clock
+  log: Log
+  env: Readonly<Record<string, string | undefined>>
+  version: string
+}
+
+/** The operator with all that it has around it, until the signal. */
+export async function serveOperator(options: ServeOptions, parts: ServeParts, signal: AbortSignal): Promise<void> {
+  const { clock, log, env, version } = parts
+  const access = await findAccess(options.kubeconfig, env)
+  const settings = readSettings(options, env, access.namespace)
+  const api = openKubeClient(access, { clock })
+  const health = new Health(clock)
+  const observer = new OperatorMetrics({ version, clock })
+  const brain = realBrain(options.apiGroup, options.job)
+  const fetchProgress = openFetchProgress(clock)
+  try {
+    const listeners = await openListeners(options, health, observer)
+    try {
+      const served = listeners.map(({ address }) => address)
+      const { identity, namespaces = 'all' } = settings
+      log.write('info', `kafka-backup operator ${version}`, { api: access.server, served, identity, namespaces })
+      await runOperator(
+        settings,
+        { api, clock, random: Math.random, observer, log, brain, fetchProgress, health },
+        signal,
+      )
+      log.write('info', 'stopped')
+    } finally {
+      await Promise.all(listeners.map(listener => listener.close()))
+    }
+  } finally {
+    api.close()
+  }
+}
+
+function readSettings(
+  options: ServeOptions,
+  env: ServeParts['env'],
+  contextNamespace: string | undefined,
+): OperatorOptions {
+  const { apiGroup, leaseName, workers, progressIntervalMs } = options
+  const own = env.POD_NAMESPACE || contextNamespace
+  const named = options.namespaces === 'all' ? undefined : options.namespaces
+  const namespaces = named?.length === 0 ? [need(own, '--namespace')] : named
+  const lease = leaseName === undefined ? undefined : { namespace: need(own, 'POD_NAMESPACE'), name: leaseName }
+  const identity = formatIdentity(env.POD_NAME || hostname(), randomUUID())
+  return { apiGroup, namespaces, identity, lease, workers, progressIntervalMs }
+}
+
+function need(namespace: string | undefined, how: string): string {
+  if (namespace) return namespace
+  throw new KafkaBackupError('USAGE', `the namespace of the operator is not known: give ${how}`, {
+    help: 'In a pod it is that of the service account; elsewhere set POD_NAMESPACE, or a namespace in the kubeconfig.',
+  })
+}
