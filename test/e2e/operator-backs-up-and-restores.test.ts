@@ -140,8 +140,10 @@ describe('the operator backs up and restores', () => {
     )
     const warnings = (await stage.events(ref)).filter(({ type, reason }) => type !== 'Normal' && !/Licen/.test(reason))
     assert.deepEqual(warnings, [])
-    const samples = await operator.samples()
     const { namespace } = stage
+    const success = { backup_name: 'orders', namespace, outcome: 'success' }
+    await operator.untilSample('kafka_backup_backups_total', success, 1)
+    const samples = await operator.samples()
     const value = (name: string, labels: Record<string, string> = {}) =>
       findSample(samples, name, { backup_name: 'orders', namespace, ...labels })
     assert.equal(value('kafka_backup_backups_total', { outcome: 'success' }), 1)
@@ -188,8 +190,8 @@ describe('the operator backs up and restores', () => {
     const placeOf = ({ topic, partition, offset }: (typeof before)[number]) => `${topic}/${partition}@${offset}`
     assert.deepEqual(after.map(placeOf).sort(), before.map(placeOf).sort())
     const labels = { restore_name: 'orders-back', namespace: world.stage.namespace, outcome: 'success' }
-    assert.equal(await world.operator.sample('kafka_backup_restores_total', labels), 1)
-    assert.equal(await world.operator.sample('kafka_backup_restore_records_total', labels), total)
+    await world.operator.untilSample('kafka_backup_restores_total', labels, 1)
+    await world.operator.untilSample('kafka_backup_restore_records_total', labels, total)
   })
 
   test('the spec of what has ended does not change', async () => {

@@ -52,9 +52,9 @@ describe('the operator resets and rolls back offsets', () => {
       assert.ok(status.snapshotId, 'the way back is named')
       assert.equal(status.history?.[0]?.groups, 2)
       const labels = { reset_name: `to-${strategy}`, namespace: world.stage.namespace, strategy, outcome: 'success' }
-      assert.equal(await world.operator.sample('kafka_backup_offset_resets_total', labels), 1)
-      assert.equal(await world.operator.sample('kafka_backup_offset_reset_groups_total', labels), 2)
-      assert.equal(await world.operator.sample('kafka_backup_offset_reset_duration_seconds_count', labels), 1)
+      await world.operator.untilSample('kafka_backup_offset_resets_total', labels, 1)
+      await world.operator.untilSample('kafka_backup_offset_reset_groups_total', labels, 2)
+      await world.operator.untilSample('kafka_backup_offset_reset_duration_seconds_count', labels, 1)
       await world.run('offset_rollback', `from-${strategy}`, { ...shared, resetRef: { name: `to-${strategy}` } })
       for (const group of groups) assert.deepEqual(await positions(group), [5, 6, 7])
     })
@@ -96,7 +96,7 @@ describe('the operator resets and rolls back offsets', () => {
       assert.match(status.message ?? '', /busy/)
       assert.equal((await world.stage.pods(ref)).length <= 1, true)
       const labels = { reset_name: 'busy', outcome: 'failure', strategy: 'latest' }
-      assert.equal(await world.operator.sample('kafka_backup_offset_resets_total', labels), 1)
+      await world.operator.untilSample('kafka_backup_offset_resets_total', labels, 1)
     } finally {
       await kafka.driver.releaseGroup('busy')
     }

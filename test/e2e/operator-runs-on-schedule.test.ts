@@ -50,7 +50,7 @@ describe('the operator runs backups again and again', () => {
     assert.deepEqual([second.history?.length, second.history?.[0]?.records], [2, 60], 'it goes on where it was')
     await assertHoldsAll('yearly')
     const labels = { backup_name: 'yearly', outcome: 'success' }
-    assert.equal(await operator.sample('kafka_backup_backups_total', labels), 2)
+    await operator.untilSample('kafka_backup_backups_total', labels, 2)
     await stage.annotate(ref, { unrelated: 'change' })
     await stage.apply('backup', 'yearly', spec({ schedule: '0 0 2 1 *' }))
     const moved = await stage.until(ref, 'planned anew', ({ observedGeneration }) => observedGeneration === 2)
@@ -77,8 +77,8 @@ describe('the operator runs backups again and again', () => {
       ['verify Completed', 'main Completed'],
     )
     assert.equal(status.conditions?.find(({ type }) => type === 'Verified')?.status, 'True')
-    const at = await operator.sample('kafka_backup_last_verify_timestamp', { backup_name: 'verified' })
-    assert.equal(at, Date.parse(status.lastVerifyTime ?? '') / 1000)
+    const at = Date.parse(status.lastVerifyTime ?? '') / 1000
+    await operator.untilSample('kafka_backup_last_verify_timestamp', { backup_name: 'verified' }, at)
   })
 
   test('full backups have names of their own, and those that are not kept go', async () => {
@@ -107,7 +107,7 @@ describe('the operator runs backups again and again', () => {
     assert.equal(status.records, Number(end))
     assert.equal(status.history?.length, 1)
     const labels = { backup_name: 'shared', outcome: 'success' }
-    assert.equal(await operator.sample('kafka_backup_backup_records_total', labels), Number(end))
+    await operator.untilSample('kafka_backup_backup_records_total', labels, Number(end))
     await assertHoldsAll('shared')
   })
 

@@ -88,7 +88,7 @@ describe('the operator says what is wrong', () => {
     const events = await world.stage.events(ref)
     assert.ok(events.some(({ type, note }) => type === 'Warning' && note.includes('KAFKA_AUTH')))
     const labels = { backup_name: 'wrong-password', outcome: 'failure' }
-    assert.equal(await world.operator.sample('kafka_backup_backups_total', labels), 1)
+    await world.operator.untilSample('kafka_backup_backups_total', labels, 1)
   })
 
   test('a bucket that is not there is named', async () => {

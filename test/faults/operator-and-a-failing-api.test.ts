@@ -67,11 +67,7 @@ describe('the operator and an API server that fails', () => {
     t.diagnostic(`${struck.size} of ${rounds.length} faults struck`)
     assert.ok(struck.size >= rounds.length / 2)
     for (const { name } of refs) {
-      const labels = { backup_name: name, outcome: 'success' }
-      await waitFor(
-        `${name} counted once`,
-        async () => (await operator.sample('kafka_backup_backups_total', labels)) === 1,
-      )
+      await operator.untilSample('kafka_backup_backups_total', { backup_name: name, outcome: 'success' }, 1)
     }
   })
 

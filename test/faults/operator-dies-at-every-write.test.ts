@@ -126,7 +126,7 @@ describe('the operator dies at every write, and another goes on', () => {
     const status = await lab.stage.untilPhase(ref, 'Completed')
     assert.equal(status.records, RECORDS)
     assert.deepEqual(lab.jobsOf(name), ['once/whole'])
-    assert.equal(await operator.sample('kafka_backup_backups_total', { backup_name: name, outcome: 'success' }), 1)
+    await operator.untilSample('kafka_backup_backups_total', { backup_name: name, outcome: 'success' }, 1)
   })
 })
 

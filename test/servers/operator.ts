@@ -26,6 +26,8 @@ export interface Operator {
   metrics(): Promise<string>
   /** The value of a series, by those of its labels that are given; undefined where there is none. */
   sample(name: string, labels?: Record<string, string>): Promise<number | undefined>
+  /** Waits for the value: a run is counted a moment after its end can be read. */
+  untilSample(name: string, labels: Record<string, string>, value: number): Promise<void>
   samples(): Promise<Sample[]>
   /** All that it has printed. */
   log(): Promise<string>
@@ -38,6 +40,7 @@ export interface Operator {
 
 const root = resolve(import.meta.dirname, '../..')
 const startTimeoutMs = 60_000
+const sampleTimeoutMs = 10_000
 
 /** The operator as a process of this machine, as it was built, on free ports. It returns before it is ready. */
 export async function startOperator(options: OperatorOptions): Promise<Operator> {
@@ -80,6 +83,15 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
     metrics,
     samples,
     sample: async (name, labels = {}) => findSample(await samples(), name, labels),
+    untilSample: async (name, labels, value) => {
+      const deadline = Date.now() + sampleTimeoutMs
+      for (;;) {
+        const found = findSample(await samples(), name, labels)
+        if (found === value) return
+        if (Date.now() > deadline) throw new Error(`${name} ${JSON.stringify(labels)} is ${found}, not ${value}`)
+        await sleep(50)
+      }
+    },
     log,
     hasExited: () => server.hasExited(),
     kill: async () => void (await end('SIGKILL')),
