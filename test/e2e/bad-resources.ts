@@ -261,6 +261,24 @@ const storages: BadResource[] = [
 const pods: BadResource[] = [
   bad(
     'KafkaBackup',
+    'pods as root',
+    pod({ securityContext: { runAsUser: 0 } }),
+    /spec\.podTemplate\.spec\.securityContext\.runAsUser: .*greater than or equal to 1/,
+  ),
+  bad(
+    'KafkaBackup',
+    'pods that may be root',
+    pod({ securityContext: { runAsNonRoot: false } }),
+    /spec\.podTemplate\.spec\.securityContext\.runAsNonRoot: .*set it to true/,
+  ),
+  bad(
+    'KafkaBackup',
+    'pods without seccomp',
+    pod({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+    /spec\.podTemplate\.spec\.securityContext\.seccompProfile\.type: .*"RuntimeDefault"/,
+  ),
+  bad(
+    'KafkaBackup',
     'an amount that is none',
     { resources: { limits: { memory: '1 GB' } } },
     /spec\.resources\.limits.*512Mi/,

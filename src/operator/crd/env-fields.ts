@@ -31,7 +31,7 @@ export const envFields: Record<string, FieldSchema> = {
           'x-kubernetes-validations': [
             {
               rule: `!(self in [${reservedVariables.map(name => `'${name}'`).join(', ')}])`,
-              message: `is a variable of the operator: ${reservedVariables.join(', ')} cannot be set here`,
+              message: `this is a variable of the operator: ${reservedVariables.join(', ')} cannot be set here`,
             },
           ],
         },

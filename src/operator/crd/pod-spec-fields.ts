@@ -39,9 +39,14 @@ export const podSpecFields: Record<string, FieldSchema> = {
     description: 'Over the security context of the operator, which passes the level `restricted`.',
     type: 'object',
     properties: {
-      runAsUser: number,
+      runAsUser: { ...number, minimum: 1 },
       runAsGroup: number,
-      runAsNonRoot: { type: 'boolean' },
+      runAsNonRoot: {
+        type: 'boolean',
+        'x-kubernetes-validations': [
+          { rule: 'self', message: 'the pods never run as root: remove it, or set it to true' },
+        ],
+      },
       fsGroup: number,
       fsGroupChangePolicy: { type: 'string', enum: ['OnRootMismatch', 'Always'] },
       supplementalGroups: { type: 'array', maxItems: 50, items: number, 'x-kubernetes-list-type': 'atomic' },
@@ -51,7 +56,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
         type: 'object',
         required: ['type'],
         properties: {
-          type: { type: 'string', enum: ['RuntimeDefault', 'Localhost', 'Unconfined'] },
+          type: { type: 'string', enum: ['RuntimeDefault', 'Localhost'] },
           localhostProfile: text,
         },
       },

@@ -26,7 +26,7 @@ export function scheduleField(description: string): FieldSchema {
     'x-kubernetes-validations': [
       {
         rule: `self.matches('${schedulePattern}')`,
-        message: `is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
+        message: `this is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
       },
     ],
   }
@@ -78,7 +78,7 @@ export const scheduleFields: FieldGroup = {
       'x-kubernetes-validations': [
         {
           rule: "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self) > 0",
-          message: 'is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
+          message: 'this is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
         },
       ],
     },
@@ -120,7 +120,8 @@ export const scheduleFields: FieldGroup = {
       properties: {
         schedule: scheduleField('When it is verified. Without it: after every successful run.'),
         deep: {
-          description: 'Reads and checks every record. Otherwise what the manifest names has to be there, in its size.',
+          description:
+            'Reads and checks every byte. Otherwise objects, their sizes and the continuity of offsets are checked.',
           type: 'boolean',
           default: false,
         },
