@@ -1,6 +1,6 @@
 import type { Condition, ConditionType } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
-import { lastOf, newestFirst } from './history.ts'
+import { lastOf } from './history.ts'
 import type { Outcome } from './outcome.ts'
 import type { ShownPhase } from './phase.ts'
 import { formatTime } from './times.ts'
@@ -46,7 +46,7 @@ function readyVerdict(
   { runs, wait, deletion }: Outcome,
   { phase, reason, message }: ShownPhase,
 ): Verdict {
-  const last = lastOf(newestFirst(runs.ended), 'main')
+  const last = lastOf(runs.ended, 'main')
   if (deletion) return no(deletion.reason, deletion.message)
   if (wait && wait.reason !== 'WaitingForVerify' && wait.reason !== 'Stopping') return no(wait.reason, wait.message)
   if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
@@ -66,7 +66,7 @@ function progressVerdict({ runs, starts, deletion }: Outcome, { phase, reason = 
 }
 
 function successVerdict({ runs }: Outcome): Verdict {
-  const last = lastOf(newestFirst(runs.ended), 'main')
+  const last = lastOf(runs.ended, 'main')
   if (!last) return { status: 'Unknown', reason: 'NotRun', message: 'No run has ended yet.' }
   if (last.phase === 'Completed')
     return yes(last.reason ?? 'Completed', last.message ?? `The run ${last.run} is complete.`)
@@ -91,7 +91,7 @@ function scheduledVerdict(
 }
 
 function verifiedVerdict({ verify }: Facts, { runs }: Outcome): Verdict | undefined {
-  const last = lastOf(newestFirst(runs.ended), 'verify')
+  const last = lastOf(runs.ended, 'verify')
   if (!last && verify === 'never') return undefined
   if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'It was not verified yet.' }
   if (last.phase === 'Completed') return yes('Verified', `The run ${last.run} found the backup whole.`)

@@ -2,7 +2,6 @@ import type { EndedRun, RunPurpose } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
 import { generationKey } from './run-key.ts'
 import type { Runs } from './runs.ts'
-import { parseTime } from './times.ts'
 
 const MAX_RUNS = 10
 
@@ -11,22 +10,11 @@ const MAX_RUNS = 10
  * be taken for one that nobody knows.
  */
 export function planHistory({ jobs, generation }: Facts, { ended }: Runs): EndedRun[] {
-  const sorted = newestFirst(ended)
   const ofGeneration = generationKey(generation)
   const withJobs = new Set(jobs.map(({ run }) => run))
-  const marks = [...(['main', 'verify', 'delete'] as const).map(purpose => lastOf(sorted, purpose)), lastGood(sorted)]
-  return sorted.filter(
+  const marks = [...(['main', 'verify', 'delete'] as const).map(purpose => lastOf(ended, purpose)), lastGood(ended)]
+  return ended.filter(
     (run, index) => index < MAX_RUNS || withJobs.has(run.run) || run.run === ofGeneration || marks.includes(run),
-  )
-}
-
-export function newestFirst(ended: readonly EndedRun[]): EndedRun[] {
-  const timeOf = ({ completionTime }: EndedRun) => parseTime(completionTime) ?? 0
-  return ended.toSorted(
-    (one, other) =>
-      timeOf(other) - timeOf(one) ||
-      (parseTime(other.startTime) ?? 0) - (parseTime(one.startTime) ?? 0) ||
-      (one.run < other.run ? 1 : -1),
   )
 }
 

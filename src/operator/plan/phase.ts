@@ -1,6 +1,6 @@
 import type { EndedRun, Phase } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
-import { lastOf, newestFirst } from './history.ts'
+import { lastOf } from './history.ts'
 import type { Outcome } from './outcome.ts'
 import { mainRuns } from './plan-main.ts'
 import type { LiveRun } from './runs.ts'
@@ -22,7 +22,7 @@ export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
   const live = newestMain(outcome)
   if (live) return { ...livePhase(facts, live, outcome), live }
   if (wait) return { phase: wait.phase, reason: wait.reason, message: wait.message }
-  const ended = lastOf(newestFirst(runs.ended), 'main')
+  const ended = lastOf(runs.ended, 'main')
   if (ended) return { ...endedPhase(facts, ended), ended }
   return { phase: 'Pending', ...idle(facts, outcome) }
 }

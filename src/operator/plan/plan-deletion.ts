@@ -1,6 +1,6 @@
 import { endRun } from './end-run.ts'
 import type { Facts } from './facts.ts'
-import { lastOf, newestFirst } from './history.ts'
+import { lastOf } from './history.ts'
 import type { Outcome } from './outcome.ts'
 import type { Action } from './plan.ts'
 import { hasMainRun } from './plan-main.ts'
@@ -19,7 +19,7 @@ export function planDeletion(facts: Facts, settled: Runs): Outcome {
   const outcome: Outcome = { runs: settled, starts: [], before: [], after: [] }
   if (!facts.hasFinalizer) return outcome
   if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...outcome, before: [release] }
-  const last = lastOf(newestFirst(settled.ended), 'delete')
+  const last = lastOf(settled.ended, 'delete')
   if (last?.phase === 'Completed') return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
     return { ...outcome, deletion: deleting('The backup is being removed.') }

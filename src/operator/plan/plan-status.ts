@@ -1,7 +1,7 @@
 import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
 import { planConditions } from './conditions.ts'
 import type { Facts } from './facts.ts'
-import { lastGood, lastOf, newestFirst, planHistory } from './history.ts'
+import { lastGood, lastOf, planHistory } from './history.ts'
 import type { Outcome } from './outcome.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
@@ -72,12 +72,11 @@ function runFields(
 
 function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: readonly EndedRun[]): Fields {
   const { before } = facts
-  const sorted = newestFirst(history)
-  const verified = sorted.find(({ purpose, phase }) => purpose === 'verify' && phase === 'Completed')
-  const failed = sorted.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')
+  const verified = history.find(({ purpose, phase }) => purpose === 'verify' && phase === 'Completed')
+  const failed = history.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')
   const adopted = timeOf(handledMs(newRuns(before, runs), ''))
   return {
-    lastSuccessfulTime: laterTime(before.lastSuccessfulTime, lastGood(sorted)?.completionTime),
+    lastSuccessfulTime: laterTime(before.lastSuccessfulTime, lastGood(history)?.completionTime),
     lastFailedTime: laterTime(before.lastFailedTime, failed?.completionTime),
     lastScheduleTime: timeOf(main?.startedDueMs) ?? laterTime(before.lastScheduleTime, adopted),
     nextScheduleTime: timeOf(main?.nextScheduleMs),

@@ -1,6 +1,6 @@
 import { planTimes } from './due-times.ts'
 import type { Facts } from './facts.ts'
-import { lastGood, newestFirst } from './history.ts'
+import { lastGood } from './history.ts'
 import { handledMs, type MainPlan, sinceMs } from './plan-main.ts'
 import { scheduledKey, verifyKey } from './run-key.ts'
 import { isKnown, type Runs } from './runs.ts'
@@ -37,7 +37,7 @@ interface DueVerify {
 
 function dueVerify(facts: Facts, runs: Runs): DueVerify {
   const { verify, before, nowMs } = facts
-  const backup = lastGood(newestFirst(runs.ended))
+  const backup = lastGood(runs.ended)
   const about = backup?.backupId === undefined ? {} : { backupId: backup.backupId }
   if (typeof verify === 'string') {
     const run = verifyKey(backup?.run ?? '')

@@ -3,6 +3,7 @@ import { jobName } from '../job/names.ts'
 import type { ActiveRun, EndedRun } from '../resource/status.ts'
 import { endRun, judgeJobs, type RunEnd } from './end-run.ts'
 import { type Facts, historyOf } from './facts.ts'
+import { newestFirst } from './newest-first.ts'
 import { formatTime, parseTime } from './times.ts'
 
 /** A run under way. */
@@ -17,7 +18,7 @@ export interface LiveRun extends ActiveRun {
 
 export interface Runs {
   live: LiveRun[]
-  /** All that the history has, and those that ended since. */
+  /** All that the history has, and those that ended since; the newest first. */
   ended: EndedRun[]
   /** Jobs of runs that have ended, which still have pods at work: they are removed, and nothing starts beside them. */
   lingering: JobState[]
@@ -36,7 +37,7 @@ export function settleRuns(facts: Facts): Runs {
   for (const { run } of ended) isOver.add(run)
   return {
     live: settled.filter(run => 'jobs' in run),
-    ended: [...history, ...ended],
+    ended: newestFirst([...history, ...ended]),
     lingering: facts.jobs.filter(job => isOver.has(job.run) && isAtWork(job)),
   }
 }
@@ -50,7 +51,7 @@ export function stopRuns(runs: Runs, stopped: readonly LiveRun[], end: (run: Liv
   const seen = stopped.filter(run => run.unseenUntilMs === undefined)
   return {
     live: runs.live.filter(run => !seen.includes(run)),
-    ended: [...runs.ended, ...seen.map(end)],
+    ended: newestFirst([...runs.ended, ...seen.map(end)]),
     lingering: [...runs.lingering, ...seen.flatMap(run => run.jobs.filter(isAtWork))],
   }
 }

@@ -12,6 +12,7 @@ export interface Schedule {
 export type ParsedSchedule = { schedule: Schedule } | { problem: string }
 
 const MAX_CACHED = 1000
+const MAX_REMEMBERED = 8
 const parsed = new Map<string, ParsedSchedule>()
 /** No zone sets its clocks back by more; what they show again is looked for this far ahead. */
 const MAX_SET_BACK_MS = 3 * 3_600_000
@@ -39,12 +40,33 @@ function readSchedule(text: string, zone: string): ParsedSchedule {
   }
   try {
     const schedule = everyHour(text) ? byHours(text, zone) : byWallClock(text, zone)
-    if (schedule.next(someTimeMs) !== undefined) return { schedule }
+    if (schedule.next(someTimeMs) !== undefined) return { schedule: remembering(schedule) }
     return { problem: `${JSON.stringify(text)} is a date that never comes` }
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     return { problem: `${JSON.stringify(text)} is no cron of five fields, nor a name such as @daily (${why})` }
   }
+}
+
+/** Between two times of a schedule the answer is the same, and everybody asks for the time being. */
+function remembering(schedule: Schedule): Schedule {
+  let known: { fromMs: number; toMs: number }[] = []
+  const around = (ms: number): { fromMs: number; toMs: number } => {
+    const found = known.find(({ fromMs, toMs }) => fromMs <= ms && ms < toMs)
+    if (found) return found
+    const fromMs = schedule.latest(ms) ?? Number.NEGATIVE_INFINITY
+    const toMs = schedule.next(ms) ?? Number.POSITIVE_INFINITY
+    known = [{ fromMs, toMs }, ...known.slice(0, MAX_REMEMBERED - 1)]
+    return { fromMs, toMs }
+  }
+  return {
+    next: afterMs => finite(around(afterMs).toMs),
+    latest: atMs => finite(around(atMs).fromMs),
+  }
+}
+
+function finite(ms: number): number | undefined {
+  return Number.isFinite(ms) ? ms : undefined
 }
 
 /** Without a name it would be the zone of this process. */
@@ -92,8 +114,10 @@ function byWallClock(text: string, zone: string): Schedule {
   }
 }
 
-function cronOf(text: string, timezone: string): Cron {
-  return new Cron(text, { timezone, mode: '5-part', paused: true })
+/** An offset is much faster than the zone of that name. */
+function cronOf(text: string, zone: string): Cron {
+  const where = zone === 'UTC' ? { utcOffset: 0 } : { timezone: zone }
+  return new Cron(text, { ...where, mode: '5-part', paused: true })
 }
 
 function wholeSecond(ms: number): Date {
