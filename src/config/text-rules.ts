@@ -51,14 +51,18 @@ export const hostAndPort: TextRule = {
   },
 }
 
-/** As a pod knows its address, `${POD_IP}:8080`, which has no brackets where it is one of IPv6: the last colon is the port's. */
+/**
+ * A variable such as the IP of a pod is of either family, and so may stand with brackets or without: `${POD_IP}:8080` and
+ * `[${POD_IP}]:8080` both work for both. The last colon is the port's.
+ */
 export const listenAddress: TextRule = {
   type: 'text',
   allowed: 'host:port, such as 127.0.0.1:9309, [::1]:9309 or ::1:9309',
   pattern: '^(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+):[0-9]{1,5}$',
   wrong: text => {
     const [, ip, port] = /^([0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*):(\d{1,5})$/.exec(text) ?? []
-    return hostAndPort.wrong(ip !== undefined && isIPv6(ip) ? `[${ip}]:${port}` : text)
+    if (ip !== undefined && isIPv6(ip)) return hostAndPort.wrong(`[${ip}]:${port}`)
+    return hostAndPort.wrong(text.replace(/^\[([0-9.]+)\]/, '$1'))
   },
 }
 

@@ -163,6 +163,59 @@ test('each pod of a sharded backup has its index, and their totals are one', asy
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 30, bytes: 21, gaps: 3 }])
 })
 
+test('a shard that fails is tried again on its own, and what its first pod saw is not forgotten', async () => {
+  const result = (exit: number, more: object) =>
+    JSON.stringify({ ok: exit === 0, command: 'backup', exit, retryable: exit !== 0, ...more })
+  const failures = { fieldRef: { fieldPath: "metadata.annotations['batch.kubernetes.io/job-index-failure-count']" } }
+  const lines = `
+    if [ "$JOB_COMPLETION_INDEX-$FAILURES" = 1-0 ]; then printf %s "$FIRST" > "$KAFKA_BACKUP_RESULT_FILE"; exit 1; fi
+    printf %s "$LAST" > "$KAFKA_BACKUP_RESULT_FILE"`
+  const job = await startJob({
+    name: 'tried',
+    image: 'script',
+    step: { stage: 'shards', shards: 2 },
+    env: [
+      { name: 'FIRST', value: result(1, { gaps: 2, totals: { records: 1 }, message: 'no broker' }) },
+      { name: 'LAST', value: result(0, { gaps: 0, totals: { records: 10 } }) },
+      { name: 'FAILURES', valueFrom: failures },
+      { name: 'JOB_SCRIPT', value: lines },
+    ],
+  })
+  const { failedPods, end: none } = await waitForState(job, state => state.failedPods !== undefined)
+  assert.deepEqual([failedPods, none], [{ count: 1, message: 'no broker' }, undefined])
+  const { end } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.totals], [true, { records: 20, gaps: 2 }])
+})
+
+test('a shard that is out of tries ends the others, and is the reason', async () => {
+  const value = `
+    if [ "$JOB_COMPLETION_INDEX" = 1 ]; then printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"; exit 1; fi
+    trap "exit 143" TERM; sleep 60 & wait`
+  const result = {
+    ok: false,
+    command: 'backup',
+    exit: 1,
+    retryable: true,
+    code: 'STORAGE_UNAVAILABLE',
+    message: 'down',
+  }
+  const job = await startJob({
+    name: 'spent',
+    image: 'script',
+    spec: { job: { backoffLimit: 0 } },
+    step: { stage: 'shards', shards: 2 },
+    env: [
+      { name: 'RESULT', value: JSON.stringify(result) },
+      { name: 'JOB_SCRIPT', value },
+    ],
+  })
+  const { end } = await untilEnd(job)
+  assert.deepEqual([end.isSuccess, end.isStillTrying, end.reason], [false, false, 'STORAGE_UNAVAILABLE'])
+  const client = await openNamespace()
+  const { status } = await client.get(jobKind, { namespace, name: job.metadata.name }, open)
+  assert.equal(status?.conditions?.find(({ type }) => type === 'Failed')?.reason, 'MaxFailedIndexesExceeded')
+})
+
 test('what was done in part is Partial, and what was killed says that it does not know why', async () => {
   const result = { ok: false, command: 'backup', exit: 4, code: 'BACKUP_PARTIAL', message: 'p 0: broker 3 went away' }
   const totals = { records: 5, bytes: 50 }

@@ -4,7 +4,7 @@ import { CreateBucketCommand, PutObjectLegalHoldCommand, S3Client } from '@aws-s
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { pruneAt } from '../../src/wiring/prune-jobs.ts'
+import { deleteAt, pruneAt } from '../../src/wiring/prune-jobs.ts'
 import { DAY, World } from '../retention/world.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 
@@ -55,6 +55,22 @@ describe('a bucket lets go what is not kept', () => {
       assert.deepEqual(await keysOf(storage, 'b/leases'), [])
       const report = await verifyBackup(storage, 'b', { deep: true, ...silent }, never)
       assert.deepEqual([report.problems, report.warnings], [[], []])
+    }))
+
+  test('a whole backup, but for what is locked, and the rest of it later', () =>
+    withLockingBucket(false, async (storage, client) => {
+      const [segment = ''] = (await keysOf(storage, 'b/kafka')).filter(key => key.endsWith('.log'))
+      const others = await keysOf(storage, 'a/')
+      const hold = (Status: 'ON' | 'OFF') =>
+        client.send(new PutObjectLegalHoldCommand({ Bucket: 'locked', Key: segment, LegalHold: { Status } }))
+      const remove = () => deleteAt(storage, 'b', silent, { isDryRun: false }, never)
+      await hold('ON')
+      assert.equal((await remove()).outcome.retained.objects, 1)
+      assert.deepEqual(await keysOf(storage, 'b/'), [segment, 'b/manifests/pruned.json'].sort())
+      await hold('OFF')
+      assert.equal((await remove()).outcome.retained.objects, 0)
+      assert.deepEqual([await keysOf(storage, 'b/'), await keysOf(storage, 'a/')], [[], others])
+      assert.equal((await remove()).isFound, false)
     }))
 
   test('except for what is locked, which is counted, and goes when the lock has run out', () =>

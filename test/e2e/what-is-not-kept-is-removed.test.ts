@@ -184,4 +184,25 @@ describe('what is not kept is removed', () => {
       assert.match((await cli('list')).stdout, /two-1/)
       assert.equal((await cli('verify', '--backup-id', 'two-1', '--deep')).code, 0)
     }))
+
+  test('a backup that is deleted is gone at once, the others stay, and its id can be used again', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('gone', { partitions: 2 })
+      await seed('gone', 1)
+      for (const backupId of ['gone', 'gone-2']) await backUp({ ...specOf(path, 'gone'), backupId })
+      const cli = (...args: string[]) => run(launcher, [...args, '--path', path])
+      const one = ['delete', '--backup-id', 'gone']
+      const unasked = await cli(...one)
+      assert.deepEqual([unasked.code, await readdir(path)], [2, ['gone', 'gone-2']], unasked.stderr)
+      const deleted = await cli(...one, '--yes', '--format', 'json')
+      const { found, removed, generations_removed } = JSON.parse(deleted.stdout)
+      assert.deepEqual([deleted.code, found, generations_removed], [0, true, 1], deleted.stderr)
+      assert.ok(removed.objects > 4)
+      assert.deepEqual(await readdir(path), ['gone-2'])
+      const again = await cli(...one, '--yes')
+      assert.deepEqual([again.code, again.stdout.startsWith('nothing to remove')], [0, true])
+      assert.equal((await cli('verify', '--backup-id', 'gone-2', '--deep')).code, 0)
+      await backUp({ ...specOf(path, 'gone'), backupId: 'gone' })
+      assert.equal((await cli('verify', '--backup-id', 'gone', '--deep')).code, 0)
+    }))
 })

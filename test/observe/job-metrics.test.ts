@@ -129,12 +129,16 @@ describe('the metrics of a job', () => {
 })
 
 describe('the listener of a job', () => {
-  test('listens on an IPv6 address with brackets or without, as a pod has it', async () => {
-    for (const listen of ['[::1]:0', '::1:0']) {
+  test('listens on an address of either family with brackets or without, as a pod has it', async () => {
+    for (const [listen, shown] of [
+      ['[::1]:0', /^\[::1\]:\d+$/],
+      ['::1:0', /^\[::1\]:\d+$/],
+      ['[127.0.0.1]:0', /^127\.0\.0\.1:\d+$/],
+    ] as const) {
       const clock = new ManualClock()
       const listener = await openJobListener({ listen, job: 'backup', backupId: 'b1', version: '1', clock })
       try {
-        assert.match(listener.address, /^\[::1\]:\d+$/)
+        assert.match(listener.address, shown)
         assert.equal((await fetch(`http://${listener.address}/healthz`)).status, 200)
       } finally {
         await listener.close()

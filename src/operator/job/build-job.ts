@@ -57,6 +57,7 @@ function completionsOf({ resource, step }: JobDraft): Record<string, unknown> {
     parallelism: step.shards,
     backoffLimitPerIndex: backoffLimit,
     maxFailedIndexes: 0,
-    backoffLimit: Math.min(FOR_EVER, backoffLimit * step.shards),
+    // Never reached before one of the others, but in clusters that know no limit of an index.
+    backoffLimit: Math.min(FOR_EVER, (backoffLimit + 1) * step.shards),
   }
 }

@@ -20,6 +20,7 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     createdMs,
     isBeingDeleted: deletionTimestamp !== undefined,
     end,
+    ...(end ? {} : findFailed(attempts)),
     waiting: end ? undefined : findWaiting(job, attempts, nowMs),
     running: end ? [] : findRunning(attempts),
   }
@@ -106,6 +107,13 @@ function explainEnd(
   const failures = attempts.filter(({ ended }) => ended && !ended.isSuccess).length
   const isGivenUp = failures > 1 && /^(BackoffLimitExceeded|FailedIndexes|MaxFailedIndexesExceeded)$/.test(reason)
   return isGivenUp ? { ...cause, message: sentences(cause.message, `Given up after ${failures} tries.`) } : cause
+}
+
+/** Of a Job that goes on; the last of them tells why. */
+function findFailed(attempts: readonly Attempt[]): Pick<JobState, 'failedPods'> {
+  const failed = attempts.filter(isEnded).filter(({ ended }) => !ended.isSuccess)
+  const message = explainFailure(failed.slice(-1))?.message
+  return message === undefined ? {} : { failedPods: { count: failed.length, message } }
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {

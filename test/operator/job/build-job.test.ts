@@ -110,7 +110,7 @@ test('each shard has tries of its own, and the first that is out of them ends th
       parallelism: 4,
       backoffLimitPerIndex: 2,
       maxFailedIndexes: 0,
-      backoffLimit: 8,
+      backoffLimit: 12,
     },
   )
   assert.deepEqual(container.args.slice(-2), ['--shard', '$(JOB_COMPLETION_INDEX)/4'])

@@ -207,6 +207,16 @@ describe('a Job that goes on', () => {
     assert.equal(read(nearly, samplePod({ status: ended(0, { ok: true }) })).end, undefined)
   })
 
+  test('tells of the pods that failed until now', () => {
+    const failed = (createdSecond: number, message: string) =>
+      samplePod({ createdSecond, status: ended(1, { code: 'KAFKA_UNREACHABLE', message }) })
+    const running = samplePod({ createdSecond: 30, status: { phase: 'Running', podIP: '10.0.0.7' } })
+    const { failedPods } = read(trying(), failed(9, 'the second'), failed(1, 'the first'), running)
+    assert.deepEqual(failedPods, { count: 2, message: 'the second' })
+    assert.equal(read(trying(), running).failedPods, undefined)
+    assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
+  })
+
   test('has pods that run, with their addresses', () => {
     const status = { phase: 'Running', podIP: '10.0.0.7' }
     const deleting = samplePod({ name: 'b', status })
