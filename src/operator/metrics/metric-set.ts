@@ -71,8 +71,7 @@ export class MetricSet {
   #holdBack(name: OperatorMetricName, samples: Sample[]): Sample[] {
     const held = new Map<string, boolean>()
     return samples.map(sample => {
-      const { le: _, ...labels } = sample.labels
-      const key = seriesKey(name, labels)
+      const key = seriesKey(name, sample.labels)
       const isHeld = held.get(key) ?? this.#firstZeros.isHeld(key)
       held.set(key, isHeld)
       return isHeld ? { ...sample, value: 0 } : sample
@@ -87,15 +86,17 @@ interface Reading {
   value: number
 }
 
-/** Labels in the order of the catalogue, `le` behind them. */
+/** Labels in the order of the catalogue, `le` behind them. There are many of these for each scrape. */
 function toSample(name: string, order: readonly string[], { metricName, labels, value }: Reading): Sample {
-  const ordered: [string, string | number][] = [...order, 'le'].flatMap(label => {
-    const text = labels[label]
-    return text === undefined ? [] : [[label, text] as [string, string | number]]
-  })
-  return { name: metricName ?? name, labels: Object.fromEntries(ordered), value }
+  const ordered: Record<string, string | number> = {}
+  for (const label of order) ordered[label] = labels[label] ?? ''
+  if (labels.le !== undefined) ordered.le = labels.le
+  return { name: metricName ?? name, labels: ordered, value }
 }
 
-export function seriesKey(name: string, labels: Readonly<Record<string, string | number>>): string {
-  return JSON.stringify([name, ...Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1))])
+/** Labels that are not of the metric, as `le`, do not count. */
+export function seriesKey(name: OperatorMetricName, labels: Readonly<Record<string, string | number>>): string {
+  let key: string = name
+  for (const label of operatorMetrics[name].labels) key += `\n${labels[label]}`
+  return key
 }

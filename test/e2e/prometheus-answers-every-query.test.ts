@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../src/lib/clock.ts'
+import { type HttpListener, openHttpListener } from '../../src/observe/http-server.ts'
+import { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
+import { alertsFile, readPanels, readRules, readVariables, selectorsOf } from '../operator/metrics/read-monitoring.ts'
+import { type Prometheus, type PromSample, startPrometheus } from '../servers/prometheus.ts'
+import { OperatorHistory } from './operator-history.ts'
+
+/** Alerts that a history in which everything goes wrong leaves quiet: the operator is there. */
+const quiet = ['KafkaBackupOperatorDown']
+
+describe('a real Prometheus that scrapes the metrics of an operator', () => {
+  let listener: HttpListener
+  let prometheus: Prometheus
+
+  before(async () => {
+    const metrics = new OperatorMetrics({ version: '1.2.3', clock: systemClock, holdMs: 2500 })
+    const page = async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.format() })
+    listener = await openHttpListener({ host: '127.0.0.1', port: 0, field: 'metrics' }, { '/metrics': page })
+    prometheus = await startPrometheus({ scrapeConfigs: [scrapeConfig(listener.address)], ruleFiles: [alertsFile] })
+    await play(new OperatorHistory(metrics), prometheus)
+  })
+
+  after(async () => {
+    await prometheus?.stop()
+    await listener?.close()
+  })
+
+  test('takes the exposition', async () => {
+    assert.deepEqual(
+      (await prometheus.targets()).map(({ health, lastError }) => [health, lastError]),
+      [['up', '']],
+    )
+    const types = await (await fetch(`${prometheus.url}/api/v1/metadata?metric=kafka_backup_backups_total`)).json()
+    assert.equal(
+      (types as { data: Record<string, { type: string }[]> }).data.kafka_backup_backups_total?.[0]?.type,
+      'counter',
+    )
+  })
+
+  for (const { title, targets = [] } of readPanels()) {
+    for (const { expr } of targets) {
+      test(`has data for “${title}”: ${expr}`, async () => {
+        const samples = await prometheus.query(fill(expr))
+        assert.ok(samples.some(isNumber), 'nothing came back')
+      })
+    }
+  }
+
+  for (const { name, query } of readVariables()) {
+    if (typeof query === 'string') continue
+    test(`has values for the variable ${name}`, async () => {
+      const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query.query) ?? []
+      const samples = await prometheus.query(fill(selector))
+      assert.ok(samples.some(({ metric }) => (metric[label] ?? '') !== ''))
+    })
+  }
+
+  for (const { alert, expr } of readRules()) {
+    for (const selector of selectorsOf(expr)) {
+      test(`has series for what ${alert} looks at: ${selector}`, async () => {
+        assert.notEqual((await prometheus.query(selector)).length, 0)
+      })
+    }
+    if (quiet.includes(alert)) continue
+    for (const part of expr.split(/^or$/m)) {
+      test(`has data for ${alert}: ${part.replaceAll(/\s+/g, ' ').trim()}`, async () => {
+        assert.notEqual((await prometheus.query(part)).length, 0)
+      })
+    }
+    test(`finds ${alert} in a history in which everything goes wrong`, async () => {
+      const found = (await prometheus.alerts()).find(({ labels }) => labels.alertname === alert)
+      assert.ok(found, 'it is neither pending nor firing')
+      for (const text of Object.values(found.annotations)) assert.doesNotMatch(text, /<no value>|<error|%!/, alert)
+      assert.match(found.annotations.description ?? '', /shop/)
+    })
+  }
+
+  test('lets alerts without a hold time fire, the first failure among them, and finds no other trouble', async () => {
+    const alerts = await prometheus.alerts()
+    const firing = alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname)
+    for (const alert of ['KafkaBackupFailed', 'KafkaRestoreFailed', 'KafkaBackupSlow', 'KafkaBackupGaps']) {
+      assert.ok(firing.includes(alert), alert)
+    }
+    for (const alert of quiet)
+      assert.equal(
+        alerts.some(({ labels }) => labels.alertname === alert),
+        false,
+        alert,
+      )
+  })
+})
+
+/** As a ServiceMonitor with `honorLabels` becomes one, but for the interval. */
+function scrapeConfig(address: string): object {
+  return {
+    job_name: 'kafka-backup-operator',
+    honor_labels: true,
+    scrape_interval: '1s',
+    metrics_path: '/metrics',
+    static_configs: [{ targets: [address], labels: { namespace: 'operators', pod: 'operator-0' } }],
+  }
+}
+
+async function play(history: OperatorHistory, prometheus: Prometheus): Promise<void> {
+  history.begin()
+  // Counters are shown at zero first; only what comes after their hold time is a rate.
+  for (let step = 0; step < 4; step++) await stepAndWait(history)
+  history.end()
+  for (let step = 0; step < 6; step++) await stepAndWait(history)
+  const isCounted = async () =>
+    (await prometheus.alerts()).some(({ labels }) => labels.alertname === 'KafkaBackupSlow') &&
+    (await prometheus.query('increase(kafka_backup_backups_total{outcome="failure"}[1m]) > 0')).length > 0
+  for (let step = 0; step < 30 && !(await isCounted()); step++) await stepAndWait(history)
+}
+
+async function stepAndWait(history: OperatorHistory): Promise<void> {
+  history.step()
+  await sleep(1000)
+}
+
+/** With the values that Grafana puts in for its variables. */
+function fill(expr: string): string {
+  return expr.replaceAll('$__rate_interval', '1m').replaceAll('$namespace', '.*').replaceAll('$backup', '.*')
+}
+
+function isNumber({ value: [, value] }: PromSample): boolean {
+  return !Number.isNaN(Number(value))
+}
