@@ -7,6 +7,7 @@ import { type ChartValues, chartFolder, chartName, runHelm } from '../servers/ch
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import type { KubeObject } from '../servers/kube-object.ts'
+import { waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
 const definition = {
@@ -38,7 +39,7 @@ test('an upgrade brings new CRDs, and what was backed up outlives an uninstall a
   const backup = await createBackup()
 
   await helm('upgrade', chartFolder, { replicas: 3 })
-  assert.deepEqual(await shortNames(), ['kb'])
+  assert.deepEqual(await shortNames(), ['kbk'])
   assert.equal(((await kube.api.get(deployment)).spec as { replicas: number }).replicas, 3)
 
   await helm('uninstall')
@@ -83,6 +84,12 @@ async function createBackup() {
     storage: { backend: 'pvc', pvc: { claimName: 'backups' } },
   }
   const object: KubeObject = { apiVersion, kind, metadata: { name: 'nightly', namespace }, spec }
-  const made = await kube.api.wait({ ...definition }, () => true).then(() => kube.api.create(object))
+  const isServed = () =>
+    kube.api.list({ apiVersion, kind, namespace }).then(
+      () => true,
+      () => false,
+    )
+  await waitFor('the API server serves the kind', isServed)
+  const made = await kube.api.create(object)
   return { apiVersion, kind, namespace, name: 'nightly', uid: made.metadata.uid }
 }

@@ -52,63 +52,69 @@ const extras: ChartValues = {
   commonLabels: { cost: '42' },
 }
 
-/** Values that people install with, by what they want. */
+/** Values that people install with, by what they want. The definitions, which are large, are in a few of them. */
 export const chartCases: Record<string, ChartValues> = {
   defaults: {},
-  'one replica without a leader': { replicas: 1, leaderElection: { enabled: false } },
-  'three replicas with a lease of their own': {
-    replicas: 3,
-    leaderElection: { leaseName: 'backup-leader' },
-    workers: 8,
-  },
-  'all namespaces': { clusterWide: true },
-  'all namespaces with monitoring': { clusterWide: true, metrics: everyMonitor, networkPolicy: { enabled: true } },
-  'two namespaces': { watchNamespaces: ['team-a', 'team-b'], networkPolicy: { enabled: true } },
-  'two namespaces with monitoring': { watchNamespaces: ['team-a', 'team-b'], metrics: everyMonitor },
-  'monitoring in the own namespace': {
-    metrics: {
-      serviceMonitor: { enabled: true },
-      podMonitor: { enabled: true },
-      prometheusRule: { enabled: true },
-      dashboard: { enabled: true },
+  ...withoutDefinitions({
+    'one replica without a leader': { replicas: 1, leaderElection: { enabled: false } },
+    'three replicas with a lease of their own': {
+      replicas: 3,
+      leaderElection: { leaseName: 'backup-leader' },
+      workers: 8,
     },
-  },
-  'no metrics, though monitors are asked for': { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
-  'another port and path of the metrics': { metrics: { port: 9090, path: '/prometheus', ...everyMonitor } },
+    'all namespaces': { clusterWide: true },
+    'all namespaces with monitoring': { clusterWide: true, metrics: everyMonitor, networkPolicy: { enabled: true } },
+    'two namespaces': { watchNamespaces: ['team-a', 'team-b'], networkPolicy: { enabled: true } },
+    'two namespaces with monitoring': { watchNamespaces: ['team-a', 'team-b'], metrics: everyMonitor },
+    'monitoring in the own namespace': {
+      metrics: {
+        serviceMonitor: { enabled: true },
+        podMonitor: { enabled: true },
+        prometheusRule: { enabled: true },
+        dashboard: { enabled: true },
+      },
+    },
+    'no metrics, though monitors are asked for': { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
+    'another port and path of the metrics': { metrics: { port: 9090, path: '/prometheus', ...everyMonitor } },
+    'accounts and roles of somebody else': {
+      rbac: { create: false, aggregateRoles: false },
+      serviceAccount: { create: false, name: 'own-account' },
+      jobs: { serviceAccount: { create: false, name: 'own-jobs' } },
+    },
+    'identities of a cloud': {
+      serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/operator' } },
+      jobs: { serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/backup' } } },
+    },
+    'an image by its digest': { image: { repository: 'images.example.org/kafka-backup', digest } },
+    'another image for the jobs': {
+      image: { digest },
+      imagePullSecrets: [{ name: 'registry-login' }],
+      jobs: { image: { tag: '9.9.9' }, imagePullSecrets: [{ name: 'jobs-login' }, { name: 'other-login' }] },
+    },
+    'a fixed user': { podSecurityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 } },
+    'no disruption budget': { podDisruptionBudget: { enabled: false } },
+    'a budget in percent': { podDisruptionBudget: { maxUnavailable: '50%' } },
+    'a closed network': {
+      networkPolicy: {
+        enabled: true,
+        metricsFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+        apiServerPorts: [6443],
+        extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 3128, protocol: 'TCP' }] }],
+      },
+    },
+    'IPv6 only': { listenAddress: '[::]' },
+    'placement of the pods': placement,
+    'everything extra': extras,
+    'other names': { nameOverride: 'backups', fullnameOverride: 'our-backups' },
+    'names that are too long': { fullnameOverride: 'a-name-that-is-as-long-as-a-name-of-a-label-can-ever-be-in-here' },
+  }),
   'another API group': { apiGroup: 'backup.example.org', metrics: { podMonitor: { enabled: true } } },
-  'CRDs of somebody else': { crds: { install: false } },
   'CRDs that go with the release': { crds: { keep: false, annotations: { 'argocd.argoproj.io/sync-wave': '-1' } } },
-  'accounts and roles of somebody else': {
-    rbac: { create: false, aggregateRoles: false },
-    serviceAccount: { create: false, name: 'own-account' },
-    jobs: { serviceAccount: { create: false, name: 'own-jobs' } },
-  },
-  'identities of a cloud': {
-    serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/operator' } },
-    jobs: { serviceAccount: { annotations: { 'eks.amazonaws.com/role-arn': 'arn:aws:iam::1:role/backup' } } },
-  },
-  'an image by its digest': { image: { repository: 'images.example.org/kafka-backup', digest } },
-  'another image for the jobs': {
-    image: { digest },
-    imagePullSecrets: [{ name: 'registry-login' }],
-    jobs: { image: { tag: '9.9.9' }, imagePullSecrets: [{ name: 'jobs-login' }, { name: 'other-login' }] },
-  },
-  'a fixed user': { podSecurityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 } },
-  'no disruption budget': { podDisruptionBudget: { enabled: false } },
-  'a budget in percent': { podDisruptionBudget: { maxUnavailable: '50%' } },
-  'a closed network': {
-    networkPolicy: {
-      enabled: true,
-      metricsFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
-      apiServerPorts: [6443],
-      extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 3128, protocol: 'TCP' }] }],
-    },
-  },
-  'IPv6 only': { listenAddress: '[::]' },
-  'placement of the pods': placement,
-  'everything extra': extras,
-  'other names': { nameOverride: 'backups', fullnameOverride: 'our-backups' },
-  'names that are too long': { fullnameOverride: 'a-name-that-is-as-long-as-a-name-of-a-label-can-ever-be-in-here' },
+}
+
+function withoutDefinitions(cases: Record<string, ChartValues>): Record<string, ChartValues> {
+  const crds = { install: false }
+  return Object.fromEntries(Object.entries(cases).map(([name, values]) => [name, { ...values, crds }]))
 }
 
 /** What must not be rendered, with words of the refusal. */

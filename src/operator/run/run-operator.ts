@@ -88,7 +88,7 @@ function failureLog({ log }: OperatorParts, { apiGroup }: OperatorOptions) {
     const text = isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : messageOf(error)
     const level = told.get(watch) === text ? 'debug' : 'warn'
     told.set(watch, text)
-    log.write(level, text, { watch, again_in_seconds: Math.round(delayMs / 1000) })
+    log.write(level, text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
   }
 }
 

@@ -129,7 +129,7 @@ export class Term implements ViewListener {
       retried: (error, key, delayMs) => {
         told.retried(error, key, delayMs)
         const why = error instanceof Error ? error.message : String(error)
-        const again_in_seconds = Math.round(delayMs / 1000)
+        const again_in_seconds = Math.ceil(delayMs / 1000)
         log.write('warn', `not done, tried again later: ${why}`, { controller, ...parseKey(key), again_in_seconds })
       },
     }

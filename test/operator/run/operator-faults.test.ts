@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
+import type { Resource } from '../../../src/operator/resource/resource.ts'
+import type { Brain } from '../../../src/operator/run/brain.ts'
+import { realBrain } from '../../../src/operator/run/real-brain.ts'
 import type { FakeCall } from '../../fakes/fake-kube.ts'
 import {
   isOfElection,
@@ -10,12 +13,32 @@ import {
   type RunningOperator,
   type StartOptions,
 } from './operator-model.ts'
+import { plainBrain } from './plain-brain.ts'
+
+interface Case {
+  name: string
+  brain: Brain
+  spec: Resource['spec']
+  /** Whether Jobs that ended are kept for their logs. */
+  isKept: boolean
+}
+
+const backupSpec: Resource['spec'] = {
+  kafkaCluster: { bootstrapServers: ['kafka:9092'] },
+  topics: { include: ['*'] },
+  storage: { backend: 'pvc', pvc: { claimName: 'store' } },
+}
+const settings = { image: 'kafka-backup:1', serviceAccountName: 'default' }
+const cases: Case[] = [
+  { name: 'with the plainest of plans', brain: plainBrain, spec: {}, isKept: false },
+  { name: 'with real plans', brain: realBrain('kafka-backup.dev', settings), spec: backupSpec, isKept: true },
+]
 
 /** How many calls a resource takes from its making to its end, those of the election aside. */
-async function countCalls(): Promise<number> {
+async function countCalls(of: Case): Promise<number> {
   const model = new OperatorModel()
   const calls: FakeCall[] = []
-  await runThrough(model, {
+  await runThrough(model, of, {
     around: (_, act, __, call) => {
       if (isOfWork(call)) calls.push(call)
       return act()
@@ -29,11 +52,16 @@ function isOfWork(call: FakeCall): boolean {
 }
 
 /** One backup from its making to its end, with pods that run by themselves. */
-async function runThrough(model: OperatorModel, options: StartOptions, forMs = 120_000): Promise<RunningOperator> {
+async function runThrough(
+  model: OperatorModel,
+  of: Case,
+  options: StartOptions,
+  forMs = 30_000,
+): Promise<RunningOperator> {
   const over = new AbortController()
   const world = model.runJobs(over.signal)
-  const operator = model.start(options)
-  model.put('backup', 'orders')
+  const operator = model.start({ brain: of.brain, ...options })
+  model.put('backup', 'orders', of.spec)
   await model.time.pass(forMs)
   over.abort()
   await model.time.pass(0)
@@ -41,113 +69,118 @@ async function runThrough(model: OperatorModel, options: StartOptions, forMs = 1
   return operator
 }
 
-function assertRanOnce(model: OperatorModel): void {
+function assertRanOnce(model: OperatorModel, { isKept }: { isKept: boolean }): void {
   const { phase, history } = model.get('orders').status ?? {}
   assert.deepEqual([phase, history?.map(({ run }) => run)], ['Completed', ['once']])
   assert.equal(model.jobsMade.length, 1)
-  assert.deepEqual([model.jobs, model.configMaps], [[], []])
+  const kept = isKept ? 1 : 0
+  assert.deepEqual([model.jobs.length, model.configMaps.length], [kept, kept])
 }
 
-test('whatever call fails with whatever answer, one Job is made and the resource ends as it should', async () => {
-  const total = await countCalls()
-  assert.ok(total >= 9, `${total} calls`)
-  const faults: [string, () => KubeError, 'before' | 'after'][] = [
-    ['409', () => new KubeError('KUBE_CONFLICT', 'conflict', { status: 409 }), 'before'],
-    ['429', () => new KubeError('KUBE_UNREACHABLE', 'too many requests', { status: 429 }), 'before'],
-    ['500', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'before'],
-    ['500 after it was done', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'after'],
-    ['no answer, though it was done', () => new KubeError('KUBE_UNREACHABLE', 'no answer within 30000 ms'), 'after'],
-  ]
-  for (const [, make, when] of faults) {
-    for (let at = 1; at <= total; at++) {
-      const model = new OperatorModel()
-      let count = 0
-      const operator = await runThrough(model, {
-        around: async (_, act, __, call) => {
-          if (!isOfWork(call) || ++count !== at) return act()
-          if (when === 'after') await act()
-          throw make()
-        },
-      })
-      assert.ok(count >= at)
-      assertRanOnce(model)
-      await operator.stop()
+for (const of of cases) {
+  test(`whatever call fails with whatever answer, one Job is made and the resource ends as it should, ${of.name}`, async () => {
+    const total = await countCalls(of)
+    assert.ok(total >= 8, `${total} calls`)
+    const faults: [string, () => KubeError, 'before' | 'after'][] = [
+      ['409', () => new KubeError('KUBE_CONFLICT', 'conflict', { status: 409 }), 'before'],
+      ['429', () => new KubeError('KUBE_UNREACHABLE', 'too many requests', { status: 429 }), 'before'],
+      ['500', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'before'],
+      ['500 after it was done', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'after'],
+      ['no answer, though it was done', () => new KubeError('KUBE_UNREACHABLE', 'no answer within 30000 ms'), 'after'],
+    ]
+    for (const [, make, when] of faults) {
+      for (let at = 1; at <= total; at++) {
+        const model = new OperatorModel()
+        let count = 0
+        const operator = await runThrough(model, of, {
+          around: async (_, act, __, call) => {
+            if (!isOfWork(call) || ++count !== at) return act()
+            if (when === 'after') await act()
+            throw make()
+          },
+        })
+        assert.ok(count >= at)
+        assertRanOnce(model, of)
+        await operator.stop()
+      }
     }
-  }
-})
+  })
 
-test('an API server that fails two calls of three for a while is outlasted', async () => {
-  const model = new OperatorModel()
-  let count = 0
-  const around: StartOptions['around'] = async (_, act, __, call) => {
-    if (!isOfWork(call) || ++count > 20 || count % 3 === 0) return act()
-    if (count % 3 === 1) await act()
-    throw new KubeError('KUBE_UNREACHABLE', 'overloaded')
-  }
-  const operator = await runThrough(model, { around }, 3_600_000)
-  assertRanOnce(model)
-  await operator.stop()
-})
+  test(`an API server that fails two calls of three for a while is outlasted, ${of.name}`, async () => {
+    const model = new OperatorModel()
+    let count = 0
+    const around: StartOptions['around'] = async (_, act, __, call) => {
+      if (!isOfWork(call) || ++count > 20 || count % 3 === 0) return act()
+      if (count % 3 === 1) await act()
+      throw new KubeError('KUBE_UNREACHABLE', 'overloaded')
+    }
+    const operator = await runThrough(model, of, { around }, 3_600_000)
+    assertRanOnce(model, of)
+    await operator.stop()
+  })
 
-for (const when of ['before', 'after'] as const) {
-  test(`an operator that is killed right ${when} any of its calls is followed by one that finishes the work`, async () => {
-    const total = await countCalls()
+  for (const when of ['before', 'after'] as const) {
+    test(`an operator that is killed right ${when} any of its calls is followed by one that finishes the work, ${of.name}`, async () => {
+      const total = await countCalls(of)
+      for (let at = 1; at <= total; at++) {
+        const model = new OperatorModel()
+        let count = 0
+        const killed = Promise.withResolvers<never>()
+        killed.promise.catch(() => undefined)
+        const first = model.start({
+          brain: of.brain,
+          lease: undefined,
+          around: async (_, act, __, call) => {
+            if (isOfWork(call)) count++
+            // A killed process sees no answer and makes no call any more.
+            if (count > at || (count === at && when === 'before')) return killed.promise
+            const result = await act()
+            return count === at ? killed.promise : result
+          },
+        })
+        const over = new AbortController()
+        const world = model.runJobs(over.signal)
+        model.put('backup', 'orders', of.spec)
+        await model.time.pass(60_000)
+        assert.equal(count >= at, true)
+        const second = model.start({ brain: of.brain, lease: undefined })
+        await model.time.pass(60_000)
+        assertRanOnce(model, of)
+        over.abort()
+        first.controller.abort()
+        killed.reject(new Error('killed'))
+        await second.stop()
+        await Promise.all([world, first.ended])
+      }
+    })
+  }
+
+  test(`a resource that is removed in the middle of its work is no failure, ${of.name}`, async () => {
+    const total = await countCalls(of)
     for (let at = 1; at <= total; at++) {
       const model = new OperatorModel()
       let count = 0
-      const killed = Promise.withResolvers<never>()
-      killed.promise.catch(() => undefined)
-      const first = model.start({
-        lease: undefined,
+      const operator = model.start({
+        brain: of.brain,
         around: async (_, act, __, call) => {
-          if (isOfWork(call)) count++
-          // A killed process sees no answer and makes no call any more.
-          if (count > at || (count === at && when === 'before')) return killed.promise
-          const result = await act()
-          return count === at ? killed.promise : result
+          if (isOfWork(call) && ++count === at && model.kube.all(kinds.backup).length > 0) {
+            model.kube.remove(kinds.backup, { namespace, name: 'orders' })
+          }
+          return act()
         },
       })
       const over = new AbortController()
       const world = model.runJobs(over.signal)
-      model.put('backup', 'orders')
+      model.put('backup', 'orders', of.spec)
       await model.time.pass(60_000)
-      assert.equal(count >= at, true)
-      const second = model.start({ lease: undefined })
-      await model.time.pass(60_000)
-      assertRanOnce(model)
+      assert.ok(!model.told.includes('reconciled orders badly'), `call ${at}: ${JSON.stringify(model.log)}`)
+      assert.ok(model.told.includes('gone backup orders'))
       over.abort()
-      first.controller.abort()
-      killed.reject(new Error('killed'))
-      await second.stop()
-      await Promise.all([world, first.ended])
+      await operator.stop()
+      await world
     }
   })
 }
-
-test('a resource that is removed in the middle of its work is no failure', async () => {
-  const total = await countCalls()
-  for (let at = 1; at <= total; at++) {
-    const model = new OperatorModel()
-    let count = 0
-    const operator = model.start({
-      around: async (_, act, __, call) => {
-        if (isOfWork(call) && ++count === at && model.kube.all(kinds.backup).length > 0) {
-          model.kube.remove(kinds.backup, { namespace, name: 'orders' })
-        }
-        return act()
-      },
-    })
-    const over = new AbortController()
-    const world = model.runJobs(over.signal)
-    model.put('backup', 'orders')
-    await model.time.pass(60_000)
-    assert.ok(!model.told.includes('reconciled orders badly'), `call ${at}: ${JSON.stringify(model.log)}`)
-    assert.ok(model.told.includes('gone backup orders'))
-    over.abort()
-    await operator.stop()
-    await world
-  }
-})
 
 test('a Job that ended while no operator was there is counted when one comes', async () => {
   const model = new OperatorModel()
@@ -187,7 +220,7 @@ test('a cache that does not show the Job yet does not lead to a second one, nor 
   assert.ok(job)
   model.endJob(job)
   await model.time.pass(10_000)
-  assertRanOnce(model)
+  assertRanOnce(model, { isKept: false })
   assert.equal(model.told.filter(line => line.startsWith('ended')).length, 1)
   await operator.stop()
 })

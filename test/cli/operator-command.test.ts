@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { realActions } from '../../src/cli/actions.ts'
+import { main } from '../../src/cli/main.ts'
+import type { ServeOptions } from '../../src/operator/run/serve-operator.ts'
+import { fakeActions } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+async function optionsOf(args: string[], env: Record<string, string> = {}): Promise<ServeOptions> {
+  const actions = fakeActions()
+  const io = new FakeIo({ env })
+  assert.equal(await main(['operator', ...args], io, actions), 0, io.stderr.text)
+  return actions.calls.serveOperator?.[0] as ServeOptions
+}
+
+test('operator passes its options on, with what holds where none are given', async () => {
+  assert.deepEqual(await optionsOf([], { KAFKA_BACKUP_IMAGE: 'kafka-backup:1' }), {
+    apiGroup: 'kafka-backup.dev',
+    namespaces: [],
+    leaseName: 'kafka-backup-operator',
+    workers: 4,
+    progressIntervalMs: 5000,
+    kubeconfig: undefined,
+    health: { host: '0.0.0.0', port: 8081 },
+    metrics: { host: '0.0.0.0', port: 8080, path: '/metrics' },
+    job: { image: 'kafka-backup:1', serviceAccountName: 'default' },
+  })
+})
+
+test('operator takes all that can be said', async () => {
+  const where = ['--namespace', 'a', '--namespace=b', '--api-group', 'backup.example.com', '--kubeconfig', 'k.yaml']
+  const job = ['--job-image', 'i:2', '--job-service-account', 'runner', '--job-image-pull-secret', 'pull']
+  const service = ['--metrics-address', '[::1]:9', '--metrics-path', '/m', '--health-address', '127.0.0.1:0']
+  const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s']
+  assert.deepEqual(await optionsOf([...where, ...job, ...service, ...more], { KAFKA_BACKUP_IMAGE: 'other' }), {
+    apiGroup: 'backup.example.com',
+    namespaces: ['a', 'b'],
+    leaseName: undefined,
+    workers: 9,
+    progressIntervalMs: 10_000,
+    kubeconfig: 'k.yaml',
+    health: { host: '127.0.0.1', port: 0 },
+    metrics: { host: '::1', port: 9, path: '/m' },
+    job: { image: 'i:2', serviceAccountName: 'runner', imagePullSecrets: [{ name: 'pull' }] },
+  })
+  const all = await optionsOf(['--all-namespaces', '--no-metrics', '--job-image', 'i'])
+  assert.deepEqual([all.namespaces, all.metrics], ['all', undefined])
+})
+
+const refused: [string[], RegExp][] = [
+  [['--job-image='], /--job-image is missing/],
+  [['--namespace', 'A'], /--namespace A is no name/],
+  [['--namespace', 'a', '--all-namespaces'], /do not go together/],
+  [['--api-group', 'kafka'], /--api-group kafka is no group/],
+  [['--api-group', 'Kafka.dev'], /is no group/],
+  [['--metrics-address', '8080'], /--metrics-address 8080 is no address/],
+  [['--health-address', 'a:99999'], /--health-address a:99999 is no address/],
+  [['--metrics-path', 'metrics'], /is no path/],
+  [['--lease-name', 'a_b'], /--lease-name a_b is no name/],
+  [['--workers', '0'], /--workers 0 is no number/],
+  [['--workers', 'x'], /--workers x is no number/],
+  [['--progress-interval', '5'], /--progress-interval 5 is no time/],
+  [['--progress-interval', '10ms'], /is no time from 1s/],
+  [['--job-service-account', ''], /--job-service-account {2}is no name/],
+]
+for (const [args, message] of refused) {
+  test(`operator ${args.join(' ')} is refused`, async () => {
+    const io = new FakeIo()
+    assert.equal(await main(['operator', '--job-image', 'i', ...args, '--log-format', 'text'], io, fakeActions()), 2)
+    assert.match(io.stderr.text, message)
+  })
+}
+
+test('operator logs what happens as JSON, one object a line, and ends with 0 when it is stopped', async () => {
+  const io = new FakeIo()
+  const actions = fakeActions({
+    serveOperator: async (_, { log }, signal) => {
+      log.write('info', 'it works', { namespace: 'shop', name: 'orders' })
+      io.signal('SIGTERM')
+      signal.throwIfAborted()
+    },
+  })
+  assert.equal(await main(['operator', '--job-image', 'i'], io, actions), 0)
+  const [line] = io.stderr.text.split('\n').map(text => text && JSON.parse(text))
+  assert.partialDeepStrictEqual(line, { level: 'info', msg: 'it works', namespace: 'shop', name: 'orders' })
+  const text = new FakeIo()
+  await main(['operator', '--job-image', 'i', '--log-format', 'text'], text, actions)
+  assert.match(text.stderr.text, /^\S+Z info: it works$/m)
+})
+
+test('operator without a way to an API server says what to give', async () => {
+  const io = new FakeIo()
+  const args = ['operator', '--job-image', 'i', '--kubeconfig', '/nowhere/config']
+  assert.equal(await main(args, io, realActions), 2)
+  assert.match(io.stderr.text, /cannot read the kubeconfig \/nowhere\/config/)
+})
+
+test('crds prints the four definitions under the group that is asked for', async () => {
+  const io = new FakeIo()
+  assert.equal(await main(['crds', '--api-group', 'backup.example.com'], io, realActions), 0)
+  const names = [...io.stdout.text.matchAll(/^ {2}name: (\S+)$/gm)].map(([, name]) => name)
+  const kinds = ['kafkabackups', 'kafkarestores', 'kafkaoffsetresets', 'kafkaoffsetrollbacks']
+  assert.deepEqual(
+    names,
+    kinds.map(kind => `${kind}.backup.example.com`),
+  )
+  assert.equal(io.stdout.text.match(/^---$/gm)?.length, 4)
+  const json = new FakeIo()
+  assert.equal(await main(['crds', '--format', 'json'], json, realActions), 0)
+  const list = JSON.parse(json.stdout.text) as { kind: string; items: { spec: { group: string } }[] }
+  assert.deepEqual([list.kind, list.items.map(({ spec }) => spec.group)], ['List', Array(4).fill('kafka-backup.dev')])
+})

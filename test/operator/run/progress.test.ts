@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/lib/clock.ts'
+import { openFetchProgress } from '../../../src/operator/run/fetch-progress.ts'
+import { parseProgress, RunMeter } from '../../../src/operator/run/run-meter.ts'
+import { isWrite, OperatorModel } from './operator-model.ts'
+
+const open = new AbortController().signal
+const page = (fields: object) => JSON.stringify({ phase: 'copying', fraction: 0.5, records: 0, bytes: 0, ...fields })
+const podOf = (fields: object) => {
+  const progress = parseProgress(page(fields))
+  assert.ok(progress)
+  return progress
+}
+
+test('a page that is none is not taken for progress', () => {
+  for (const text of ['', 'ok', '[]', 'null', '{}', page({ records: -1 }), page({ bytes: '7' }), page({ phase: 3 })]) {
+    assert.equal(parseProgress(text), undefined, text)
+  }
+  assert.deepEqual(parseProgress(page({ fraction: null, remaining_seconds: 12.2 })), {
+    phase: 'copying',
+    fraction: undefined,
+    records: 0,
+    bytes: 0,
+    remainingSeconds: 13,
+  })
+})
+
+test('progress is the sum over the pods, and never less than before', () => {
+  const meter = new RunMeter()
+  const shards = new Map([
+    ['a', podOf({ records: 10, bytes: 100, fraction: 0.4, remaining_seconds: 5 })],
+    ['b', podOf({ records: 20, bytes: 200, fraction: 0.8, remaining_seconds: 9 })],
+  ])
+  assert.deepEqual(meter.add(shards), { phase: 'copying', percent: 60, records: 30, bytes: 300, remainingSeconds: 9 })
+  assert.equal(meter.add(new Map([['a', podOf({ records: 15, bytes: 150 })]])).records, 35)
+  // A new phase of the pod counts from 0.
+  assert.equal(meter.add(new Map([['a', podOf({ records: 2, bytes: 20 })]])).records, 37)
+  // A pod that tries again is another pod.
+  assert.deepEqual(meter.add(new Map([['c', podOf({ records: 1, bytes: 1, fraction: null })]])), {
+    phase: 'copying',
+    records: 38,
+    bytes: 371,
+  })
+})
+
+test('running pods are asked again and again, the status shows it every 15 seconds at most', async () => {
+  const model = new OperatorModel()
+  let records = 0
+  const asked: string[] = []
+  const operator = model.start({
+    fetchProgress: async ip => {
+      asked.push(ip)
+      records += 100
+      return page({ records })
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  assert.deepEqual(asked, [])
+  const [job] = model.jobs
+  assert.ok(job)
+  model.startPod(job, '10.1.2.3')
+  await model.time.pass(100)
+  const before = model.calls.length
+  await model.time.pass(60_000)
+  assert.equal(asked.length, 12)
+  assert.ok(asked.every(ip => ip === '10.1.2.3'))
+  const told = model.told.filter(line => line.startsWith('progressed'))
+  assert.deepEqual(
+    [told.length, told[0], told.at(-1)],
+    [12, 'progressed orders once 100', 'progressed orders once 1200'],
+  )
+  const writes = model.calls.slice(before).filter(call => isWrite(call) && call.kind === 'KafkaBackup')
+  assert.ok(writes.length >= 4 && writes.length <= 5, `${writes.length} writes in a minute`)
+  assert.ok((model.get('orders').status?.progress?.records ?? 0) >= 1000)
+  model.endJob(job)
+  await model.time.pass(10_000)
+  assert.equal(model.get('orders').status?.progress, undefined)
+  assert.equal(model.told.filter(line => line.startsWith('progressed')).length, 12)
+  await operator.stop()
+})
+
+test('a pod that does not answer is no failure, and neither is one that answers nonsense', async () => {
+  const model = new OperatorModel()
+  const operator = model.start({ fetchProgress: async () => 'nonsense' })
+  const deaf = model.start({ fetchProgress: () => Promise.reject(new Error('ECONNREFUSED')), lease: undefined })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.startPod(model.jobs[0] as never)
+  await model.time.pass(60_000)
+  assert.equal(model.get('orders').status?.phase, 'Running')
+  assert.ok(!model.told.some(line => /progressed|badly/.test(line)))
+  await Promise.all([operator.stop(), deaf.stop()])
+})
+
+test('a pod is asked over HTTP, with bounds for the time and the size of its answer', async () => {
+  let answer: (text: string) => string = text => text
+  const server = createServer((request, response) => {
+    const body = answer(request.url ?? '')
+    if (body === 'hang') return
+    response.writeHead(body === 'busy' ? 503 : 200).end(body)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const fetchProgress = openFetchProgress(systemClock, (server.address() as AddressInfo).port)
+  try {
+    assert.equal(await fetchProgress('127.0.0.1', open), '/progress')
+    answer = () => 'busy'
+    await assert.rejects(fetchProgress('127.0.0.1', open), /answered 503/)
+    answer = () => 'x'.repeat(65 * 1024)
+    await assert.rejects(fetchProgress('127.0.0.1', open), /more than 65536 bytes/)
+    answer = () => 'hang'
+    await assert.rejects(fetchProgress('127.0.0.1', open), /no answer within 2000 ms/)
+  } finally {
+    server.closeAllConnections()
+    server.close()
+  }
+})
