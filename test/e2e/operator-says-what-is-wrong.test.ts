@@ -111,7 +111,7 @@ describe('the operator says what is wrong', () => {
     const failed = await stage.until(ref, 'told', ({ message = '' }) => /root|runAsNonRoot|PodSecurity/.test(message))
     assert.equal(failed.completionTime, undefined)
     await stage.apply('backup', 'as-root', spec())
-    await stage.untilPhase(ref, 'Completed')
+    await stage.until(ref, 'Completed', ({ phase }) => phase === 'Completed')
   })
 
   test('a variable that is taken is refused before a Job is made', async () => {

@@ -38,6 +38,7 @@ export interface OperatorStage {
   status(ref: ObjectRef): Promise<ResourceStatus>
   /** Waits; what all parts said is in the error of one that does not come to it. */
   until(ref: ObjectRef, what: string, check: (status: ResourceStatus) => boolean, ms?: number): Promise<ResourceStatus>
+  /** Where it fails instead, that is told at once. */
   untilPhase(ref: ObjectRef, phase: Phase, ms?: number): Promise<ResourceStatus>
   annotate(ref: ObjectRef, annotations: Record<string, string>): Promise<void>
   jobs(ref: ObjectRef): Promise<KubeObject[]>
@@ -118,12 +119,17 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
     const pages = await Promise.all(operators.map(operator => operator.metrics().catch(() => '')))
     return [...objects.map(each => JSON.stringify(each)), ...logs, ...said, ...pages].join('\n')
   }
-  const until: Look['until'] = async (ref, what, check, ms = waitMs) => {
+  const until = async (ref: ObjectRef, what: string, check: (status: ResourceStatus) => boolean, ms = waitMs) => {
     try {
       return (await api.wait<Resource & KubeObject>(ref, ({ status: now }) => check(now ?? {}), ms)).status ?? {}
     } catch (error) {
       throw new Error(`${ref.kind} ${ref.name}: not ${what}\n${error}\n${await tell(ref)}`)
     }
+  }
+  const untilPhase: Look['untilPhase'] = async (ref, phase, ms) => {
+    const found = await until(ref, phase, now => now.phase === phase || now.phase === 'Failed', ms)
+    if (found.phase === phase) return found
+    throw new Error(`${ref.kind} ${ref.name}: not ${phase}\n${JSON.stringify(found)}\n${await tell(ref)}`)
   }
   const tell = async (ref: ObjectRef) => {
     const found = await pods(ref)
@@ -153,7 +159,7 @@ function openLook({ api }: Kube, kubelet: Kubelet, namespace: string, operators:
     },
     status,
     until,
-    untilPhase: (ref, phase, ms) => until(ref, phase, now => now.phase === phase, ms),
+    untilPhase,
     annotate: async (ref, annotations) => void (await api.patch(ref, { metadata: { annotations } })),
     jobs,
     pods,
