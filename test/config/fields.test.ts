@@ -26,6 +26,12 @@ const accepted: Record<string, [set: string, read: (job: BackupJob) => unknown, 
   'brokers as one text': ['source.bootstrap_servers=a:1, b:2', job => job.source.bootstrapServers, ['a:1', 'b:2']],
   'a key prefix': ['storage.prefix=prod/eu', job => job.storage.prefix, 'prod/eu'],
   'a backup id of 200 characters': [`backup_id=${'x'.repeat(200)}`, job => job.backupId.length, 200],
+  'brackets around a listen address of either family': [
+    'metrics={listen: "[10.0.0.7]:8080"}',
+    job => job.metrics?.listen,
+    '[10.0.0.7]:8080',
+  ],
+  'a listen address of IPv6': ['metrics={listen: "[fd00::7]:8080"}', job => job.metrics?.listen, '[fd00::7]:8080'],
   'a relative folder': ['storage.path=./backups', job => 'path' in job.storage && job.storage.path, './backups'],
 }
 
@@ -55,6 +61,8 @@ const refused: Record<string, [set: string, message: string]> = {
   ],
   'an address to listen on with a port that is none': ['metrics.listen="::1:70000"', 'port outside 1 to 65535'],
   'an IPv6 broker that is none': ['source.bootstrap_servers.0="[1]:9092"', '"[1]:9092" has no valid host'],
+  'brackets around an IPv4 broker': ['source.bootstrap_servers.0="[10.0.0.7]:9092"', 'has no valid host'],
+  'a listen address in brackets that is none': ['metrics={listen: "[1.2.x]:8080"}', 'has no valid host'],
   'a comma at the end of brokers': ['source.bootstrap_servers="a:1,"', 'source.bootstrap_servers: "a:1," is empty'],
   'topics as one text': ['source.topics.include=a', 'source.topics.include: "a" is not a list'],
   'no topics': ['source.topics.include=[]', 'source.topics.include: is an empty list'],

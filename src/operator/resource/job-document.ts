@@ -5,22 +5,22 @@ import { type Layout, layoutOf } from './layout.ts'
 import type { Controller, Resource, ResourceSpec } from './resource.ts'
 import { escapeReferences, writeSection } from './write-section.ts'
 
-type Map = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 const MAX_BACKUP_ID = 200
 
 /** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
-export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Map {
+export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
   const spec = withDefaults(resource)
-  const document: Map = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
+  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
   for (const part of layout.parts) {
     const value = spec[part.name]
     if (value === undefined || part.field.type !== 'section') continue
     const place = { job: part.path, spec: ['spec', part.name] }
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
-  return servesProgress(controller, step) ? { ...document, metrics: { listen: `\${POD_IP}:${jobPort}` } } : document
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
 }
 
 /** Positions of groups belong to no backup, but a job file has one. */
@@ -37,7 +37,7 @@ function withDefaults({ spec, metadata }: Resource): ResourceSpec {
 }
 
 /** `source.topics` comes after `source`. */
-function setAt(document: Map, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
+function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
   if (rest.length === 0) document[key] = value
   else {
     const parent = isMap(document[key]) ? document[key] : {}

@@ -1,4 +1,4 @@
-import { isMap, type Problem } from '../../config/problem.ts'
+import { type FieldPath, isMap, type Problem } from '../../config/problem.ts'
 import type { EnvVar, SecretUse, Volume, VolumeMount } from './job-pod.ts'
 
 /** Beside the job file's own folder, in which nothing else can be mounted. */
@@ -12,7 +12,6 @@ export const storageFolder = '/backups'
 /** Files of a volume belong to root: a process of another user reads what all may read. */
 const readableByAll = 0o444
 
-type FieldPath = readonly (string | number)[]
 type KeyRef = { name: string; key: string }
 
 /** What the pod has to have for the job file, collected while it is written, and what is wrong with the spec. */
@@ -21,6 +20,7 @@ export class JobNeeds {
   readonly secrets: SecretUse[] = []
   readonly problems: Problem[] = []
   readonly #files: unknown[] = []
+  readonly #variables = new Set<string>()
   #claim: { claimName: string; subPath?: string } | undefined
 
   /** A variable of the pod with the key of a secret; gives what the job file says for it. */
@@ -30,6 +30,7 @@ export class JobNeeds {
       .join('_')
       .replaceAll(/[^A-Za-z0-9]/g, '_')
       .toUpperCase()}`
+    this.#variables.add(jobPath.join('.'))
     this.env.push({ name, valueFrom: { secretKeyRef: { name: ref.name, key: ref.key } } })
     this.secrets.push({ name: ref.name, key: ref.key, field: formatField(specPath) })
     return `\${${name}}`
@@ -42,6 +43,11 @@ export class JobNeeds {
     this.#files.push({ [source]: { name: ref.name, items: [{ key: ref.key, path }] } })
     if (source === 'secret') this.secrets.push({ name: ref.name, key: ref.key, field: formatField(specPath) })
     return `${filesFolder}/${path}`
+  }
+
+  /** Whether a secret fills the field, so that nobody here can tell what it holds. */
+  isVariable(jobPath: FieldPath): boolean {
+    return this.#variables.has(jobPath.join('.'))
   }
 
   addClaim(claim: unknown, specPath: FieldPath): string | undefined {

@@ -5,7 +5,7 @@ import { findJobProblems } from '../../config/validate-job.ts'
 import { planArgs } from './job-args.ts'
 import { writeDocument } from './job-document.ts'
 import { JobNeeds } from './job-needs.ts'
-import type { EnvVar, JobPod, JobStep } from './job-pod.ts'
+import type { JobPod, JobStep } from './job-pod.ts'
 import { layoutOf } from './layout.ts'
 import { checkOffsetFields } from './offset-problems.ts'
 import type { Controller, Resource } from './resource.ts'
@@ -22,7 +22,7 @@ export function planJobPod(controller: Controller, resource: Resource, step: Job
   const problems = [
     ...needs.problems,
     ...checkOffsetFields(controller, resource.spec, step),
-    ...checkDocument(controller, resource, document, needs.env),
+    ...checkDocument(controller, resource, document, needs),
   ]
   if (problems.length > 0) throw refuse(problems, resource, step)
   return {
@@ -35,16 +35,14 @@ export function planJobPod(controller: Controller, resource: Resource, step: Job
   }
 }
 
-/** The check that the pod makes when it starts, with something in the place of what only the pod has. */
-function checkDocument(
-  controller: Controller,
-  resource: Resource,
-  document: unknown,
-  env: readonly EnvVar[],
-): Problem[] {
+/** The check that the pod makes when it starts, but for what the values of secrets are. */
+function checkDocument(controller: Controller, resource: Resource, document: unknown, needs: JobNeeds): Problem[] {
   const layout = layoutOf(controller)
-  const found = findJobProblems(document, { env: placeholders(env), mode: layout.mode })
-  return found.map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
+  const env = Object.fromEntries(needs.env.map(({ name }) => [name, 'a secret']))
+  const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode })
+  return found
+    .filter(({ about, path }) => about === 'field' || !needs.isVariable(path))
+    .map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
 }
 
 function inSpec({ wrong, allowed, near, ...problem }: Problem, path: FieldPath): Problem {
@@ -57,15 +55,6 @@ function inSpec({ wrong, allowed, near, ...problem }: Problem, path: FieldPath):
     allowed: isRef ? 'name and key of a secret' : allowed && inSpecWords(allowed),
     near: near && inSpecWords(near),
   }
-}
-
-/** Values that every field takes which a secret may fill. */
-function placeholders(env: readonly EnvVar[]): Record<string, string> {
-  return { POD_IP: '127.0.0.1', ...Object.fromEntries(env.map(({ name }) => [name, placeholder(name)])) }
-}
-
-function placeholder(name: string): string {
-  return name.endsWith('_PROXY') ? 'http://placeholder' : 'sig=placeholder'
 }
 
 function refuse(problems: readonly Problem[], { kind, metadata, spec }: Resource, step: JobStep) {

@@ -12,7 +12,7 @@ export interface Place {
   spec: FieldPath
 }
 
-type Map = Record<string, unknown>
+type Fields = Record<string, unknown>
 
 /** The section as a job file has it. What is no map is left to the check of the job, which has words for it. */
 export function writeSection(section: Section, value: unknown, place: Place, needs: JobNeeds): unknown {
@@ -20,7 +20,7 @@ export function writeSection(section: Section, value: unknown, place: Place, nee
   refuseStrangers(section, value, place, needs)
   const { chooser } = section
   const kind = chooser && value[chooser.name]
-  const written: Map = chooser && kind !== undefined ? { [chooser.key]: jobKindName(String(kind)) } : {}
+  const written: Fields = chooser && kind !== undefined ? { [chooser.key]: jobKindName(String(kind)) } : {}
   for (const field of section.fields) {
     const result = writeField(field, value, place, needs)
     if (result !== undefined) written[field.key] = result
@@ -28,7 +28,7 @@ export function writeSection(section: Section, value: unknown, place: Place, nee
   return { ...written, ...writeExtras(section.path, value, place, needs) }
 }
 
-function writeField(field: Field, parent: Map, place: Place, needs: JobNeeds): unknown {
+function writeField(field: Field, parent: Fields, place: Place, needs: JobNeeds): unknown {
   const job = [...place.job, field.key]
   if (field.type === 'leaf') return writeLeaf(field, parent, { job, spec: place.spec }, needs)
   const value = parent[field.name]
@@ -42,7 +42,7 @@ function writeField(field: Field, parent: Map, place: Place, needs: JobNeeds): u
 }
 
 /** `place.spec` is that of the section: the leaf has a name for each of its forms. */
-function writeLeaf({ forms }: LeafField, parent: Map, place: Place, needs: JobNeeds): unknown {
+function writeLeaf({ forms }: LeafField, parent: Fields, place: Place, needs: JobNeeds): unknown {
   const [form, second] = forms.filter(({ name }) => parent[name] !== undefined)
   if (form === undefined) return undefined
   const [value, spec] = [parent[form.name], [...place.spec, form.name]]
@@ -61,7 +61,7 @@ function writeLeaf({ forms }: LeafField, parent: Map, place: Place, needs: JobNe
   }
 }
 
-function refuseStrangers({ path, chooser, fields }: Section, value: Map, { spec }: Place, needs: JobNeeds): void {
+function refuseStrangers({ path, chooser, fields }: Section, value: Fields, { spec }: Place, needs: JobNeeds): void {
   const known = [
     ...(chooser ? [chooser.name] : []),
     ...fields.flatMap(namesOf),

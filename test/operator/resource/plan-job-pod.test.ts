@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { refuseOthers } from '../../../src/cli/commands/offsets-place.ts'
 import { offsetActions } from '../../../src/cli/offsets-table.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
 import type { JobStep } from '../../../src/operator/resource/job-pod.ts'
 import type { Controller } from '../../../src/operator/resource/resource.ts'
+import { FakeIo } from '../../cli/fake-io.ts'
 import { planPod, pvc, secret } from './resources.ts'
 
 const common = '--config /etc/kafka-backup/job.yaml --format json --log-format json'
@@ -80,8 +83,17 @@ for (const [name, controller, spec, more, expected] of commands) {
   test(`the command of ${name}`, () => {
     const { args } = planPod(controller, spec, more)
     assert.equal(args.join(' '), expected)
-    if (args[0] === 'offsets') assert.ok(offsetActions.some(action => action === args[1]))
+    if (args[0] !== 'delete') assertParsed(args)
   })
+}
+
+/** As the program in the pod does. */
+function assertParsed(args: readonly string[]): void {
+  const line = parseCommandLine(args, new FakeIo(), '0')
+  assert.ok('command' in line && line.command.name === args[0])
+  assert.equal(line.options.config, '/etc/kafka-backup/job.yaml')
+  const action = offsetActions.find(each => each === line.options.action)
+  if (action !== undefined) refuseOthers(action, line.options)
 }
 
 test('a group that looks like an option or a variable arrives as it is written', () => {
@@ -172,7 +184,7 @@ test('what a resource says of its retention stands, and without a word nothing i
 test('progress is served by what takes long, and by nothing else', () => {
   const servesOf = (controller: Controller, more: Partial<JobStep> = {}) =>
     parse(planPod(controller, {}, more).jobFile).metrics?.listen
-  const address = `\${POD_IP}:8080`
+  const address = `[\${POD_IP}]:8080`
   assert.equal(servesOf('backup'), address)
   assert.equal(servesOf('backup', { purpose: 'verify' }), address)
   assert.equal(servesOf('restore'), address)
