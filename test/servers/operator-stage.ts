@@ -55,7 +55,7 @@ export const stageImage = 'kafka-backup:test'
 /** Fast where a user would not want it: pods fail once, and Jobs stay to be looked at. */
 export const quickJob: JobLimits = { backoffLimit: 0, terminationGracePeriodSeconds: 5 }
 
-const waitMs = 60_000
+const waitMs = 120_000
 const [repository, tag] = stageImage.split(':')
 const chartValues = { jobs: { image: { repository, tag } } }
 
