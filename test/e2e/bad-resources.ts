@@ -69,6 +69,12 @@ const schedules: BadResource[] = [
 ]
 
 const runs: BadResource[] = [
+  bad(
+    'KafkaBackup',
+    'backups of mode full that are to be deleted',
+    { mode: 'full', deletionPolicy: 'Delete' },
+    /spec\.deletionPolicy: .*set deletionPolicy to Retain/,
+  ),
   bad('KafkaBackup', 'another mode', { mode: 'differential' }, /spec\.mode: .*"incremental", "full"/),
   bad('KafkaBackup', 'no pods at all', { parallelism: 0 }, /spec\.parallelism: .*greater than or equal to 1/),
   bad(

@@ -72,7 +72,7 @@ export async function openOperatorStage({ image }: StageOptions): Promise<Operat
     const operator = await startOperator({
       credentials,
       namespace,
-      args: [...args, '--progress-interval=1s', ...flags],
+      args: [...args, '--progress-interval=1s', '--metrics-hold=0s', ...flags],
       ...options,
     })
     operators.push(operator)

@@ -169,7 +169,7 @@ test('a run of mode full makes its own backup, and prunes those of the resource'
   const spec = { mode: 'full', backupId: 'orders', retention: { keepDaily: 7 } }
   const job = parse(planPod('backup', spec, { backupId: 'orders-20261116t020000z' }).jobFile)
   assert.equal(job.backup_id, 'orders-20261116t020000z')
-  assert.deepEqual(job.retention, { match: ['orders-*'], keep_daily: 7, after_backup: true })
+  assert.deepEqual(job.retention, { match: ['orders-????????t??????z'], keep_daily: 7, after_backup: true })
 })
 
 test('what a resource says of its retention stands, and without a word nothing is pruned', () => {
