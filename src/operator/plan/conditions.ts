@@ -1,7 +1,7 @@
 import type { Condition, ConditionType } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, workingRuns } from './outcome.ts'
 import type { ShownPhase } from './phase.ts'
 import { formatTime } from './times.ts'
 import { secretsMessage } from './wait.ts'
@@ -57,10 +57,10 @@ function readyVerdict(
 
 const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
 
-function progressVerdict({ runs, starts, deletion }: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
-  const live = [...starts.map(start => start.live), ...runs.live]
-  const [first] = live
-  if (first) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
+function progressVerdict(outcome: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
+  const { runs, deletion } = outcome
+  const live = workingRuns(outcome)
+  if (live.length > 0) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
   if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
   return no(reason, 'No run is under way.')
 }

@@ -1,4 +1,4 @@
-import { type Resource, triggerAnnotation } from '../resource/resource.ts'
+import { type ResourceSpec, triggerAnnotation } from '../resource/resource.ts'
 import type { EndedRun, ResourceStatus } from '../resource/status.ts'
 import type { Situation } from './plan.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
@@ -26,11 +26,11 @@ export interface Facts extends Situation {
 export function readFacts(situation: Situation): Facts {
   const { controller, resource, apiGroup } = situation
   const { metadata } = resource
-  const spec = resource.spec ?? {}
+  const spec: ResourceSpec = resource.spec ?? {}
   const before = resource.status ?? {}
   const isBackup = controller === 'backup'
   const isContinuous = isBackup && spec.backup?.continuous === true
-  const times = isBackup && !isContinuous ? readSchedules(resource) : noTimes
+  const times = isBackup && !isContinuous ? readSchedules(spec) : noTimes
   const value = metadata.annotations?.[triggerAnnotation(apiGroup)]
   return {
     ...situation,
@@ -60,7 +60,7 @@ type Times = Pick<Facts, 'schedule' | 'verify' | 'problem'>
 
 const noTimes: Times = { schedule: undefined, verify: 'never', problem: undefined }
 
-function readSchedules({ spec }: Resource): Times {
+function readSchedules(spec: ResourceSpec): Times {
   const main = spec.schedule === undefined ? undefined : parseSchedule(spec.schedule, spec.timeZone)
   const verify = spec.verify?.schedule === undefined ? undefined : parseSchedule(spec.verify.schedule, spec.timeZone)
   if (main && 'problem' in main) return { ...noTimes, problem: invalid('spec.schedule', main.problem) }

@@ -1,7 +1,7 @@
 import type { Action } from './plan.ts'
 import type { MainPlan } from './plan-main.ts'
 import type { VerifyPlan } from './plan-verify.ts'
-import type { Runs } from './runs.ts'
+import type { LiveRun, Runs } from './runs.ts'
 import type { Start } from './start-run.ts'
 import type { Wait } from './wait.ts'
 
@@ -18,4 +18,14 @@ export interface Outcome {
   /** Of a resource that is being deleted. */
   deletion?: Wait
   trigger?: string | undefined
+}
+
+/** Runs that work once the plan is carried out, the newest first. */
+export function workingRuns({ runs, starts }: Outcome): LiveRun[] {
+  const started = starts.map(({ live }) => live)
+  const going = runs.live.filter(({ run }) => !started.some(one => one.run === run))
+  return [...started, ...going].toSorted((one, other) => {
+    if (one.startTime === other.startTime) return one.run < other.run ? 1 : -1
+    return one.startTime < other.startTime ? 1 : -1
+  })
 }

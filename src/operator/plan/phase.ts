@@ -1,8 +1,7 @@
 import type { EndedRun, Phase } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
-import type { Outcome } from './outcome.ts'
-import { mainRuns } from './plan-main.ts'
+import { type Outcome, workingRuns } from './outcome.ts'
 import type { LiveRun } from './runs.ts'
 import { formatTime } from './times.ts'
 
@@ -19,19 +18,12 @@ export interface ShownPhase {
 export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
   const { deletion, wait, runs } = outcome
   if (deletion) return { phase: deletion.phase, reason: deletion.reason, message: deletion.message }
-  const live = newestMain(outcome)
+  const live = workingRuns(outcome).find(({ purpose }) => purpose === 'main')
   if (live) return { ...livePhase(facts, live, outcome), live }
   if (wait) return { phase: wait.phase, reason: wait.reason, message: wait.message }
   const ended = lastOf(runs.ended, 'main')
   if (ended) return { ...endedPhase(facts, ended), ended }
   return { phase: 'Pending', ...idle(facts, outcome) }
-}
-
-/** With the one that starts. */
-function newestMain({ runs, starts }: Outcome): LiveRun | undefined {
-  const started = starts.find(({ live }) => live.purpose === 'main')?.live
-  const live = mainRuns(runs).toSorted((one, other) => (one.startTime < other.startTime ? 1 : -1))
-  return started ?? live[0]
 }
 
 /** A run that has worked once works on, also while a pod that failed is replaced by the next. */

@@ -31,29 +31,37 @@ interface Due extends DueRun {
 export function planMain(facts: Facts, settled: Runs): MainPlan {
   const runs = facts.isContinuous && facts.isSuspended ? stopMain(facts, settled, stopped) : settled
   const times = facts.isSuspended ? undefined : mainTimes(facts, runs)
-  const due = dueRun(facts, runs, times)
-  const base = { runs, ...(times && { times, nextScheduleMs: times.nextMs }), ...actedOn(facts, runs) }
-  if (!due) return { ...base, ...idleWait(facts) }
-  const isWithinSchedule = due.why === 'scheduled'
-  const live = mainRuns(runs)
-  const policy = policyOf(facts)
-  if (isWithinSchedule && live.length > 0 && policy === 'Forbid') return { ...base, skippedMs: due.dueMs }
-  const waiting = { ...base, ...(isWithinSchedule && { nextScheduleMs: due.dueMs }) }
+  const scheduled = dueBySchedule(runs, times)
+  const isSkipped = scheduled !== undefined && mainRuns(runs).length > 0 && policyOf(facts) === 'Forbid'
+  const due = (isSkipped ? undefined : scheduled) ?? dueOtherwise(facts, runs)
+  const base: MainPlan = {
+    runs,
+    ...(times && { times, nextScheduleMs: times.nextMs }),
+    ...(isSkipped && { skippedMs: scheduled.dueMs }),
+    ...actedOn(facts, runs),
+  }
+  return due ? planDue(facts, base, due) : { ...base, ...idleWait(facts) }
+}
+
+/** It starts, or waits: a time of the schedule that waits is still the next. */
+function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
+  const isScheduled = due.why === 'scheduled'
+  const waiting = { ...base, ...(isScheduled && { nextScheduleMs: due.dueMs }) }
   const lack = lackOf(facts)
   if (lack) return { ...waiting, wait: lack }
-  if (live.length > 0 && policy !== 'Allow') {
-    if (!facts.isContinuous && !(isWithinSchedule && policy === 'Replace')) return waiting
-    const why = facts.isContinuous ? stopped : replaced
-    return { ...waiting, runs: stopMain(facts, runs, why), wait: stopping }
-  }
-  if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, wait: behindVerify }
-  if (runs.lingering.length > 0) return { ...waiting, wait: stopping }
-  const acted = due.why === 'trigger' || due.why === 'generation' ? facts.trigger : undefined
+  const policy = isScheduled ? policyOf(facts) : facts.isContinuous ? 'Replace' : 'Forbid'
+  if (mainRuns(base.runs).length > 0 && policy === 'Forbid') return waiting
+  const runs = policy === 'Replace' ? stopMain(facts, base.runs, facts.isContinuous ? stopped : replaced) : base.runs
+  const isStopping = runs.lingering.length > 0 || (policy === 'Replace' && mainRuns(runs).length > 0)
+  if (isStopping) return { ...waiting, runs, wait: stopping }
+  if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
+  const isAsked = due.why === 'trigger' || due.why === 'generation'
   return {
     ...base,
+    runs,
     start: startRun(facts, due),
-    ...(isWithinSchedule && { startedDueMs: due.dueMs }),
-    ...(acted !== undefined && { trigger: acted }),
+    ...(isScheduled && { startedDueMs: due.dueMs }),
+    ...(isAsked && facts.trigger !== undefined && { trigger: facts.trigger }),
   }
 }
 
@@ -92,14 +100,16 @@ function mainTimes(facts: Facts, runs: Runs): DueTimes | undefined {
   })
 }
 
-function dueRun(facts: Facts, runs: Runs, times: DueTimes | undefined): Due | undefined {
+function dueBySchedule(runs: Runs, times: DueTimes | undefined): Due | undefined {
+  if (times?.dueMs === undefined || isKnown(runs, scheduledKey(times.dueMs))) return undefined
+  return { why: 'scheduled', run: scheduledKey(times.dueMs), purpose: 'main', dueMs: times.dueMs }
+}
+
+function dueOtherwise(facts: Facts, runs: Runs): Due | undefined {
   const { isContinuous, isSuspended, isScheduled, generation, trigger, nowMs } = facts
-  const due = (why: Due['why'], run: string, dueMs = nowMs): Due => ({ why, run, purpose: 'main', dueMs })
+  const due = (why: Due['why'], run: string): Due => ({ why, run, purpose: 'main', dueMs: nowMs })
   const ofGeneration = generationKey(generation)
   if (isContinuous && !isSuspended && !isKnown(runs, ofGeneration)) return due('generation', ofGeneration)
-  if (times?.dueMs !== undefined && !isKnown(runs, scheduledKey(times.dueMs))) {
-    return due('scheduled', scheduledKey(times.dueMs), times.dueMs)
-  }
   if (trigger !== undefined && mayTrigger(facts) && !isKnown(runs, triggerKey(trigger))) {
     return due('trigger', triggerKey(trigger))
   }

@@ -2,7 +2,7 @@ import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../resour
 import { planConditions } from './conditions.ts'
 import type { Facts } from './facts.ts'
 import { lastGood, lastOf, planHistory } from './history.ts'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, workingRuns } from './outcome.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
 import type { Runs } from './runs.ts'
@@ -32,18 +32,10 @@ export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
 
 type Fields = { [Name in keyof ResourceStatus]: ResourceStatus[Name] | undefined }
 
-function activeRuns({ runs, starts }: Outcome): ActiveRun[] {
-  const started = starts.map(({ live }) => live)
-  const going = runs.live.filter(({ run }) => !started.some(one => one.run === run))
-  return [...started, ...going]
-    .toSorted((one, other) => (one.startTime < other.startTime ? 1 : one.startTime > other.startTime ? -1 : 0))
-    .map(({ run, purpose, job, startTime, backupId }) => ({
-      run,
-      purpose,
-      job,
-      startTime,
-      ...(backupId !== undefined && { backupId }),
-    }))
+function activeRuns(outcome: Outcome): ActiveRun[] {
+  return workingRuns(outcome).map(({ run, purpose, job, startTime, backupId }) => {
+    return { run, purpose, job, startTime, ...(backupId !== undefined && { backupId }) }
+  })
 }
 
 /** Of the last run; what only an ended run tells stays until the next one has told it. */

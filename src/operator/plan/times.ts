@@ -5,10 +5,13 @@ export function formatTime(ms: number): string {
   return `${(Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString().slice(0, -5)}Z`
 }
 
+/** What no clock of today can have written is no time. */
 export function parseTime(text: string | undefined): number | undefined {
   const ms = text === undefined ? Number.NaN : Date.parse(text)
-  return Number.isNaN(ms) ? undefined : ms
+  return ms >= 0 && ms < endOfTimeMs ? ms : undefined
 }
+
+const endOfTimeMs = Date.UTC(3000, 0, 1)
 
 /** The later of two times of a status. */
 export function laterTime(one: string | undefined, other: string | undefined): string | undefined {

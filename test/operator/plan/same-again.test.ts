@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
-import type { Situation } from '../../../src/operator/plan/plan.ts'
+import type { Action, Plan, Situation } from '../../../src/operator/plan/plan.ts'
 import { planResource } from '../../../src/operator/plan/plan-resource.ts'
 import { controllers, type Resource, type ResourceSpec } from '../../../src/operator/resource/resource.ts'
 import type { ResourceStatus } from '../../../src/operator/resource/status.ts'
 import { createRandom } from '../../fakes/faulty-storage.ts'
 import { endOf, hourMs, jobOf, resourceOf, situationOf, startMs } from './situation.ts'
 
-const ROUNDS = 3000
+const ROUNDS = 800
 
 test('a plan of what was just planned changes and tells nothing, whatever the situation', () => {
   const random = createRandom(42)
@@ -16,29 +16,23 @@ test('a plan of what was just planned changes and tells nothing, whatever the si
     const situation = randomSituation(random)
     const first = planResource(situation)
     const { resource } = situation
-    const finalizers = first.actions.reduce(
-      (list, { type }) =>
-        type === 'add-finalizer'
-          ? [...list, 'kafka-backup.dev/delete-backup']
-          : type === 'remove-finalizer'
-            ? []
-            : list,
-      resource.metadata.finalizers ?? [],
-    )
+    const { finalizers = [], ...rest } = resource.metadata
+    const [change] = first.actions.filter(({ type }) => type.endsWith('finalizer'))
+    const kept = change ? (change.type === 'add-finalizer' ? ['kafka-backup.dev/delete-backup'] : []) : finalizers
     const again = planResource({
       ...situation,
-      resource: { ...resource, metadata: { ...resource.metadata, finalizers }, status: first.status },
+      resource: { ...resource, metadata: { ...rest, finalizers: kept }, status: first.status },
     })
     const shown = `round ${round}: ${JSON.stringify(situation)}`
     assert.deepEqual(again.status, first.status, shown)
-    assert.deepEqual(again.actions, [], shown)
-    assert.deepEqual(again.events, [], shown)
-    assert.deepEqual(again.ended, [], shown)
     assert.deepEqual(
-      again.after.filter(({ type }) => type !== 'remove-finalizer'),
-      first.after.filter(({ type }) => type !== 'remove-finalizer'),
+      again.actions.filter(action => !isCommit(action)),
+      [],
       shown,
     )
+    assert.deepEqual(again.events, [], shown)
+    assert.deepEqual(again.ended, [], shown)
+    assert.deepEqual(removals(again), removals(first), shown)
   }
 })
 
@@ -82,6 +76,16 @@ test('no status that somebody else wrote makes the plan throw', () => {
   for (const controller of controllers)
     assert.equal(planResource(situationOf(bare, { controller })).status.phase, 'Pending')
 })
+
+/** Of shards that are long done: nobody knows when their commit was made, and its name lets it be made but once. */
+function isCommit(action: Action): boolean {
+  return action.type === 'start' && action.step.stage === 'commit'
+}
+
+/** They come again as long as the Jobs are there. */
+function removals({ after }: Plan): string[] {
+  return after.flatMap(action => (action.type === 'remove-job' ? [action.name] : [])).toSorted()
+}
 
 function pickFrom(random: () => number): <T>(list: readonly T[]) => T {
   return list => list[Math.floor(random() * list.length)] as never
