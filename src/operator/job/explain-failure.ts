@@ -31,7 +31,7 @@ function findCause(failed: readonly EndedAttempt[]): EndedAttempt | undefined {
 
 /** The process itself says that it would end the same way again. */
 export function isHopeless({ isSuccess, result }: EndedAttempt['ended']): boolean {
-  return !isSuccess && result !== undefined && !result.isRetryable
+  return !isSuccess && result !== undefined && result.exit !== 0 && !result.isRetryable
 }
 
 function explainAttempt(attempt: EndedAttempt): Explanation {

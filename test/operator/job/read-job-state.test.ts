@@ -200,6 +200,8 @@ describe('a Job that goes on', () => {
     assert.ok(isOpen(1, { code: 'KAFKA_UNREACHABLE' }))
     assert.ok(isOpen(137, ''))
     assert.ok(isOpen(0, { ok: true, retryable: false }))
+    const taken = { ...ended(0, { ok: true, retryable: false }), phase: 'Failed' }
+    assert.equal(read(trying(), samplePod({ status: taken })).end, undefined, 'the pod failed, its process did not')
     const wrong = { code: 'KAFKA_AUTH', retryable: false }
     const ending = sampleJob({ conditions: conditions.deadline.slice(0, 1), active: 0 })
     assert.equal(read(ending, samplePod({ status: ended(1, wrong) })).end, undefined, 'its pods still end')
