@@ -218,7 +218,7 @@ const backupRow: PanelRow = {
     },
     {
       title: 'Time since last verification',
-      description: 'Whatever it found.',
+      description: 'Since a verification last found the backup whole.',
       type: 'stat',
       width: 8,
       unit: 's',

@@ -35,11 +35,13 @@ export class OperatorHistory {
     this.#queues = controllers.map(controller => metrics.queue(controller))
   }
 
-  /** Resources of each kind are seen; one of the backups has never succeeded. */
+  /** Resources of each kind are seen. Of the backups one has never succeeded, and one failed while no operator ran. */
   begin(): void {
     this.#metrics.leads(true)
     this.#see('backup', orders)
     this.#see('backup', { name: 'new', createdAt: ago(24) })
+    const failed = endedRun({ phase: 'Failed', startTime: ago(0.1), completionTime: ago(0.05) })
+    this.#see('backup', { name: 'found', status: { phase: 'Failed', history: [failed] } })
     this.#see('restore', { status: { phase: 'Completed', lastSuccessfulTime: ago(1) } })
     this.#see('offset_reset', { spec: { strategy: 'timestamp' } })
     this.#see('offset_rollback', { spec: { operation: 'rollback' } })

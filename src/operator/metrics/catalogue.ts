@@ -98,7 +98,7 @@ export const operatorMetrics = {
   },
   kafka_backup_last_verify_timestamp: {
     type: 'gauge',
-    help: 'When the backup was last verified, in seconds since the epoch; absent before the first time.',
+    help: 'When a verification last found the backup whole, in seconds since the epoch; absent before the first time.',
     labels: backup,
   },
   kafka_backup_last_verify_status: {

@@ -1,7 +1,7 @@
 import { type Controller, type Resource, resourceKinds } from '../resource/resource.ts'
-import { type EndedRun, phases } from '../resource/status.ts'
+import { phases } from '../resource/status.ts'
 import type { GaugeValue } from './owned-series.ts'
-import { outcomeOf } from './run-series.ts'
+import { outcomeOf, outcomes } from './run-series.ts'
 
 /** How long it is at most between two runs, where that can be said; see `planExpectedInterval`. */
 export interface ExpectedIntervals {
@@ -56,14 +56,13 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
   ]
 }
 
-/** Of the last run of each outcome that knew the size. */
+/** Of the last run of each outcome that knew the size. Where the history has forgotten them, the status has the last. */
 function sizes({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
   const sized = (status.history ?? []).filter(run => run.purpose === 'main' && run.storedBytes !== undefined)
-  const isKnown = status.storedBytes !== undefined && (status.phase === 'Completed' || status.phase === 'Failed')
-  return (['success', 'failure'] as const).flatMap(outcome => {
+  const kept = sized.length === 0 && status.lastSuccessfulTime !== undefined ? status.storedBytes : undefined
+  return outcomes.flatMap((outcome): GaugeValue[] => {
     const run = sized.find(({ phase }) => outcomeOf(phase) === outcome)
-    const last = isKnown && outcomeOf(status.phase) === outcome ? status.storedBytes : undefined
-    const value = run?.storedBytes ?? last
+    const value = run?.storedBytes ?? (outcome === 'success' ? kept : undefined)
     return value === undefined
       ? []
       : [{ name: 'kafka_backup_backup_size_bytes', labels: { ...labels, outcome }, value }]
@@ -71,16 +70,16 @@ function sizes({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
 }
 
 function verifyGauges({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
-  const last: EndedRun | undefined = status.history?.find(({ purpose }) => purpose === 'verify')
-  const atTime = status.lastVerifyTime ?? last?.completionTime
-  const condition = status.conditions?.find(({ type }) => type === 'Verified')?.status
-  const isWhole = last ? last.phase === 'Completed' : condition === 'True'
-  const isKnown = last !== undefined || (status.lastVerifyTime !== undefined && condition !== undefined)
+  const { history = [], conditions = [], lastVerifyTime } = status
+  const runs = history.filter(({ purpose }) => purpose === 'verify')
+  const whole = runs.find(({ phase }) => phase === 'Completed')
+  const condition = conditions.find(({ type }) => type === 'Verified')?.status ?? 'Unknown'
+  const result = runs[0] ? (runs[0].phase === 'Completed' ? 'True' : 'False') : condition
   return [
-    ...time('kafka_backup_last_verify_timestamp', labels, atTime),
-    ...(isKnown && (last || condition !== 'Unknown')
-      ? [{ name: 'kafka_backup_last_verify_status', labels, value: isWhole ? 1 : 0 } as const]
-      : []),
+    ...time('kafka_backup_last_verify_timestamp', labels, lastVerifyTime ?? whole?.completionTime),
+    ...(result === 'Unknown'
+      ? []
+      : [{ name: 'kafka_backup_last_verify_status', labels, value: result === 'True' ? 1 : 0 } as const]),
   ]
 }
 

@@ -30,8 +30,9 @@ export class RunCounts {
       if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
       this.#counted.set(run.run, Number.POSITIVE_INFINITY)
     }
-    const main = active.find(({ purpose }) => purpose === 'main')
-    if (main && progress) this.#counted.set(main.run, progress.records)
+    // It is that of the first one.
+    const [first] = active
+    if (first?.purpose === 'main' && progress) this.#counted.set(first.run, progress.records)
   }
 
   /** Forgets runs that nobody can tell of any more. */

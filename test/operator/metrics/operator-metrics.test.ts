@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { OperatorMetrics } from '../../../src/operator/metrics/operator-metrics.ts'
 import { controllers } from '../../../src/operator/resource/resource.ts'
-import type { ActiveRun } from '../../../src/operator/resource/status.ts'
+import type { ActiveRun, ResourceStatus } from '../../../src/operator/resource/status.ts'
 import { ManualClock } from '../../cli/manual-clock.ts'
 import { readSamples } from './read-exposition.ts'
 import { endedRun, sampleResource } from './sample-resources.ts'
@@ -254,6 +254,32 @@ describe('the state of a resource', () => {
     assert.deepEqual(await find({ schedule: '@hourly', verify: {}, suspend: true }), [undefined, undefined])
     assert.deepEqual(await find({ backup: { continuous: true } }), [undefined, undefined])
     assert.deepEqual(await find({ schedule: 'nonsense' }), [undefined, undefined])
+  })
+
+  test('has the size of the last run of each outcome that knew it, and keeps it when the history forgets', async () => {
+    const { metrics, samples } = make()
+    const find = async (status: ResourceStatus) => {
+      metrics.seen('backup', sampleResource({ status }))
+      const found = await samples()
+      return ['success', 'failure'].map(outcome => found.get(`kafka_backup_backup_size_bytes${orders(outcome)}`))
+    }
+    const lastSuccessfulTime = '2025-11-15T09:00:00Z'
+    const failed = endedRun({ run: 'b', phase: 'Failed' })
+    const good = endedRun({ run: 'a', storedBytes: 900 })
+    const before = { phase: 'Failed', storedBytes: 900, lastSuccessfulTime } as const
+    assert.deepEqual(await find({ ...before, history: [failed, good] }), [900, undefined])
+    assert.deepEqual(await find({ ...before, history: [failed] }), [900, undefined])
+    assert.deepEqual(await find({ phase: 'Failed', history: [failed] }), [undefined, undefined])
+  })
+
+  test('has when the backup was last found whole, not when that was last tried', async () => {
+    const { metrics, samples } = make()
+    const failed = endedRun({ run: 'v2', purpose: 'verify', phase: 'Failed' })
+    const good = endedRun({ run: 'v1', purpose: 'verify', completionTime: '2025-11-14T03:00:00Z' })
+    metrics.seen('backup', sampleResource({ status: { history: [failed, good] } }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_last_verify_timestamp${ofOrders}`), seconds('2025-11-14T03:00:00Z'))
+    assert.equal(found.get(`kafka_backup_last_verify_status${ofOrders}`), 0)
   })
 
   test('has the result of the last verification', async () => {
