@@ -44,6 +44,15 @@ for (const [who, user] of [
     assert.equal(exitCode, 0)
     assert.match(stdout, /Usage: kafka-backup/)
   })
+
+  test(`has the operator in it, for ${who}`, async () => {
+    const { stdout, exitCode } = await run(['operator', '--help'], user)
+    assert.equal(exitCode, 0)
+    assert.match(stdout, /--all-namespaces/)
+    // It is outside of a cluster here, and gets as far as to notice that.
+    const started = await run(['operator', '--job-image', 'kafka-backup', '--namespace', 'here'], user)
+    assert.match(started.stderr, /KUBE_CONFIG/)
+  })
 }
 
 test('every dependency loads, also those in machine code', async () => {
