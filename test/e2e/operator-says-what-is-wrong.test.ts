@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
 import { quickJob } from '../servers/operator-stage.ts'
 import { findFreePorts } from '../servers/ports.ts'
+import { waitFor } from '../servers/use-kube.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { assertKeptSecret, useOperatorWorld } from './operator-world.ts'
 import { scramPassword, scramUser, useSecureKafka } from './secure-kafka.ts'
@@ -74,8 +75,8 @@ describe('the operator says what is wrong', () => {
     const { stage } = world
     await stage.secret('half', { other: 'x' })
     const ref = await stage.apply('backup', 'half', spec({ s3Secret: 'half' }))
-    const waiting = await stage.until(ref, 'waiting', ({ message = '' }) => message.includes('half'))
-    assert.match(waiting.message ?? '', /key/)
+    const waiting = await stage.until(ref, 'waiting', ({ message = '' }) => message.includes("couldn't find key"))
+    assert.equal(waiting.phase, 'Pending')
     await stage.secret('half', { other: 'x', key: s3.credentials.secretAccessKey })
     await stage.untilPhase(ref, 'Completed')
   })
@@ -85,8 +86,9 @@ describe('the operator says what is wrong', () => {
     assert.equal(status.reason, 'KAFKA_AUTH')
     assert.match(status.message ?? '', new RegExp(scramUser))
     assert.ok((status.completionTime ?? '') !== '')
-    const events = await world.stage.events(ref)
-    assert.ok(events.some(({ type, note }) => type === 'Warning' && note.includes('KAFKA_AUTH')))
+    await waitFor('an event of it', async () =>
+      (await world.stage.events(ref)).some(({ type, note }) => type === 'Warning' && note.includes(scramUser)),
+    )
     const labels = { backup_name: 'wrong-password', outcome: 'failure' }
     await world.operator.untilSample('kafka_backup_backups_total', labels, 1)
   })
@@ -104,27 +106,37 @@ describe('the operator says what is wrong', () => {
     assert.match(status.message ?? '', new RegExp(`127\\.0\\.0\\.1:${port}`))
   })
 
-  test('a pod template that the level of the namespace refuses is a spec that can be mended', async () => {
-    const { stage } = world
-    const more = { podTemplate: { spec: { securityContext: { runAsNonRoot: false, runAsUser: 0 } } } }
-    const ref = await stage.apply('backup', 'as-root', spec({ more }))
-    const failed = await stage.until(ref, 'told', ({ message = '' }) => /root|runAsNonRoot|PodSecurity/.test(message))
-    assert.equal(failed.completionTime, undefined)
-    await stage.apply('backup', 'as-root', spec())
-    await stage.until(ref, 'Completed', ({ phase }) => phase === 'Completed')
-  })
+  const templates: [what: string, reason: string, says: RegExp, template: object][] = [
+    [
+      'is in the way of the operator',
+      'InvalidSpec',
+      /volumeMounts\[0\]\.mountPath: "\/etc" is in the way/,
+      { volumes: [{ name: 'extra', emptyDir: {} }], volumeMounts: [{ name: 'extra', mountPath: '/etc' }] },
+    ],
+    [
+      'is refused by the API server',
+      'JobRefused',
+      /nodeSelectorTerms: Required value/,
+      { affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [] } } } },
+    ],
+  ]
+  for (const [what, expected, says, template] of templates) {
+    test(`a pod template that ${what} is told of, and can be mended`, async () => {
+      const { stage } = world
+      const name = expected.toLowerCase()
+      const ref = await stage.apply('backup', name, spec({ more: { podTemplate: { spec: template } } }))
+      const failed = await stage.until(ref, 'told of', ({ reason }) => reason === expected)
+      assert.match(failed.message ?? '', says)
+      assert.deepEqual([failed.phase, failed.completionTime], ['Failed', undefined])
+      await stage.apply('backup', name, spec())
+      await stage.until(ref, 'Completed', ({ phase }) => phase === 'Completed')
+    })
+  }
 
-  test('a variable that is taken is refused before a Job is made', async () => {
+  test('a variable of the operator is refused by the API server', async () => {
     const { stage } = world
     const more = { podTemplate: { spec: { env: [{ name: 'POD_IP', value: '1.2.3.4' }] } } }
-    const ref = await stage
-      .apply('backup', 'taken', spec({ more }))
-      .then(made => stage.until(made, 'refused', ({ reason }) => reason === 'InvalidSpec'))
-      .then(
-        ({ message = '' }) => message,
-        (error: Error) => error.message,
-      )
-    assert.match(ref, /POD_IP/)
+    await assert.rejects(stage.apply('backup', 'taken', spec({ more })), { status: 422, message: /POD_IP/ })
   })
 
   test('no secret is in any of it', async () => {
