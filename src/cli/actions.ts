@@ -12,6 +12,7 @@ import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { PlannedTopic } from '../restore/plan.ts'
 import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
@@ -33,6 +34,8 @@ import type { SchemaSide } from '../wiring/schema-sides.ts'
 /** What there is to show of a restore; of groups there may be nothing. */
 export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
 export type ShownDryRun = Optional<JobRestoreDryRun, 'consumerGroups'>
+/** Whether it only says what it would do. */
+type Act = { isDryRun: boolean }
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */
@@ -57,29 +60,20 @@ export interface Actions {
   listBackups(storage: Storage, signal: AbortSignal): Promise<BackupSummary[]>
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
-  pruneAt(
-    storage: Storage,
-    policy: RetentionPolicy,
-    hooks: Hooks,
-    options: { isDryRun: boolean },
-    signal: AbortSignal,
-  ): Promise<PruneReport>
+  pruneAt(storage: Storage, policy: RetentionPolicy, hooks: Hooks, act: Act, signal: AbortSignal): Promise<PruneReport>
   /** Takes a backup back that is given up. */
   takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */
+  findBackupsAt(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]>
   /** Removes a whole backup. */
-  deleteAt(
-    storage: Storage,
-    backupId: string,
-    hooks: Hooks,
-    options: { isDryRun: boolean },
-    signal: AbortSignal,
-  ): Promise<DeleteReport>
+  deleteAt(storage: Storage, backupId: string, hooks: Hooks, act: Act, signal: AbortSignal): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
   watchVerify<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
+  planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]>
   offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]>
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
   /** Connects to nothing before it is needed. */
@@ -129,10 +123,12 @@ export const realActions: Actions = {
     (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
   takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+  findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
   deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
+  planTopicsJob: async (...args) => (await import('../wiring/restored-jobs.ts')).planTopicsJob(...args),
   offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
   openOffsets: async (...args) => (await import('../wiring/offset-session.ts')).openOffsets(...args),

@@ -23,6 +23,7 @@ import {
 } from './option-specs.ts'
 import { pruneCommand } from './prune-table.ts'
 import { registryCommand, schemasCommand } from './schema-commands.ts'
+import { topicsCommand } from './topics-command.ts'
 
 const jobInPlaceOfPath: OptionSpec = { ...config, description: 'the job file (YAML), in place of `--path`' }
 
@@ -205,6 +206,7 @@ export const commandTable: readonly CommandSpec[] = [
     exits: '1 also when neither the record nor a later one is on the target',
     ...nothingChanged,
   },
+  topicsCommand,
   offsetsCommand,
   schemasCommand,
   registryCommand,

@@ -9,6 +9,12 @@ export const deleteCommand: CommandSpec = {
   options: [
     path,
     backupId,
+    {
+      name: 'match',
+      value: { kind: 'text', label: 'pattern' },
+      description: 'in place of one id: all backups whose ids match, with * and ?; may be repeated',
+      isRepeatable: true,
+    },
     { ...config, description: 'the job file (YAML) of the backup, in place of `--path` and `--backup-id`' },
     set,
     { ...dryRun, description: 'shows what would be removed and changes nothing' },
@@ -17,6 +23,10 @@ export const deleteCommand: CommandSpec = {
   examples: [
     { command: 'kafka-backup delete --path /backups --backup-id orders --dry-run', meaning: 'what would go' },
     { command: 'kafka-backup delete --path /backups --backup-id orders', meaning: 'asks for the id first' },
+    {
+      command: "kafka-backup delete --path /backups --match 'orders-????????t??????z' --dry-run",
+      meaning: 'all that were made one by one, and their times are in their ids',
+    },
     { command: 'kafka-backup delete --config job.yaml --yes', meaning: 'for schedulers; may be run again' },
   ],
   exits:

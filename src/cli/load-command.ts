@@ -13,6 +13,7 @@ const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   copy: () => import('./commands/copy.ts'),
   compare: () => import('./commands/compare.ts'),
   'offset-map': () => import('./commands/offset-map.ts'),
+  topics: () => import('./commands/topics.ts'),
   schemas: () => import('./commands/schemas.ts'),
   offsets: () => import('./commands/offsets.ts'),
   key: () => import('./commands/key.ts'),

@@ -43,6 +43,13 @@ const jobs: readonly OptionSpec[] = [
     isRepeatable: true,
   },
   {
+    name: 'job-fs-group',
+    value: { kind: 'text', label: 'number' },
+    description:
+      'the group that volumes of the Jobs belong to, or `none` where the cluster chooses it, as OpenShift does',
+    fallback: '65532',
+  },
+  {
     name: 'progress-interval',
     value: { kind: 'text', label: 'time' },
     description: 'how often running pods are asked how far they are',

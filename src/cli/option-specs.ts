@@ -41,6 +41,9 @@ export interface CommandOptions {
   commit: boolean
   report: boolean
   target?: string | undefined
+  strimziCluster?: string | undefined
+  strimziApi?: string | undefined
+  namespace?: string | undefined
   topic?: string | undefined
   partition?: string | undefined
   offset?: string | undefined
@@ -91,6 +94,7 @@ export interface CommandOptions {
   jobImage?: string | undefined
   jobServiceAccount?: string | undefined
   jobImagePullSecret: string[]
+  jobFsGroup?: string | undefined
   metricsAddress?: string | undefined
   metricsPath?: string | undefined
   metrics: boolean

@@ -2,6 +2,7 @@ import { scanManifests } from '../archive/catalog.ts'
 import { type Lease, withLease } from '../archive/hold-lease.ts'
 import { backupPrefix } from '../archive/layout.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { compileGlobs } from '../lib/glob.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { type BackupOutcome, newOutcome } from './outcome.ts'
 import { classify } from './plan-objects.ts'
@@ -31,7 +32,7 @@ export async function deleteBackup(
   { isDryRun }: { isDryRun: boolean },
   signal: AbortSignal,
 ): Promise<DeleteReport> {
-  if (!backupIdRule.test(backupId) || backupId === 'offset-snapshots') {
+  if (!isBackupId(backupId)) {
     throw new KafkaBackupError('USAGE', `${JSON.stringify(backupId)} is no id of a backup`)
   }
   const objects = await listBackup(parts.storage, backupId, signal)
@@ -52,6 +53,19 @@ export async function deleteBackup(
     await withLease(parts, claim, signal, lease => act(lease ?? lookingLease(parts, backupId)))
   }
   return report
+}
+
+/** Folders at the location whose names are ids that match. What in them is none of a backup stays. */
+export async function findBackups(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]> {
+  const isMatch = compileGlobs(match)
+  const ids: string[] = []
+  for await (const folder of storage.listFolders('', signal))
+    if (isBackupId(folder) && isMatch(folder)) ids.push(folder)
+  return ids.sort()
+}
+
+function isBackupId(id: string): boolean {
+  return backupIdRule.test(id) && id !== 'offset-snapshots'
 }
 
 async function removeParts(context: PruneContext, signal: AbortSignal): Promise<void> {

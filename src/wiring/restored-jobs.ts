@@ -3,10 +3,11 @@ import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
+import type { PlannedTopic } from '../restore/plan.ts'
 import { parseLocation } from '../storage/location.ts'
 import { keysOf, type StoragePlace } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
-import { type Hooks, type Parts, quiet, withMetrics, withParts } from './parts.ts'
+import { type Hooks, openExistingStorage, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
 
 /** A restore from any location, not only from one that a job file describes. */
@@ -30,6 +31,24 @@ export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: A
     for await (const run of readOffsetMap(options, parts, filter, signal)) runs.push(run)
     return runs
   })
+}
+
+/** The topics that the restore makes, by the backup alone: no cluster is asked. */
+export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]> {
+  const [{ openBackup }, { readGeneration }, { planRestore }] = await Promise.all([
+    import('../archive/catalog.ts'),
+    import('../restore/find-plan.ts'),
+    import('../restore/plan.ts'),
+  ])
+  const options = restoreOptions(job)
+  const storage = await openExistingStorage(job, signal)
+  try {
+    const newest = await openBackup(storage, job.backupId, signal)
+    const manifest = await readGeneration(storage, newest, options.generation ?? newest.generation, signal)
+    return planRestore(manifest, options).topics
+  } finally {
+    await storage.close()
+  }
 }
 
 export interface OffsetAt {

@@ -115,6 +115,32 @@ describe('delete', () => {
     assert.match(out, /5 objects kept by the store until it lets go/)
   })
 
+  test('--match takes all that match, and asks for the pattern', async () => {
+    const all = ['delete', '--path', '/backups', '--match', 'orders-?']
+    const asked = await run(all, { answer: 'orders-?' })
+    assert.deepEqual([asked.code, asked.dryRuns], [0, [true, true, false, false]])
+    assert.deepEqual(asked.questions, ['Nobody can take it back. Type the pattern to remove it: '])
+    assert.deepEqual((await run(all, { answer: 'orders-1' })).dryRuns, [true, true])
+    const { code, out, ids, result, calls } = await run([...all, '--yes', '--format', 'json'])
+    assert.deepEqual([code, ids, calls.findBackupsAt?.[1]], [0, ['orders-1', 'orders-2'], ['orders-?']])
+    assert.equal(JSON.parse(out).backups.length, 2)
+    assert.deepEqual([result.totals.objects, result.totals.generations, result.backup_id], [24, 6, null])
+    const none = await run([...all, '--yes'], { actions: { findBackupsAt: async () => [] } })
+    assert.deepEqual([none.code, none.out], [0, 'nothing to remove: no backup at /backups matches\n'])
+    assert.equal((await run([...all, '--backup-id', 'orders', '--yes'])).code, 2)
+  })
+
+  test('--match goes on after one that is in use, and ends with 5', async () => {
+    const deleteAt: Actions['deleteAt'] = async (_storage, backupId) => {
+      if (backupId === 'orders-1') throw new KafkaBackupError('BACKUP_IN_USE', 'backup `orders-1` is in use')
+      return { ...deleteReport, backupId }
+    }
+    const all = ['delete', '--path', '/backups', '--match', '*', '--yes']
+    const { code, out, result } = await run(all, { actions: { deleteAt } })
+    assert.deepEqual([code, result.code, result.totals.objects], [5, 'BACKUP_IN_USE', 12])
+    assert.match(out, /^backup orders-2: 12 objects/)
+  })
+
   test('--dry-run shows it, in JSON too, and does not go together with --yes', async () => {
     const { code, out, dryRuns } = await run([...at, '--dry-run', '--format', 'json'], { answer: 'orders' })
     assert.deepEqual([code, dryRuns], [0, [true]])

@@ -382,6 +382,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
     takeBackAt: answer('takeBackAt', undefined),
+    findBackupsAt: answer('findBackupsAt', ['orders-1', 'orders-2']),
     deleteAt: answer('deleteAt', deleteReport),
     withCopies: async (places, _hooks, _signal, work) => {
       note('withCopies', [places])
@@ -394,6 +395,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     watchVerify: (_job, hooks, work) => work(hooks),
     plainRestoreJob: answer('plainRestoreJob', restoreJob),
     compareJob: answer('compareJob', compareReport),
+    planTopicsJob: answer('planTopicsJob', []),
     offsetMapJob: answer('offsetMapJob', offsetRuns),
     findOffsetJob: answer('findOffsetJob', undefined),
     backupSchemasJob: answer('backupSchemasJob', schemaBackupReport),

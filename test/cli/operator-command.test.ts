@@ -24,13 +24,22 @@ test('operator passes its options on, with what holds where none are given', asy
     kubeconfig: undefined,
     health: { host: '0.0.0.0', port: 8081 },
     metrics: { host: '0.0.0.0', port: 8080, path: '/metrics' },
-    job: { image: 'kafka-backup:1', serviceAccountName: 'default' },
+    job: { image: 'kafka-backup:1', serviceAccountName: 'default', fsGroup: 65_532 },
   })
 })
 
 test('operator takes all that can be said', async () => {
   const where = ['--namespace', 'a', '--namespace=b', '--api-group', 'backup.example.com', '--kubeconfig', 'k.yaml']
-  const job = ['--job-image', 'i:2', '--job-service-account', 'runner', '--job-image-pull-secret', 'pull']
+  const job = [
+    '--job-image',
+    'i:2',
+    '--job-service-account',
+    'runner',
+    '--job-image-pull-secret',
+    'pull',
+    '--job-fs-group',
+    'none',
+  ]
   const service = ['--metrics-address', '[::1]:9', '--metrics-path', '/m', '--health-address', '127.0.0.1:0']
   const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s', '--metrics-hold', '2m']
   assert.deepEqual(await optionsOf([...where, ...job, ...service, ...more], { KAFKA_BACKUP_IMAGE: 'other' }), {
@@ -43,7 +52,7 @@ test('operator takes all that can be said', async () => {
     kubeconfig: 'k.yaml',
     health: { host: '127.0.0.1', port: 0 },
     metrics: { host: '::1', port: 9, path: '/m' },
-    job: { image: 'i:2', serviceAccountName: 'runner', imagePullSecrets: [{ name: 'pull' }] },
+    job: { image: 'i:2', serviceAccountName: 'runner', fsGroup: null, imagePullSecrets: [{ name: 'pull' }] },
   })
   const all = await optionsOf(['--all-namespaces', '--no-metrics', '--job-image', 'i'])
   assert.deepEqual([all.namespaces, all.metrics], ['all', undefined])
@@ -59,6 +68,7 @@ const refused: [string[], RegExp][] = [
   [['--health-address', 'a:99999'], /--health-address a:99999 is no address/],
   [['--metrics-path', 'metrics'], /is no path/],
   [['--lease-name', 'a_b'], /--lease-name a_b is no name/],
+  [['--job-fs-group', 'root'], /--job-fs-group root is no group/],
   [['--workers', '0'], /--workers 0 is no number/],
   [['--workers', 'x'], /--workers x is no number/],
   [['--metrics-hold', 'long'], /--metrics-hold long is no time/],

@@ -92,6 +92,7 @@ export const chartCases: Record<string, ChartValues> = {
       jobs: { image: { tag: '9.9.9' }, imagePullSecrets: [{ name: 'jobs-login' }, { name: 'other-login' }] },
     },
     'a fixed user': { podSecurityContext: { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000 } },
+    OpenShift: { jobs: { fsGroup: 'none' } },
     'no disruption budget': { podDisruptionBudget: { enabled: false } },
     'a budget in percent': { podDisruptionBudget: { maxUnavailable: '50%' } },
     'a closed network': {

@@ -182,6 +182,24 @@ test('backups that are to be deleted with their resource are not lost sight of',
   await edit(resource, { storage: { bucket: 'another-bucket' } })
 })
 
+test('rules are within their budget also for the largest lists and maps', async () => {
+  const names = Array.from({ length: 1000 }, (_, index) => `${'a-long-name-of-a-topic-'.repeat(8)}${index}`)
+  const topicMapping = Object.fromEntries(names.map(name => [name, `${name}-restored`]))
+  const restore = await create('KafkaRestore', { restore: { topics: { include: names }, topicMapping } })
+  await finish(restore)
+  const triggered = await kube.api.patch(refOf(restore), { metadata: { annotations: { a: 'b' } } })
+  assert.equal(triggered.metadata.generation, 1)
+  await assert.rejects(
+    edit(restore, { restore: { topics: { include: ['*'] } } }),
+    /spec: Forbidden: this run is finished/,
+  )
+  const backup = await create('KafkaBackup', { topics: { include: names, exclude: names } })
+  await finish(backup)
+  await edit(backup, { deletionPolicy: 'Delete' })
+  await assert.rejects(edit(backup, { topics: { exclude: [] } }), /spec: Forbidden: this run is finished/)
+  await create('KafkaOffsetReset', { groups: names.slice(0, 500), topics: names.map((_, index) => `topic-${index}`) })
+})
+
 test('kubectl get shows how it stands', async () => {
   const resource = await create('KafkaBackup', { schedule: '@daily' })
   const times = { startTime: '2026-01-31T08:00:00Z', completionTime: '2026-01-31T09:00:00Z' }

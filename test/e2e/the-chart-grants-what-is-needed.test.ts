@@ -22,11 +22,11 @@ const kinds = Object.values(resourceKinds())
 const work: Right[] = [
   ...kinds.flatMap(({ plural }) => [
     ...rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, plural),
-    ...rights(['patch', 'update'], defaultApiGroup, `${plural}/status`),
+    ...rights(['patch'], defaultApiGroup, `${plural}/status`),
   ]),
   ...rights(['get', 'list', 'watch', 'create', 'delete'], 'batch', 'jobs'),
-  ...rights(['get', 'list', 'watch'], '', 'pods'),
-  ...rights(['get', 'list', 'create', 'delete'], '', 'configmaps'),
+  ...rights(['list', 'watch'], '', 'pods'),
+  ...rights(['create', 'delete'], '', 'configmaps'),
   ...rights(['get'], '', 'secrets'),
   ...rights(['create', 'patch'], 'events.k8s.io', 'events'),
 ]
@@ -76,7 +76,7 @@ describe('a release for its own namespace', () => {
     await api.create(jobKind, { ...meta(jobKind, namespace, 'job'), spec: { template } }, open)
     const jobs = await api.list(jobKind, { namespace }, open)
     assert.equal(jobs.items.length, 1)
-    assert.ok((await api.list(configMapKind, { namespace }, open)).items.length > 0)
+    await assertForbidden(api.list(configMapKind, { namespace }, open))
     const pods = await api.list(podKind, { namespace }, open)
     await watchOnce(api, jobKind, namespace, jobs.resourceVersion)
     await watchOnce(api, podKind, namespace, pods.resourceVersion)

@@ -162,7 +162,7 @@ export class FakeKube {
     kind: ResourceKind,
     scope: ListScope,
     { resourceVersion, timeoutMs }: WatchFrom,
-    { watchFault, clock }: FakeClient,
+    { watchFault, isHeld = () => false, clock }: FakeClient,
     signal: AbortSignal,
   ): AsyncGenerator<WatchEvent<KubeObject>> {
     this.watches++
@@ -176,7 +176,7 @@ export class FakeKube {
       if (fault === 'silent') await clock?.sleep(timeoutMs + 5000, signal)
       if (fault === 'silent' || fault === 'error' || fault === 'cut')
         throw new KubeError('KUBE_UNREACHABLE', 'the server broke down')
-      const next = this.#next(at)
+      const next = isHeld(kind) ? undefined : this.#next(at)
       if (next !== undefined) {
         at = next.version
         if (next.event.type === 'BOOKMARK' || next.event.object.kind !== kind.kind) continue
@@ -216,6 +216,8 @@ export interface FakeClient {
   around?: <T>(verb: string, act: () => Promise<T>, signal: AbortSignal, call: FakeCall) => Promise<T>
   /** Of the limit of a watch that is silent. */
   clock?: Clock
+  /** While it says so, watches of the kind tell nothing; `nudge` makes them go on. */
+  isHeld?: (kind: ResourceKind) => boolean
   watchFault?: (kind: ResourceKind) => WatchFault | undefined
 }
 

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { type DeleteReport, deleteBackup } from '../../src/retention/delete-backup.ts'
+import { type DeleteReport, deleteBackup, findBackups } from '../../src/retention/delete-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { never } from '../archive/sample-archive.ts'
 import { Death, dying, everyMoment } from './dying.ts'
@@ -152,6 +152,16 @@ describe('delete', () => {
     assert.deepEqual(await world.missing(), [], 'what a manifest names that stays, stays as well')
     await remove(world)
     assert.deepEqual(world.keys('orders/'), [])
+  })
+
+  test('backups are found by patterns, and nothing else is', async () => {
+    const world = new World()
+    await prepare(world)
+    world.storage.objects.set('.hidden/x', Buffer.from('x'))
+    const find = (...match: string[]) => findBackups(world.storage, match, never)
+    assert.deepEqual(await find('*'), ['order', 'orders', 'orders-2', 'orders.2'])
+    assert.deepEqual(await find('orders-?', 'order'), ['order', 'orders-2'])
+    assert.deepEqual(await find('none'), [])
   })
 
   test('refuses what is no id of a backup', async () => {

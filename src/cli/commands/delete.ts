@@ -6,15 +6,22 @@ import type { Look } from '../look.ts'
 import { deleteFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
-import { bare, withBackup } from './backups-at.ts'
+import { bare, withBackup, withBackupsAt } from './backups-at.ts'
 
 const PARTLY_DONE = 4
 
 export async function run(session: Session): Promise<number> {
-  const { dryRun, yes } = session.options
+  const { dryRun, yes, match, backupId } = session.options
   if (dryRun && yes) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
+  if (match.length > 0 && backupId !== undefined) {
+    throw new KafkaBackupError('USAGE', 'give either --backup-id or --match, not both')
+  }
   try {
-    return await withBackup(session, (storage, backupId) => remove(session, storage, backupId), bare(session))
+    if (match.length === 0)
+      return await withBackup(session, (storage, id) => remove(session, storage, [id]), bare(session))
+    const ofMatch = async (storage: Storage) =>
+      remove(session, storage, await session.actions.findBackupsAt(storage, match, session.signal))
+    return await withBackupsAt(session, ofMatch, bare(session))
   } catch (error) {
     // A location that is not there holds nothing; a removal that is run again may find it so.
     if (!yes || !hasCode(error, 'STORAGE_NOT_FOUND')) throw error
@@ -26,16 +33,18 @@ export async function run(session: Session): Promise<number> {
   }
 }
 
-async function remove(session: Session, storage: Storage, backupId: string): Promise<number> {
-  const { dryRun, yes } = session.options
-  session.outcome.isAbout(backupId)
+async function remove(session: Session, storage: Storage, ids: readonly string[]): Promise<number> {
+  const { dryRun, yes, match } = session.options
+  if (match.length === 0) session.outcome.isAbout(ids[0])
   if (!yes) {
-    const plan = await act(session, storage, backupId, true)
-    if (dryRun || !plan.isFound) return show(session, plan)
-    session.tell(look => formatDelete(plan, look))
-    const agreed = await session.confirmByTyping('Nobody can take it back. Type the id to remove it:', backupId)
+    const plan: DeleteReport[] = []
+    for (const id of ids) plan.push(await act(session, storage, id, true))
+    if (dryRun || !plan.some(({ isFound }) => isFound)) return show(session, storage, plan)
+    session.tell(look => plan.flatMap(one => formatDelete(one, look)))
+    const [what, text] = match.length === 0 ? ['id', ids[0] ?? ''] : ['pattern', match.join(' ')]
+    const agreed = await session.confirmByTyping(`Nobody can take it back. Type the ${what} to remove it:`, text)
     if (agreed === undefined) {
-      show(session, plan)
+      show(session, storage, plan)
       throw new KafkaBackupError('USAGE', 'nothing was removed: nobody can be asked here', {
         help: 'Give --yes to remove the backup, or --dry-run to see what there is of it.',
       })
@@ -45,9 +54,27 @@ async function remove(session: Session, storage: Storage, backupId: string): Pro
       return 0
     }
   }
-  const report = await act(session, storage, backupId, false)
-  session.outcome.note(deleteFacts(report))
-  return show(session, report)
+  return removeAll(session, storage, ids)
+}
+
+/** One that is in use does not keep the others. */
+async function removeAll(session: Session, storage: Storage, ids: readonly string[]): Promise<number> {
+  const reports: DeleteReport[] = []
+  const busy: KafkaBackupError[] = []
+  for (const id of ids) {
+    try {
+      reports.push(await act(session, storage, id, false))
+    } catch (error) {
+      if (!hasCode(error, 'BACKUP_IN_USE')) throw error
+      busy.push(error)
+    }
+    session.outcome.note(deleteFacts(reports))
+  }
+  const [first] = busy
+  if (first && reports.length === 0) throw first
+  const code = show(session, storage, reports)
+  if (first) throw first
+  return code
 }
 
 function act(session: Session, storage: Storage, backupId: string, isDryRun: boolean): Promise<DeleteReport> {
@@ -56,12 +83,14 @@ function act(session: Session, storage: Storage, backupId: string, isDryRun: boo
   )
 }
 
-function show(session: Session, report: DeleteReport): number {
+function show(session: Session, { location }: Storage, reports: readonly DeleteReport[]): number {
+  const isPattern = session.options.match.length > 0
+  const nothing = `nothing to remove: no backup at ${printable(location)} matches`
   session.print(
-    () => formatDelete(report, session.look),
-    () => deleteDocument(report),
+    () => (reports.length === 0 ? [nothing] : reports.flatMap(report => formatDelete(report, session.look))),
+    () => (isPattern ? { location, backups: reports.map(deleteDocument) } : reports.map(deleteDocument)[0]),
   )
-  return report.outcome.retained.objects > 0 ? PARTLY_DONE : 0
+  return reports.some(({ outcome }) => outcome.retained.objects > 0) ? PARTLY_DONE : 0
 }
 
 function formatDelete({ backupId, location, isDryRun, isFound, outcome }: DeleteReport, look: Look): string[] {

@@ -45,6 +45,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
     job: {
       image,
       serviceAccountName: readName('--job-service-account', options.jobServiceAccount ?? ''),
+      fsGroup: readGroup(options.jobFsGroup),
       ...(options.jobImagePullSecret.length > 0 && {
         imagePullSecrets: options.jobImagePullSecret.map(name => ({ name: readName('--job-image-pull-secret', name) })),
       }),
@@ -70,6 +71,13 @@ function readAddress(option: string, text = ''): { host: string; port: number } 
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
   throw usage(`${option} ${text} is no address: give a host and a port, such as 0.0.0.0:8080`)
+}
+
+function readGroup(text = ''): number | null {
+  if (text === 'none') return null
+  const group = Number(text)
+  if (/^\d+$/.test(text) && group <= 2_147_483_647) return group
+  throw usage(`--job-fs-group ${text} is no group: give its number, or none`)
 }
 
 function readWorkers(text = ''): number {

@@ -92,12 +92,19 @@ export function verifyFacts({
   }
 }
 
-export function deleteFacts({ outcome }: DeleteReport): Facts {
-  const { removed, retained, waiting, generationsRemoved } = outcome
-  const kept = retained.objects + waiting.objects
+export function deleteFacts(reports: readonly DeleteReport[]): Facts {
+  const sum = (pick: (outcome: DeleteReport['outcome']) => number) =>
+    reports.reduce((total, { outcome }) => total + pick(outcome), 0)
+  const kept = sum(({ retained, waiting }) => retained.objects + waiting.objects)
   const message = `${plural(kept, 'object')} of the backup are kept by the store until it lets go`
+  const generations = sum(({ generationsRemoved }) => generationsRemoved)
   return {
-    totals: { objects: removed.objects, bytes: removed.bytes, generations: generationsRemoved, retained: kept },
+    totals: {
+      objects: sum(({ removed }) => removed.objects),
+      bytes: sum(({ removed }) => removed.bytes),
+      generations,
+      retained: kept,
+    },
     ...(kept > 0 && { problem: { code: 'STORAGE_RETAINED', message } }),
   }
 }

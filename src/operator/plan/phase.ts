@@ -21,7 +21,7 @@ export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
   const live = workingRuns(outcome).find(({ purpose }) => purpose === 'main')
   if (live) return { ...livePhase(facts, live, outcome), live }
   if (wait) return { phase: wait.phase, reason: wait.reason, message: wait.message }
-  const ended = lastOf(runs.ended, 'main')
+  const ended = facts.isContinuous && facts.isSuspended ? undefined : lastOf(runs.ended, 'main')
   if (ended) return { ...endedPhase(facts, ended), ended }
   return { phase: 'Pending', ...idle(facts, outcome) }
 }

@@ -20,7 +20,8 @@ export function planDeletion(facts: Facts, settled: Runs): Outcome {
   if (!facts.hasFinalizer) return outcome
   if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...outcome, before: [release] }
   const last = lastOf(settled.ended, 'delete')
-  if (last?.phase === 'Completed') return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
+  const isRemoved = settled.ended.some(({ purpose, phase }) => purpose === 'delete' && phase === 'Completed')
+  if (isRemoved) return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
     return { ...outcome, deletion: deleting('The backup is being removed.') }
   }

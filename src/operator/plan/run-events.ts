@@ -23,7 +23,9 @@ function startEvent(controller: Controller, run: ActiveRun): Happening {
   return event('Normal', `${verb}Started`, verb, `The Job ${run.job} was made for the run ${run.run}.`)
 }
 
+/** A removal that failed is told with the way out, which the status has. */
 function endEvents(controller: Controller, run: EndedRun): Happening[] {
+  if (run.purpose === 'delete' && run.phase === 'Failed') return []
   const verb = verbOf(controller, run)
   const { gaps = 0 } = run
   const gapNote = `The run ${run.run} met ${gaps} gaps: records that were gone before they could be read.`

@@ -5,6 +5,7 @@ import type { JobPod, SecretUse } from '../resource/job-pod.ts'
 import type { Brain, StartAction, StepObjects } from './brain.ts'
 import type { Problem } from './resource-memory.ts'
 import { findMissingSecrets } from './secrets.ts'
+import { refusalOf } from './start-job.ts'
 
 export interface PreparedPlan {
   plan: Plan
@@ -23,7 +24,9 @@ export async function prepareStarts(
   const built = buildStarts(plan, situation, brain)
   if ('problem' in built) return planned(brain, { ...situation, problem: built.problem })
   const { namespace } = situation.resource.metadata
-  const missingSecrets = await findMissingSecrets(api, namespace, built.secrets, signal)
+  const missingSecrets = await findMissingSecrets(api, namespace, built.secrets, signal).catch(error => {
+    throw refusalOf(error)
+  })
   if (missingSecrets.length > 0) return planned(brain, { ...situation, missingSecrets })
   return { plan, objects: built.objects }
 }

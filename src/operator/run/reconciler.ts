@@ -67,7 +67,20 @@ export class Reconciler {
     if (fresh.metadata.uid !== memory.uid) return {}
     noteRead(memory, fresh, stored, clock.monotonic())
     const latest = this.#look(fresh, memory)
-    return this.#carryOut(latest, memory, await prepareStarts(latest, api, brain, signal), signal)
+    try {
+      return await this.#carryOut(latest, memory, await prepareStarts(latest, api, brain, signal), signal)
+    } catch (error) {
+      if (!(error instanceof JobRefused) || latest.problem !== undefined) throw error
+      return this.#refuse(latest, memory, error, signal)
+    }
+  }
+
+  /** Tells of the refusal in the status, and does all else that can be done. */
+  #refuse(situation: Situation, memory: ResourceMemory, error: JobRefused, signal: AbortSignal): Promise<WorkResult> {
+    this.#noteRefusal(situation, memory, error)
+    const refused = { ...this.#look(situation.resource, memory), problem: error.problem }
+    const plan = this.#parts.brain.planResource(refused)
+    return this.#carryOut(refused, memory, { plan, objects: new Map() }, signal)
   }
 
   #look(resource: Resource, memory: ResourceMemory): Situation {
@@ -92,14 +105,7 @@ export class Reconciler {
     const { api, brain, clock, observer } = this.#parts
     const kind = this.#view.kinds[this.#controller]
     const parts = { api, clock, brain, view: this.#view, kind, memory, situation, objects }
-    try {
-      for (const action of plan.actions) await carryOut(action, parts, signal)
-    } catch (error) {
-      if (!(error instanceof JobRefused) || situation.problem !== undefined) throw error
-      this.#noteRefusal(situation, memory, error)
-      const refused = { ...this.#look(situation.resource, memory), problem: error.problem }
-      return this.#carryOut(refused, memory, { plan: brain.planResource(refused), objects: new Map() }, signal)
-    }
+    for (const action of plan.actions) await carryOut(action, parts, signal)
     const { resource, nowMs } = situation
     const monotonicMs = clock.monotonic()
     const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, signal)

@@ -47,7 +47,8 @@ async function adopt(api: KubeApi, job: Job, ownerUid: string, signal: AbortSign
   throw new JobRefused({ reason: 'NameTaken', message }, undefined)
 }
 
-function refusalOf(error: unknown): unknown {
+/** The error as a refusal where it is one. */
+export function refusalOf(error: unknown): unknown {
   if (!hasCode(error, 'KUBE_DENIED', 'KUBE_INVALID')) return error
   return new JobRefused({ reason: 'JobRefused', message: `${error.message}. ${error.help}` }, error)
 }

@@ -33,7 +33,7 @@ for (const [name, spec] of Object.entries(specs)) {
 
 test('without faults each time of the schedule has exactly one run', () => {
   for (let seed = 1; seed <= 20; seed++) {
-    const world = live({ schedule: '*/15 * * * *' }, seed, { ...rough, crash: 0, lostStatus: 0 })
+    const world = live({ schedule: '*/15 * * * *' }, seed, { ...rough, crash: 0, lostStatus: 0 }, 0)
     const due = world.created.filter(({ run }) => run.startsWith('scheduled-')).map(({ dueMs }) => dueMs)
     assert.deepEqual(due, timesOf('*/15 * * * *', startMs, startMs + spanMs - 1), `seed ${seed}`)
     assert.deepEqual(
@@ -44,12 +44,12 @@ test('without faults each time of the schedule has exactly one run', () => {
 })
 
 /** Some time with faults and triggers, then time to come to rest without any. */
-function live(spec: ResourceSpec, seed: number, faults: Faults): World {
+function live(spec: ResourceSpec, seed: number, faults: Faults, triggers = 0.01): World {
   const random = createRandom(seed)
   const world = new World(resourceOf(spec), random, faults)
   for (let step = 0; world.nowMs < startMs + spanMs && step < 2000; step++) {
     world.reconcile()
-    if (random() < 0.01) world.resource.metadata.annotations = { 'kafka-backup.dev/trigger': `at ${world.nowMs}` }
+    if (random() < triggers) world.resource.metadata.annotations = { 'kafka-backup.dev/trigger': `at ${world.nowMs}` }
     if (random() < 0.9) world.pass(world.nowMs + 60_000)
   }
   world.calm()

@@ -4,6 +4,7 @@ import { parse } from 'yaml'
 import { refuseOthers } from '../../../src/cli/commands/offsets-place.ts'
 import { offsetActions } from '../../../src/cli/offsets-table.ts'
 import { parseCommandLine } from '../../../src/cli/program.ts'
+import { compileGlobs } from '../../../src/lib/glob.ts'
 import type { JobStep } from '../../../src/operator/resource/job-pod.ts'
 import type { Controller } from '../../../src/operator/resource/resource.ts'
 import { FakeIo } from '../../cli/fake-io.ts'
@@ -170,6 +171,13 @@ test('a run of mode full makes its own backup, and prunes those of the resource'
   const job = parse(planPod('backup', spec, { backupId: 'orders-20261116t020000z' }).jobFile)
   assert.equal(job.backup_id, 'orders-20261116t020000z')
   assert.deepEqual(job.retention, { match: ['orders-????????t??????z'], keep_daily: 7, after_backup: true })
+})
+
+test('what a run of mode full prunes is never the backup of a resource with a longer name', () => {
+  const job = parse(planPod('backup', { mode: 'full', backupId: 'orders', retention: { keepLast: 1 } }).jobFile)
+  const isMeant = compileGlobs(job.retention.match)
+  assert.ok(isMeant('orders-20261116t020000z'))
+  assert.deepEqual(['orders', 'orders-eu', 'orders-eu-20261116t020000z'].filter(isMeant), [])
 })
 
 test('what a resource says of its retention stands, and without a word nothing is pruned', () => {

@@ -201,50 +201,6 @@ test('a Job that ended while no operator was there is counted when one comes', a
   await second.stop()
 })
 
-test('a cache that does not show the Job yet does not lead to a second one, nor to a second end', async () => {
-  const model = new OperatorModel()
-  let isSilent = false
-  const operator = model.start({ watchFault: () => (isSilent ? 'silent' : undefined) })
-  await model.time.pass(1000)
-  model.put('backup', 'orders')
-  await model.time.pass(0)
-  isSilent = true
-  model.kube.nudge()
-  await model.time.pass(100)
-  assert.equal(model.jobs.length, 1)
-  model.put('backup', 'orders', {}, { annotations: { note: '1' } })
-  await model.time.pass(240_000)
-  isSilent = false
-  await model.time.pass(60_000)
-  const [job] = model.jobs
-  assert.ok(job)
-  model.endJob(job)
-  await model.time.pass(10_000)
-  assertRanOnce(model, { isKept: false })
-  assert.equal(model.told.filter(line => line.startsWith('ended')).length, 1)
-  await operator.stop()
-})
-
-test('the next run of a resource whose status the cache lacks does not repeat the last one', async () => {
-  const model = new OperatorModel()
-  const over = new AbortController()
-  const world = model.runJobs(over.signal)
-  // The watch of backups hears nothing of what is written after the Job was made.
-  let isDeaf = false
-  const operator = model.start({ watchFault: kind => (isDeaf && kind.kind === 'KafkaBackup' ? 'silent' : undefined) })
-  model.put('backup', 'orders')
-  await model.time.pass(1000)
-  isDeaf = true
-  model.kube.nudge()
-  await model.time.pass(90_000)
-  assert.equal(model.jobsMade.length, 1)
-  const { phase, history } = model.get('orders').status ?? {}
-  assert.deepEqual([phase, history?.length], ['Completed', 1])
-  over.abort()
-  await operator.stop()
-  await world
-})
-
 test('200 resources at once take a number of calls that grows with them, and no more', async () => {
   const count = async (resources: number) => {
     const model = new OperatorModel()

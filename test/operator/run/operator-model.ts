@@ -38,7 +38,7 @@ export class OperatorModel {
   #operators = 0
 
   start(options: StartOptions = {}): RunningOperator {
-    const { around, watchFault, brain = plainBrain, fetchProgress = unreachable, ...given } = options
+    const { around, watchFault, isHeld, brain = plainBrain, fetchProgress = unreachable, ...given } = options
     const clock = this.time.clock()
     const health = new Health(clock)
     const controller = new AbortController()
@@ -46,6 +46,7 @@ export class OperatorModel {
     const api = this.kube.api({
       clock,
       ...(watchFault && { watchFault }),
+      ...(isHeld && { isHeld }),
       around: (verb, act, signal, call) => {
         this.calls.push(call)
         const noting = () => act().then(result => this.#note(call, result))

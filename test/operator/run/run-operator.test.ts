@@ -98,8 +98,15 @@ for (const [code, what] of [
       },
     })
     model.put('backup', 'orders')
+    await model.time.pass(1000)
+    const countTries = () => model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+    for (let count = 0; count < 10; count++) {
+      model.put('backup', 'orders', {}, { labels: { count: String(count) } })
+      await model.time.pass(100)
+    }
+    assert.equal(countTries(), 1)
     await model.time.pass(3_600_000)
-    const tries = model.calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+    const tries = countTries()
     assert.ok(tries > 5 && tries < 30, `${tries} tries in an hour`)
     const { phase, reason, message = '' } = model.get('orders').status ?? {}
     assert.deepEqual([phase, reason], ['Failed', 'JobRefused'])
@@ -111,6 +118,27 @@ for (const [code, what] of [
     await operator.stop()
   })
 }
+
+test('a right that the operator lacks is told of at the resource, and tried again', async () => {
+  const model = new OperatorModel()
+  let isDenied = true
+  const operator = model.start({
+    around: (verb, act, _, { kind }) => {
+      if (isDenied && kind === 'Secret') throw new KubeError('KUBE_DENIED', `cannot ${verb} secrets "login"`)
+      return act()
+    },
+  })
+  model.put('backup', 'orders', { needs: 'login' })
+  putSecret(model, 'login')
+  await model.time.pass(1000)
+  const { phase, message = '' } = model.get('orders').status ?? {}
+  assert.equal(phase, 'Failed')
+  assert.match(message, /secrets "login"\. Grant the account/)
+  isDenied = false
+  await model.time.pass(60_000)
+  assert.equal(model.jobs.length, 1)
+  await operator.stop()
+})
 
 test('a Job of somebody else that has the name is named, and left alone', async () => {
   const model = new OperatorModel()

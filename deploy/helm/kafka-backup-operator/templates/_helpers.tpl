@@ -104,17 +104,17 @@ default
   verbs: [get, list, watch, patch, update]
 - apiGroups: [{{ .Values.apiGroup }}]
   resources: [kafkabackups/status, kafkarestores/status, kafkaoffsetresets/status, kafkaoffsetrollbacks/status]
-  verbs: [patch, update]
+  verbs: [patch]
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]
 - apiGroups: ['']
   resources: [pods]
-  verbs: [get, list, watch]
-# The job files.
+  verbs: [list, watch]
+# The job files, each known by its name.
 - apiGroups: ['']
   resources: [configmaps]
-  verbs: [get, list, create, delete]
+  verbs: [create, delete]
 # Whether a secret that a resource names is there; never a list of them.
 - apiGroups: ['']
   resources: [secrets]

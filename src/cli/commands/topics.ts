@@ -1,0 +1,43 @@
+import { stringify } from 'yaml'
+import { KafkaBackupError } from '../../errors.ts'
+import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
+import { keysOf } from '../../wiring/encryption.ts'
+import type { LocatedRestoreJob } from '../../wiring/restored-jobs.ts'
+import type { Session } from '../session.ts'
+
+/** The plan of a restore asks no cluster, so any address will do. */
+const NO_CLUSTER = 'localhost:9092'
+
+export async function run(session: Session): Promise<number> {
+  const { strimziCluster = '', strimziApi = '', namespace } = session.options
+  const topics = await session.actions.planTopicsJob(await jobOf(session), session.signal)
+  const resources = strimziTopics(topics, { cluster: strimziCluster, apiVersion: strimziApi, namespace })
+  session.print(
+    () => formatResources(resources),
+    () => ({ apiVersion: 'v1', kind: 'List', items: resources }),
+  )
+  return 0
+}
+
+/** Documents of one stream, each with its mark. */
+function formatResources(resources: readonly KafkaTopic[]): string[] {
+  return resources.flatMap(resource => ['---', stringify(resource, { lineWidth: 0 }).trimEnd()])
+}
+
+async function jobOf(session: Session): Promise<LocatedRestoreJob> {
+  const { config, path, backupId, set, keyFile } = session.options
+  if (config !== undefined) {
+    if (path !== undefined || backupId !== undefined) throw usage('give either --config, or --path and --backup-id')
+    const job = await session.loadRestoreJob(config)
+    return keyFile.length > 0 ? { ...job, keyFiles: keyFile } : job
+  }
+  if (set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (path === undefined || backupId === undefined) {
+    throw usage('say which backup, with --config, or with --path and --backup-id')
+  }
+  return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...keysOf({ keyFiles: keyFile }) })
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

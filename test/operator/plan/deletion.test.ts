@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/resource/resource.ts'
+import { endOf, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
+
+const removed = [{ type: 'remove-finalizer' }]
+
+test('a backup that is kept has no finalizer, and nothing is done when its resource goes', () => {
+  const story = new Story(resourceOf())
+  assert.deepEqual(
+    story.plan(startMs).actions.map(({ type }) => type),
+    ['start'],
+  )
+  const told = story.status
+  story.resource.metadata.deletionTimestamp = '2026-11-16T02:00:00Z'
+  const plan = story.plan(startMs + 1000, [jobOf('once')])
+  assert.deepEqual([plan.actions, plan.after, plan.events, plan.status], [[], [], [], told])
+})
+
+test('the finalizer is there before the first run, and goes when the policy is changed', () => {
+  const story = new Story(resourceOf({ deletionPolicy: 'Delete' }))
+  assert.deepEqual(
+    story.plan(startMs).actions.map(({ type }) => type),
+    ['add-finalizer', 'start'],
+  )
+  story.resource.metadata.finalizers = ['kafka-backup.dev/delete-backup']
+  story.resource.spec = { deletionPolicy: 'Retain' }
+  assert.deepEqual(story.plan(startMs + 1000, [jobOf('once')]).actions, removed)
+})
+
+test('what never made a backup goes at once', () => {
+  const story = going({ deletionPolicy: 'Delete', suspend: true })
+  assert.deepEqual(story.plan(startMs, [], { missingSecrets: [{ name: 's', field: 'f' }] }).actions, removed)
+})
+
+test('what is at work stops, then a Job removes the backup, then the resource goes', () => {
+  const story = going({ deletionPolicy: 'Delete' })
+  const main = jobOf('once', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
+  const stop = story.plan(startMs, [main])
+  assert.deepEqual([stop.actions, stop.after.map(({ type }) => type)], [[], ['remove-job']])
+  assert.deepEqual([stop.status.phase, stop.status.reason, stop.ended[0]?.reason], ['Running', 'Deleting', 'Cancelled'])
+  assert.deepEqual(startedRuns(story.plan(startMs + 1000, [{ ...main, isBeingDeleted: true }])), [])
+  const start = story.plan(startMs + 2000)
+  assert.deepEqual([startedRuns(start), reasons(start)], [['delete'], ['DeleteStarted']])
+  assert.deepEqual(story.plan(startMs + 3000).actions, [])
+  const done = story.plan(startMs + 9000, [jobOf('delete', { purpose: 'delete', end: endOf() })])
+  assert.deepEqual([done.after, reasons(done), done.ended.length], [removed, ['DeleteCompleted'], 1])
+  assert.deepEqual(story.plan(startMs + 10_000).after, removed, 'an operator that died before it goes on there')
+})
+
+test('a removal that failed keeps the resource, says why, and is tried again when triggered', () => {
+  const story = going({ deletionPolicy: 'Delete' })
+  const main = jobOf('once', { end: endOf() })
+  story.plan(startMs, [main])
+  const end = endOf({ isSuccess: false, reason: 'STORAGE_DENIED', message: 'The store refuses to remove objects.' })
+  const failed = story.plan(startMs + 1000, [main, jobOf('delete', { purpose: 'delete', end })])
+  assert.deepEqual([failed.status.phase, failed.status.reason, failed.after], ['Failed', 'DeleteFailed', []])
+  assert.match(failed.status.message ?? '', /refuses to remove objects.*trigger annotation.*Retain/)
+  assert.deepEqual(reasons(failed), ['DeleteFailed'])
+  assert.deepEqual(story.plan(startMs + 2000, [main]).events, [])
+  story.resource.metadata.annotations = { 'kafka-backup.dev/trigger': 'again' }
+  const [again] = startedRuns(story.plan(startMs + 3000, [main]))
+  assert.match(again ?? '', /^delete-trigger-/)
+  const done = story.plan(startMs + 4000, [
+    main,
+    jobOf(again ?? '', { purpose: 'delete', end: endOf({ completedMs: startMs + 4000 }) }),
+  ])
+  assert.deepEqual(done.after, removed)
+})
+
+test('a removal that lacks a secret says so, and how to let go of the backup', () => {
+  const story = going({ deletionPolicy: 'Delete' })
+  const main = jobOf('once', { end: endOf() })
+  const plan = story.plan(startMs, [main], { missingSecrets: [{ name: 's3', field: 'spec.storage' }] })
+  assert.deepEqual([plan.actions, plan.status.reason, plan.againAtMs], [[], 'SecretMissing', startMs + 15_000])
+  assert.match(plan.status.message ?? '', /s3 \(spec.storage\).*Retain/)
+  story.resource.spec = { deletionPolicy: 'Retain' }
+  assert.deepEqual(story.plan(startMs + 1000, [main]).actions, removed)
+})
+
+function going(spec: ResourceSpec): Story {
+  const metadata = {
+    name: 'orders',
+    deletionTimestamp: '2026-11-16T01:30:00Z',
+    finalizers: ['kafka-backup.dev/delete-backup'],
+  }
+  return new Story(resourceOf(spec, { metadata }))
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { triggerKey } from '../../../src/operator/plan/run-key.ts'
+import type { ResourceSpec } from '../../../src/operator/resource/resource.ts'
+import { createRandom } from '../../fakes/faulty-storage.ts'
+import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
+
+const daily: ResourceSpec = { schedule: '0 2 * * *' }
+const trigger = (value: string) => ({ 'kafka-backup.dev/trigger': value })
+
+test('random schedules under a clock that jumps: no time has two runs, and downtime has one catch-up', () => {
+  const random = createRandom(3)
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
+  for (let round = 0; round < 16; round++) {
+    const schedule = `${pick(['0', '*/30', '17', '5,50'])} ${pick(['*', '2', '*/6', '1-5'])} * * *`
+    const story = new Story(resourceOf({ schedule, timeZone: pick(['UTC', 'Europe/Berlin', 'Australia/Lord_Howe']) }))
+    const runs: string[] = []
+    let nowMs = startMs
+    for (let step = 0; step < 30; step++) {
+      nowMs += pick([60_000, 600_000, hourMs, 3 * hourMs, 3 * 24 * hourMs, -2 * hourMs, -6 * hourMs])
+      for (let look = 0; look < 3; look++) {
+        const started = startedRuns(story.plan(nowMs, [], {}))
+        assert.ok(started.length <= 1 && (look === 0 || started.length === 0), `${schedule}: one catch-up at most`)
+        const jobs = started.map(run => jobOf(run, { createdMs: nowMs, end: endOf({ completedMs: nowMs }) }))
+        if (jobs.length > 0) assert.deepEqual(startedRuns(story.plan(nowMs, jobs)), [])
+        runs.push(...started)
+      }
+    }
+    assert.equal(new Set(runs).size, runs.length, `${schedule}: ${runs}`)
+    assert.ok(runs.length > 0, schedule)
+  }
+})
+
+test('a backup without a schedule runs once, and again only when it is triggered with a new value', () => {
+  const story = new Story(resourceOf())
+  assert.deepEqual(startedRuns(story.plan(startMs)), ['once'])
+  assert.equal(story.status?.phase, 'Pending')
+  const done = jobOf('once', { end: endOf({ totals: { records: 5 } }) })
+  const ended = story.plan(startMs + 90_000, [done])
+  assert.deepEqual(
+    [ended.status.phase, ended.status.records, ended.status.completionTime],
+    ['Completed', 5, '2026-11-16T01:31:00Z'],
+  )
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
+  story.resource.metadata.annotations = trigger('a')
+  assert.deepEqual(startedRuns(story.plan(startMs + 2 * hourMs)), [triggerKey('a')])
+  assert.equal(story.status?.completionTime, undefined)
+  const again = jobOf(triggerKey('a'), { end: endOf() })
+  assert.equal(story.plan(startMs + 3 * hourMs, [again]).status.lastTrigger, 'a')
+  story.resource.metadata.annotations = trigger('b')
+  story.plan(startMs + 4 * hourMs)
+  story.plan(startMs + 5 * hourMs, [jobOf(triggerKey('b'), { end: endOf() })])
+  story.resource.metadata.annotations = trigger('a')
+  const ignored = story.plan(startMs + 6 * hourMs)
+  assert.deepEqual([startedRuns(ignored), reasons(ignored)], [[], ['TriggerIgnored']])
+})
+
+test('a resource that is made with a trigger has one run', () => {
+  const story = new Story(resourceOf())
+  story.resource.metadata.annotations = trigger('a')
+  assert.deepEqual(startedRuns(story.plan(startMs)), [triggerKey('a')])
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs, [jobOf(triggerKey('a'), { end: endOf() })])), [])
+})
+
+test('downtime is made up for by one run, of the latest time, and the others are told', () => {
+  const story = new Story(resourceOf(daily))
+  assert.equal(story.plan(startMs).status.nextScheduleTime, '2026-11-16T02:00:00Z')
+  const late = story.plan(at('19T08:00:00'))
+  assert.deepEqual(startedRuns(late), ['scheduled-20261119t0200z'])
+  const missed = late.events.find(({ reason }) => reason === 'MissedSchedule')
+  assert.match(missed?.note ?? '', /2026-11-16T02:00:00Z, 2026-11-17T02:00:00Z, 2026-11-18T02:00:00Z\./)
+  assert.deepEqual(
+    [story.status?.lastScheduleTime, story.status?.nextScheduleTime],
+    ['2026-11-19T02:00:00Z', '2026-11-20T02:00:00Z'],
+  )
+})
+
+test('a time that is later than startingDeadlineSeconds allows is missed', () => {
+  const story = new Story(resourceOf({ ...daily, startingDeadlineSeconds: 600 }))
+  story.plan(startMs)
+  assert.deepEqual(startedRuns(story.plan(at('16T02:10:00'))), ['scheduled-20261116t0200z'])
+  const other = new Story(resourceOf({ ...daily, startingDeadlineSeconds: 600 }))
+  other.plan(startMs)
+  const late = other.plan(at('16T02:10:01'))
+  assert.deepEqual([startedRuns(late), reasons(late)], [[], ['MissedSchedule']])
+  assert.equal(late.againAtMs, at('17T02:00:00'))
+})
+
+test('a schedule that is changed, added or resumed has no times before that', () => {
+  const story = new Story(resourceOf(daily))
+  story.plan(at('16T01:45:00'))
+  story.resource.spec = { schedule: '0 1 * * *' }
+  const changed = story.plan(at('16T15:00:00'))
+  assert.deepEqual([startedRuns(changed), reasons(changed)], [[], []])
+  assert.equal(changed.status.nextScheduleTime, '2026-11-17T01:00:00Z')
+  story.resource.spec = { schedule: '0 1 * * *', suspend: true }
+  const suspended = story.plan(at('16T16:00:00'))
+  assert.deepEqual([suspended.status.nextScheduleTime, reasons(suspended)], [undefined, ['Suspended']])
+  story.resource.spec = { schedule: '0 1 * * *' }
+  const resumed = story.plan(at('18T16:00:00'))
+  assert.deepEqual([startedRuns(resumed), reasons(resumed)], [[], ['Resumed']])
+})
+
+test('a due run is skipped, takes the place of the active one, or works beside it, as the policy says', () => {
+  const active = jobOf('scheduled-20261116t0200z', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
+  const meet = (spec: ResourceSpec) => {
+    const story = new Story(resourceOf({ schedule: '0 * * * *', ...spec }))
+    story.plan(startMs)
+    story.plan(at('16T02:00:00'))
+    return { story, plan: story.plan(at('16T03:00:00'), [active]) }
+  }
+  const forbidden = meet({}).plan
+  assert.deepEqual([startedRuns(forbidden), reasons(forbidden)], [[], ['RunSkipped']])
+  assert.deepEqual(startedRuns(meet({ concurrencyPolicy: 'Allow' }).plan), [], 'one backup has one writer')
+  assert.deepEqual(startedRuns(meet({ concurrencyPolicy: 'Allow', mode: 'full' }).plan), ['scheduled-20261116t0300z'])
+  const { story, plan } = meet({ concurrencyPolicy: 'Replace' })
+  assert.deepEqual(plan.after, [{ type: 'remove-job', name: active.name, uid: active.uid }])
+  assert.deepEqual([startedRuns(plan), plan.status.history?.[0]?.reason], [[], 'Replaced'])
+  assert.deepEqual(startedRuns(story.plan(at('16T03:00:05'), [{ ...active, isBeingDeleted: true }])), [])
+  assert.deepEqual(startedRuns(story.plan(at('16T03:00:09'))), ['scheduled-20261116t0300z'])
+})
+
+test('suspended: what never ran waits, a trigger of a backup runs, one of a restore waits', () => {
+  const story = new Story(resourceOf({ suspend: true }))
+  const plan = story.plan(startMs)
+  assert.deepEqual([startedRuns(plan), plan.status.phase, plan.status.reason], [[], 'Pending', 'Suspended'])
+  story.resource.metadata.annotations = trigger('now')
+  assert.deepEqual(startedRuns(story.plan(startMs + 1000)), [triggerKey('now')])
+  const restore = new Story(resourceOf({ suspend: true, backupId: 'orders' }), { controller: 'restore' })
+  restore.resource.metadata.annotations = trigger('now')
+  assert.deepEqual(startedRuns(restore.plan(startMs)), [])
+  restore.resource.spec = { backupId: 'orders' }
+  assert.deepEqual(startedRuns(restore.plan(startMs + 1000)), [triggerKey('now')])
+})
+
+test('shards copy, then a Job commits, as one run', () => {
+  const story = new Story(resourceOf({ parallelism: 4 }))
+  const [first] = story.plan(startMs).actions
+  assert.ok(first?.type === 'start')
+  assert.deepEqual([first.step.stage, first.step.shards], ['shards', 4])
+  const shards = jobOf('once', { stage: 'shards', shards: 4, end: endOf({ totals: { records: 8 } }) })
+  const [second] = story.plan(startMs + 61_000, [shards]).actions
+  assert.ok(second?.type === 'start')
+  assert.deepEqual(
+    [second.run, second.step.stage, second.step.shards, story.status?.phase],
+    ['once', 'commit', 4, 'Running'],
+  )
+  assert.deepEqual(story.plan(startMs + 62_000, [shards]).actions, [])
+  const commit = jobOf('once', { stage: 'commit', end: endOf({ totals: { storedBytes: 9 } }) })
+  const done = story.plan(startMs + 90_000, [shards, commit])
+  assert.deepEqual(
+    [done.status.phase, done.status.records, done.status.storedBytes, done.ended.length],
+    ['Completed', 8, 9, 1],
+  )
+  assert.deepEqual(
+    new Story(resourceOf({ parallelism: 4 })).plan(startMs, [{ ...shards, end: endOf({ isSuccess: false }) }]).status
+      .phase,
+    'Failed',
+  )
+})
+
+test('each run of mode full has a backup of its own, which is the one that is verified', () => {
+  const story = new Story(resourceOf({ ...daily, mode: 'full', backupId: 'all', verify: {} }))
+  story.plan(startMs)
+  const [start] = story.plan(at('16T02:00:10')).actions
+  assert.ok(start?.type === 'start')
+  assert.equal(start.step.backupId, 'all-20261116t020000z')
+  const job = jobOf(start.run, { backupId: start.step.backupId, end: endOf() })
+  const [verify] = story.plan(at('16T02:05:00'), [job]).actions
+  assert.ok(verify?.type === 'start')
+  assert.deepEqual(
+    [verify.run, verify.step.purpose, verify.step.backupId],
+    [`verify-${start.run}`, 'verify', 'all-20261116t020000z'],
+  )
+  const bad = jobOf(verify.run, {
+    purpose: 'verify',
+    end: endOf({ isSuccess: false, reason: 'DAMAGED', message: 'A segment is damaged.' }),
+  })
+  const told = story.plan(at('16T02:09:00'), [job, bad])
+  assert.deepEqual([told.status.phase, reasons(told)], ['Completed', ['VerifyFailed']])
+  assert.equal(told.status.conditions?.find(({ type }) => type === 'Verified')?.status, 'False')
+  assert.equal(told.status.lastVerifyTime, undefined)
+})
+
+test('a backup waits for a verification that is under way, and is not skipped', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *', verify: { schedule: '50 * * * *' } }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const main = jobOf('scheduled-20261116t0200z', { end: endOf() })
+  assert.deepEqual(startedRuns(story.plan(at('16T02:50:00'), [main])), ['verify-scheduled-20261116t0250z'])
+  const verify = jobOf('verify-scheduled-20261116t0250z', { purpose: 'verify' })
+  const waits = story.plan(at('16T03:00:00'), [main, verify])
+  assert.deepEqual([startedRuns(waits), waits.status.reason], [[], 'WaitingForVerify'])
+  const free = story.plan(at('16T03:04:00'), [main, { ...verify, end: endOf({ completedMs: at('16T03:04:00') }) }])
+  assert.deepEqual(startedRuns(free), ['scheduled-20261116t0300z'])
+  assert.equal(free.status.lastVerifyTime, '2026-11-16T03:04:00Z')
+})
+
+test('a continuous backup starts anew for a new generation once the old pods are gone, and stops when suspended', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  assert.deepEqual(startedRuns(story.plan(startMs)), ['generation-1'])
+  const old = jobOf('generation-1', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
+  story.resource.metadata.generation = 2
+  const stop = story.plan(startMs + hourMs, [old])
+  assert.deepEqual([startedRuns(stop), stop.after.length, stop.status.history?.[0]?.phase], [[], 1, 'Completed'])
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs, [{ ...old, isBeingDeleted: true }])), [])
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs + 5000)), ['generation-2'])
+  assert.deepEqual(
+    startedRuns(story.plan(startMs + 2 * hourMs)),
+    ['generation-2'],
+    'a Job that was removed comes again',
+  )
+  story.resource.spec = { ...story.resource.spec, suspend: true }
+  const suspended = story.plan(startMs + 3 * hourMs, [jobOf('generation-2')])
+  assert.equal(suspended.after.length, 1)
+  const rest = story.plan(startMs + 4 * hourMs)
+  assert.deepEqual([rest.status.phase, rest.status.reason, rest.actions], ['Pending', 'Suspended', []])
+})

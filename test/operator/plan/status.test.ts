@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Plan } from '../../../src/operator/plan/plan.ts'
+import type { ConditionType } from '../../../src/operator/resource/status.ts'
+import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
+
+const pod = [{ pod: 'p', ip: '127.0.0.2' }]
+
+test('a run goes from Pending over Running to its end, and each step is told once', () => {
+  const story = new Story(resourceOf())
+  assert.deepEqual(reasons(story.plan(startMs)), ['BackupStarted'])
+  assert.deepEqual(phaseOf(story.plan(startMs + 1000, [jobOf('once')])), ['Pending', 'Starting'])
+  const waiting = { reason: 'ImagePullBackOff', message: 'The image cannot be pulled.' }
+  assert.deepEqual(phaseOf(story.plan(startMs + 2000, [jobOf('once', { waiting })])), ['Pending', 'ImagePullBackOff'])
+  const progress = { phase: 'copy', percent: 40, records: 4, bytes: 400 }
+  const running = story.plan(startMs + 3000, [jobOf('once', { running: pod })], { progress })
+  assert.deepEqual(
+    [phaseOf(running), running.status.records, running.status.progress],
+    [['Running', 'Running'], 4, progress],
+  )
+  const retried = story.plan(startMs + 4000, [jobOf('once', { failedPods: { count: 1, message: 'Broker down.' } })])
+  assert.deepEqual([phaseOf(retried), reasons(retried)], [['Running', 'Retrying'], ['BackupRetried']])
+  assert.deepEqual(reasons(story.plan(startMs + 5000, [jobOf('once', { running: pod, failedPods: { count: 1 } })])), [])
+  const end = endOf({ totals: { records: 10, bytes: 1000, gaps: 2, storedBytes: 77 } })
+  const done = story.plan(startMs + 61_000, [jobOf('once', { end })])
+  assert.deepEqual([phaseOf(done), done.status.progress, done.status.gaps], [['Completed', 'Completed'], undefined, 2])
+  assert.deepEqual(reasons(done), ['GapFound', 'BackupCompleted'])
+  assert.match(done.events.at(-1)?.note ?? '', /10 records, 1000 bytes/)
+  assert.deepEqual(
+    done.ended.map(({ run, records }) => [run, records]),
+    [['once', 10]],
+  )
+})
+
+test('what ended while nobody looked is told at the first look', () => {
+  const end = endOf({ isSuccess: false, reason: 'Partial', message: 'Two topics are missing.', totals: { records: 3 } })
+  const plan = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end })])
+  assert.deepEqual(
+    [phaseOf(plan), plan.status.message, plan.actions],
+    [['Failed', 'Partial'], 'Two topics are missing.', []],
+  )
+  assert.deepEqual(
+    [reasons(plan), plan.status.startTime, plan.status.lastFailedTime],
+    [['BackupPartial'], '2026-11-16T01:30:00Z', '2026-11-16T01:31:00Z'],
+  )
+})
+
+test('a Job that can never succeed ends the run, and is removed once that is told', () => {
+  const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'Wrong password.' })
+  const job = jobOf('once', { end })
+  const plan = new Story(resourceOf()).plan(startMs + 60_000, [job])
+  assert.deepEqual(
+    [phaseOf(plan), plan.after],
+    [['Failed', 'KAFKA_DENIED'], [{ type: 'remove-job', name: job.name, uid: job.uid }]],
+  )
+})
+
+test('a Job that somebody removed is a failure, but not while it may be unseen', () => {
+  const story = new Story(resourceOf())
+  story.plan(startMs)
+  const soon = story.plan(startMs + 30_000)
+  assert.deepEqual([phaseOf(soon), soon.actions, soon.againAtMs], [['Pending', 'Starting'], [], startMs + 60_000])
+  assert.deepEqual(phaseOf(story.plan(startMs + 60_000)), ['Failed', 'JobRemoved'])
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
+})
+
+test('a missing secret is told once, looked for again, and told when found', () => {
+  const story = new Story(resourceOf())
+  const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
+  const missing = story.plan(startMs, [], rest)
+  assert.deepEqual(
+    [phaseOf(missing), reasons(missing), missing.againAtMs],
+    [['Pending', 'SecretMissing'], ['SecretMissing'], startMs + 15_000],
+  )
+  assert.match(missing.status.message ?? '', /s3 \(spec\.storage\.secretAccessKeySecret\)/)
+  assert.deepEqual(reasons(story.plan(startMs + 15_000, [], rest)), [])
+  assert.deepEqual(reasons(story.plan(startMs + 30_000)), ['SecretsFound', 'BackupStarted'])
+})
+
+test('a spec that cannot be run fails without an end, so that it can be edited, and is tried when it is', () => {
+  const story = new Story(resourceOf({ schedule: '0 25 * * *' }))
+  const bad = story.plan(startMs)
+  assert.deepEqual(
+    [phaseOf(bad), bad.status.completionTime, reasons(bad)],
+    [['Failed', 'InvalidSpec'], undefined, ['InvalidSpec']],
+  )
+  assert.match(bad.status.message ?? '', /^spec\.schedule: "0 25 \* \* \*" is no cron/)
+  assert.deepEqual(reasons(story.plan(startMs + 1000)), [])
+  story.resource.spec = { schedule: '0 2 * * *', timeZone: 'Mars/Phobos' }
+  assert.match(story.plan(startMs + 2000).status.message ?? '', /"Mars\/Phobos" is no time zone/)
+  story.resource.spec = { schedule: '0 2 * * *' }
+  assert.deepEqual(phaseOf(story.plan(startMs + 3000)), ['Pending', 'Scheduled'])
+  const problem = { reason: 'InvalidSpec', message: 'spec.topics: is empty.' }
+  const once = new Story(resourceOf()).plan(startMs, [], { problem })
+  assert.deepEqual([phaseOf(once), once.actions], [['Failed', 'InvalidSpec'], []])
+  const done = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end: endOf() })], { problem })
+  assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
+})
+
+test('a license that is missing is a condition and stops nothing', () => {
+  const story = new Story(resourceOf({ enterprise: { licenseSecret: { name: 'license' } } }))
+  const plan = story.plan(startMs, [], { isLicenseMissing: true })
+  assert.deepEqual([startedRuns(plan), condition(plan, 'LicenseFound')?.status], [['once'], 'False'])
+  assert.deepEqual(reasons(plan), ['LicenseMissing', 'BackupStarted'])
+})
+
+test('a rollback waits for the snapshot of the reset that it names', () => {
+  const resource = resourceOf({ resetRef: { name: 'go-back' } })
+  const story = new Story(resource, { controller: 'offset_rollback' })
+  const waits = story.plan(startMs, [], { referredSnapshotId: null })
+  assert.deepEqual(
+    [waits.actions, phaseOf(waits), reasons(waits)],
+    [[], ['Pending', 'WaitingForReset'], ['WaitingForReset']],
+  )
+  const [start] = story.plan(startMs + 1000, [], { referredSnapshotId: 'snap-1' }).actions
+  assert.ok(start?.type === 'start')
+  assert.equal(start.step.snapshotId, 'snap-1')
+})
+
+test('the time of a condition changes only with its status', () => {
+  const story = new Story(resourceOf({ schedule: '0 * * * *' }))
+  story.plan(startMs)
+  story.plan(at('16T02:00:00'))
+  const good = story.plan(at('16T02:05:00'), [jobOf('scheduled-20261116t0200z', { end: endOf() })])
+  assert.equal(condition(good, 'Succeeded')?.lastTransitionTime, '2026-11-16T02:05:00Z')
+  story.plan(at('16T03:00:00'))
+  const still = story.plan(at('16T03:05:00'), [
+    jobOf('scheduled-20261116t0300z', { end: endOf({ completedMs: at('16T03:04:00') }) }),
+  ])
+  assert.equal(condition(still, 'Succeeded')?.lastTransitionTime, '2026-11-16T02:05:00Z')
+  assert.match(condition(still, 'Succeeded')?.message ?? '', /scheduled-20261116t0300z/)
+})
+
+test('the history has the ten newest runs and those whose Jobs are there; old Jobs go', () => {
+  const jobs = Array.from({ length: 14 }, (_, index) =>
+    jobOf(`scheduled-20261116t${String(index).padStart(2, '0')}00z`, {
+      end: endOf({ isSuccess: index % 2 === 0, completedMs: startMs + index * hourMs }),
+    }),
+  )
+  const story = new Story(resourceOf({ schedule: '@yearly', job: { failedJobsHistoryLimit: 1 } }))
+  const plan = story.plan(startMs + 20 * hourMs, jobs)
+  assert.equal(plan.status.history?.length, 14)
+  const gone = new Set(plan.after.flatMap(action => (action.type === 'remove-job' ? [action.name] : [])))
+  const kept = jobs.filter(({ name }) => !gone.has(name))
+  assert.deepEqual(
+    kept.map(({ run }) => run.slice(19, 21)),
+    ['08', '10', '12', '13'],
+  )
+  assert.equal(story.plan(startMs + 21 * hourMs, kept).status.history?.length, 10)
+})
+
+function phaseOf({ status }: Plan): (string | undefined)[] {
+  return [status.phase, status.reason]
+}
+
+function condition({ status }: Plan, type: ConditionType) {
+  return status.conditions?.find(one => one.type === type)
+}

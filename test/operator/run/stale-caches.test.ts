@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { jobKind } from '../../../src/operator/job/kube-job.ts'
+import { realBrain } from '../../../src/operator/run/real-brain.ts'
+import { kinds, namespace, OperatorModel } from './operator-model.ts'
+
+/** A switch for the watches of some kinds: they tell nothing while they are held. */
+function openHold() {
+  const held = new Set<string>()
+  return { held, isHeld: ({ kind }: { kind: string }) => held.has(kind) }
+}
+
+const spec = {
+  kafkaCluster: { bootstrapServers: ['kafka:9092'] },
+  topics: { include: ['*'] },
+  storage: { backend: 'pvc', pvc: { claimName: 'store' } },
+}
+const brain = realBrain('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
+
+function countCreates({ calls }: OperatorModel): number {
+  return calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
+}
+
+/** Makes the operator look at the resource. */
+async function touch(model: OperatorModel, times = 5): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    const resource = model.get('orders')
+    const labels = { touched: String(model.time.ms) }
+    model.kube.put(kinds.backup, { ...resource, metadata: { ...resource.metadata, labels } })
+    await model.time.pass(200)
+  }
+}
+
+test('a Job that the cache does not show yet is not made a second time', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const operator = model.start({ isHeld })
+  await model.time.pass(1000)
+  held.add('Job')
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  await touch(model)
+  assert.deepEqual([countCreates(model), model.get('orders').status?.active?.length], [1, 1])
+  // The caches lag for longer than anybody waits for them.
+  await model.time.pass(30_000)
+  await touch(model)
+  assert.equal(countCreates(model), 1)
+  held.clear()
+  model.kube.nudge()
+  await model.time.pass(100)
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.phase, 'Completed')
+  await operator.stop()
+})
+
+test('a Job that was removed before the cache ever showed it is found to be gone', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const operator = model.start({ isHeld })
+  await model.time.pass(1000)
+  held.add('Job')
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.kube.remove(jobKind, { namespace, name: model.jobs[0]?.metadata.name ?? '' })
+  await touch(model)
+  assert.equal(countCreates(model), 1)
+  await model.time.pass(30_000)
+  await touch(model)
+  assert.equal(countCreates(model), 2)
+  await operator.stop()
+})
+
+test('an end that the cache does not show yet is told once', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const operator = model.start({ isHeld, brain })
+  model.put('backup', 'orders', spec)
+  await model.time.pass(1000)
+  const [job] = model.jobs
+  assert.ok(job)
+  held.add('KafkaBackup')
+  model.endJob(job)
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.phase, 'Completed')
+  for (let count = 0; count < 5; count++) {
+    model.startPod(job, `10.0.0.${count}`)
+    await model.time.pass(8000)
+  }
+  assert.deepEqual(
+    model.told.filter(line => line.startsWith('ended')),
+    ['ended orders once Completed'],
+  )
+  const events = model.calls.filter(({ kind }) => kind === 'Event').length
+  assert.equal(events, 2)
+  await operator.stop()
+})
+
+test('a new leader whose cache lacks the end of a run does not run it again', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const first = model.start()
+  await model.time.pass(1000)
+  const second = model.start({ isHeld })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  held.add('KafkaBackup')
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(1000)
+  const { history } = model.get('orders').status ?? {}
+  assert.deepEqual([history?.length, model.jobs], [1, []])
+  await first.stop()
+  await model.time.pass(30_000)
+  assert.equal(second.health.isLeader, true)
+  assert.equal(model.jobsMade.length, 1)
+  assert.equal(model.get('orders').status?.history?.length, 1)
+  await second.stop()
+})
+
+test('a new leader whose cache lacks a Job that the status calls active asks for it', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const first = model.start()
+  await model.time.pass(1000)
+  const second = model.start({ isHeld })
+  await model.time.pass(1000)
+  held.add('Job')
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.active?.length, 1)
+  await first.stop()
+  await model.time.pass(30_000)
+  assert.equal(second.health.isLeader, true)
+  assert.equal(countCreates(model), 1)
+  await second.stop()
+})
