@@ -71,6 +71,13 @@ const service: readonly OptionSpec[] = [
     description: 'the path of the metrics',
     fallback: '/metrics',
   },
+  {
+    name: 'metrics-hold',
+    value: { kind: 'text', label: 'time' },
+    description:
+      'how long a new counter shows zero after it was first scraped, so that its first increase is seen; longer than the time between two scrapes',
+    fallback: '45s',
+  },
   { name: 'no-metrics', description: 'serves no metrics' },
   {
     name: 'health-address',

@@ -103,6 +103,7 @@ export interface CommandOptions {
   leaseName?: string | undefined
   workers?: string | undefined
   progressInterval?: string | undefined
+  metricsHold?: string | undefined
   kubeconfig?: string | undefined
   shell?: string | undefined
   action?: string | undefined

@@ -20,6 +20,7 @@ test('operator passes its options on, with what holds where none are given', asy
     leaseName: 'kafka-backup-operator',
     workers: 4,
     progressIntervalMs: 5000,
+    metricsHoldMs: 45_000,
     kubeconfig: undefined,
     health: { host: '0.0.0.0', port: 8081 },
     metrics: { host: '0.0.0.0', port: 8080, path: '/metrics' },
@@ -40,13 +41,14 @@ test('operator takes all that can be said', async () => {
     'none',
   ]
   const service = ['--metrics-address', '[::1]:9', '--metrics-path', '/m', '--health-address', '127.0.0.1:0']
-  const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s']
+  const more = ['--no-leader-elect', '--workers', '9', '--progress-interval', '10s', '--metrics-hold', '2m']
   assert.deepEqual(await optionsOf([...where, ...job, ...service, ...more], { KAFKA_BACKUP_IMAGE: 'other' }), {
     apiGroup: 'backup.example.com',
     namespaces: ['a', 'b'],
     leaseName: undefined,
     workers: 9,
     progressIntervalMs: 10_000,
+    metricsHoldMs: 120_000,
     kubeconfig: 'k.yaml',
     health: { host: '127.0.0.1', port: 0 },
     metrics: { host: '::1', port: 9, path: '/m' },
@@ -69,6 +71,7 @@ const refused: [string[], RegExp][] = [
   [['--job-fs-group', 'root'], /--job-fs-group root is no group/],
   [['--workers', '0'], /--workers 0 is no number/],
   [['--workers', 'x'], /--workers x is no number/],
+  [['--metrics-hold', 'long'], /--metrics-hold long is no time/],
   [['--progress-interval', '5'], /--progress-interval 5 is no time/],
   [['--progress-interval', '10ms'], /is no time from 1s/],
   [['--job-service-account', ''], /--job-service-account {2}is no name/],

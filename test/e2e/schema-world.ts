@@ -93,6 +93,17 @@ export async function buildWorld(messagesPerTopic: number): Promise<World> {
   return { registry: server, requests, topics, subjects }
 }
 
+/** A topic for each kind of schemas, in the default context of any registry. */
+export async function fillOneOfEach(url: string, messagesPerTopic: number): Promise<WorldTopic[]> {
+  for (const draft of sharedSchemas().filter(({ subject }) => !subject.startsWith(':'))) await register(url, draft)
+  const topics: WorldTopic[] = []
+  for (const type of ['AVRO', 'JSON', 'PROTOBUF'] as const) {
+    const topic = { name: type.toLowerCase(), context: '.', compression: 'lz4' as const, partitions: PARTITIONS }
+    topics.push({ ...topic, messages: await fillTopic(url, topic, type, messagesPerTopic) })
+  }
+  return topics
+}
+
 /** Decodes what a stock consumer reads, with the registry behind the address. */
 export function stockRegistry(url: string, context: string): SchemaRegistry {
   const host = context === '.' ? url : `${url}/contexts/${context}`

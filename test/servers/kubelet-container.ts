@@ -39,6 +39,7 @@ export async function startContainer(plan: ContainerPlan): Promise<RunningContai
   await mkdir(folder, { recursive: true })
   await writeFile(messageFile, '')
   await chmod(messageFile, 0o666)
+  await makeSubPaths(container, plan.volumes)
   const script = join(folder, 'start.sh')
   await writeFile(script, formatSandbox(planSandbox(plan, messageFile)))
   const startedAt = formatTime()
@@ -103,6 +104,16 @@ function planMounts(container: Container, image: KubeletImage, volumes: Map<stri
     return { source, target: mountPath, readOnly: readOnly || volume.readOnly }
   })
   return [...folders, ...mounted]
+}
+
+/** A folder of a volume that is not there yet is made, open to those to whom the volume is. */
+async function makeSubPaths({ volumeMounts = [] }: Container, volumes: Map<string, ReadyVolume>): Promise<void> {
+  for (const { name, subPath } of volumeMounts) {
+    const volume = volumes.get(name)
+    if (subPath === undefined || volume === undefined || volume.readOnly) continue
+    const made = await mkdir(join(volume.path, subPath), { recursive: true })
+    if (made !== undefined) await chmod(join(volume.path, subPath), (await stat(volume.path)).mode)
+  }
 }
 
 /** `command` replaces the entry point, `args` what follows it; a command alone also drops the image's own arguments. */

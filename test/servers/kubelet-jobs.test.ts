@@ -19,13 +19,13 @@ test('a Job runs a process to its end and is complete', async () => {
 test('an Indexed Job gives each pod its index', async () => {
   const namespace = await use.kube.makeNamespace('indexed')
   const shape = { completionMode: 'Indexed', completions: 3, parallelism: 3 }
-  const script = 'echo "$JOB_COMPLETION_INDEX of $INDEX" > /dev/termination-log'
+  const script = 'echo "$JOB_COMPLETION_INDEX of $INDEX by $(JOB_COMPLETION_INDEX)" > /dev/termination-log'
   const env = [indexVariable]
   const job = await createJob(namespace, { ...shape, template: podTemplate(shell(script, { env })) })
   const done = await use.kube.api.wait(job, each => trueCondition(each, 'Complete') !== undefined)
   assert.equal((done.status as { completedIndexes: string }).completedIndexes, '0-2')
   const messages = (await podsOf(use, namespace)).map(pod => messageOf(pod))
-  assert.deepEqual(messages.sort(), ['0 of 0\n', '1 of 1\n', '2 of 2\n'])
+  assert.deepEqual(messages.sort(), ['0 of 0 by 0\n', '1 of 1 by 1\n', '2 of 2 by 2\n'])
 })
 
 test('a pod failure policy fails the Job at an exit code without another try', async () => {

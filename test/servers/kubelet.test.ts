@@ -251,13 +251,15 @@ test('a persistent volume claim keeps its files from pod to pod, and a test can 
   const metadata = { name: 'archive', namespace }
   await use.kube.api.create({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata, spec })
   const volumes = [{ name: 'archive', persistentVolumeClaim: { claimName: 'archive' } }]
-  const volumeMounts = [{ name: 'archive', mountPath: '/archive' }]
+  const part = { name: 'archive', mountPath: '/part', subPath: 'a/part' }
+  const volumeMounts = [{ name: 'archive', mountPath: '/archive' }, part]
   const securityContext = { runAsUser: 12345 }
-  const write = shell('echo kept > /archive/file', { volumeMounts, securityContext })
+  const write = shell('echo kept > /archive/file; echo part > /part/file', { volumeMounts, securityContext })
   const read = shell('cat /archive/file > /dev/termination-log', { volumeMounts })
   await runPod(use, namespace, { volumes, containers: [write] }, 'write')
   assert.equal(messageOf(await runPod(use, namespace, { volumes, containers: [read] }, 'read')), 'kept\n')
   assert.equal(await readFile(join(use.kubelet.claimPath(namespace, 'archive'), 'file'), 'utf8'), 'kept\n')
+  assert.equal(await readFile(join(use.kubelet.claimPath(namespace, 'archive'), 'a/part/file'), 'utf8'), 'part\n')
 })
 
 function waitingOf(pod: Pod) {

@@ -38,6 +38,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
     leaseName: options.leaderElect ? readName('--lease-name', leaseName) : undefined,
     workers: readWorkers(options.workers),
     progressIntervalMs: readInterval(options.progressInterval),
+    metricsHoldMs: readHold(options.metricsHold),
     kubeconfig: options.kubeconfig,
     health: readAddress('--health-address', options.healthAddress),
     metrics: options.metrics ? metrics : undefined,
@@ -89,6 +90,12 @@ function readInterval(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms >= 1000 && ms <= 3_600_000) return ms
   throw usage(`--progress-interval ${text} is no time from 1s to 1h; give one such as 5s`)
+}
+
+function readHold(text = ''): number {
+  const ms = parseDurationMs(text)
+  if (ms !== undefined && ms <= 3_600_000) return ms
+  throw usage(`--metrics-hold ${text} is no time up to 1h; give one such as 45s`)
 }
 
 function usage(message: string): KafkaBackupError {

@@ -8,11 +8,13 @@ import { escapeReferences, writeSection } from './write-section.ts'
 
 type Fields = Record<string, unknown>
 
+const MAX_BACKUP_ID = 200
+
 /** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
 export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
   const spec = withDefaults(resource)
-  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(step.backupId) }
+  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
   for (const part of layout.parts) {
     const value = spec[part.name]
     if (value === undefined || part.field.type !== 'section') continue
@@ -20,6 +22,11 @@ export function writeDocument(controller: Controller, resource: Resource, step: 
     setAt(document, part.path, writeSection(part.field.section, value, place, needs))
   }
   return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
+}
+
+/** Positions of groups belong to no backup, but a job file has one. */
+function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
+  return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
 }
 
 /** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */

@@ -1,6 +1,7 @@
+import { isDeepStrictEqual } from 'node:util'
 import { hasCode } from '../../errors.ts'
 import { backoffMs } from '../../lib/retry.ts'
-import type { EventRecorder } from '../kube/event-recorder.ts'
+import type { EventRecorder, Happening } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import type { Plan, Situation } from '../plan/plan.ts'
 import type { WorkResult } from '../queue/work-queue.ts'
@@ -14,7 +15,7 @@ import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
 import { newMemory, type ResourceMemory } from './resource-memory.ts'
 import { JobRefused } from './start-job.ts'
-import { writeStatus } from './write-status.ts'
+import { plain, writeStatus } from './write-status.ts'
 
 const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
 
@@ -108,12 +109,15 @@ export class Reconciler {
     for (const action of plan.actions) await carryOut(action, parts, signal)
     const { resource, nowMs } = situation
     const monotonicMs = clock.monotonic()
+    const { ended, events } = withUnsure(plan, resource, memory)
+    memory.unsure = { status: plain(plan.status), ended, events }
     const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, signal)
-    for (const run of plan.ended) observer.ended(this.#controller, written, run)
+    memory.unsure = undefined
+    for (const run of ended) observer.ended(this.#controller, written, run)
     try {
       for (const action of plan.after) await carryOut(action, parts, signal)
     } finally {
-      await this.#tellEvents(written, plan, signal)
+      await this.#tellEvents(written, events, signal)
     }
     return againAt(plan, memory, nowMs)
   }
@@ -127,8 +131,8 @@ export class Reconciler {
   }
 
   /** Events are told to people; one that is lost harms nothing. */
-  async #tellEvents(resource: Resource, plan: Plan, signal: AbortSignal): Promise<void> {
-    for (const event of plan.events) {
+  async #tellEvents(resource: Resource, events: readonly Happening[], signal: AbortSignal): Promise<void> {
+    for (const event of events) {
       this.#parts.log.write('info', event.note, { ...this.#about(resource), reason: event.reason })
       if (signal.aborted) continue
       await this.#events.record(resource, event, signal).catch(error => {
@@ -160,6 +164,12 @@ export class Reconciler {
   #about({ metadata: { namespace, name } }: Resource): Record<string, unknown> {
     return { controller: this.#controller, namespace, name }
   }
+}
+
+/** A write without an answer may have been made: then no plan tells again of what it was about. */
+function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceMemory): Pick<Plan, 'ended' | 'events'> {
+  if (unsure === undefined || !isDeepStrictEqual(unsure.status, plain(status))) return plan
+  return { ended: [...unsure.ended, ...plan.ended], events: [...unsure.events, ...plan.events] }
 }
 
 function againAt({ againAtMs }: Plan, { refusal }: ResourceMemory, nowMs: number): WorkResult {

@@ -1,8 +1,9 @@
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
+import type { Happening } from '../kube/event-recorder.ts'
 import type { Situation } from '../plan/plan.ts'
 import type { Resource } from '../resource/resource.ts'
-import type { ResourceStatus, RunProgress } from '../resource/status.ts'
+import type { EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
 import type { RunMeter } from './run-meter.ts'
 
 /**
@@ -17,6 +18,8 @@ export interface ResourceMemory {
   removed: Set<string>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
+  /** A status that was sent and not answered, with what is told once it is there. */
+  unsure: { status: ResourceStatus; ended: EndedRun[]; events: Happening[] } | undefined
   /** The API server took no Job. No other try is made before the time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
   license: { isMissing: boolean; sinceMs: number } | undefined
@@ -35,6 +38,7 @@ export function newMemory(uid: string): ResourceMemory {
     made: new Map(),
     removed: new Set(),
     written: undefined,
+    unsure: undefined,
     refusal: undefined,
     license: undefined,
     working: [],

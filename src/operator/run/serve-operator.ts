@@ -23,6 +23,8 @@ export interface ServeOptions extends ListenerOptions {
   leaseName: string | undefined
   workers: number
   progressIntervalMs: number
+  /** How long a new counter shows zero. */
+  metricsHoldMs: number
   kubeconfig: string | undefined
   job: JobSettings
 }
@@ -41,7 +43,7 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
   const settings = readSettings(options, env, access.namespace)
   const api = openKubeClient(access, { clock })
   const health = new Health(clock)
-  const observer = new OperatorMetrics({ version, clock })
+  const observer = new OperatorMetrics({ version, clock, holdMs: options.metricsHoldMs })
   const brain = realBrain(options.apiGroup, options.job)
   const fetchProgress = openFetchProgress(clock)
   try {

@@ -33,6 +33,6 @@ export async function writeStatus(
 }
 
 /** As it travels: without fields that are undefined. */
-function plain(status: ResourceStatus): ResourceStatus {
+export function plain(status: ResourceStatus): ResourceStatus {
   return JSON.parse(JSON.stringify(status)) as ResourceStatus
 }

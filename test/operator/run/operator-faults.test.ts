@@ -88,7 +88,7 @@ for (const of of cases) {
       ['500 after it was done', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'after'],
       ['no answer, though it was done', () => new KubeError('KUBE_UNREACHABLE', 'no answer within 30000 ms'), 'after'],
     ]
-    for (const [, make, when] of faults) {
+    for (const [what, make, when] of faults) {
       for (let at = 1; at <= total; at++) {
         const model = new OperatorModel()
         let count = 0
@@ -101,6 +101,8 @@ for (const of of cases) {
         })
         assert.ok(count >= at)
         assertRanOnce(model, of)
+        const ends = model.told.filter(line => line.startsWith('ended'))
+        assert.equal(ends.length, 1, `told at call ${at}, ${what}: ${ends}`)
         await operator.stop()
       }
     }

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { readdir } from 'node:fs/promises'
+import { before, describe, test } from 'node:test'
+import { readArchivedTopic } from '../oracle/archive.ts'
+import { assertSameRecords } from '../oracle/records.ts'
+import { waitFor } from '../servers/use-kube.ts'
+import { trigger, useOperatorWorld } from './operator-world.ts'
+import { useKafka } from './use-kafka.ts'
+
+const isolation = 'read_committed'
+const yearly = '0 0 1 1 *'
+
+describe('the operator runs backups again and again', () => {
+  const kafka = useKafka()
+  const world = useOperatorWorld()
+  let storage: object
+  let path: string
+
+  before(async () => {
+    await kafka.driver.createTopic('events', { partitions: 6 })
+    await produce(600)
+    const volume = await world.stage.volume('backups')
+    storage = volume.storage
+    path = volume.path
+  })
+
+  const produce = (count: number) => kafka.driver.seedBulk('events', { count, partitions: 6, valueBytes: 100 })
+  const spec = (more: Record<string, unknown> = {}) => ({
+    kafkaCluster: { bootstrapServers: kafka.server.bootstrapServers },
+    topics: { include: ['events'] },
+    storage,
+    ...more,
+  })
+  const assertHoldsAll = async (backupId: string) =>
+    assertSameRecords(
+      await kafka.driver.consume('events', { isolation }),
+      await readArchivedTopic(path, backupId, 'events'),
+    )
+
+  test('a schedule that is not due waits and says for when; a trigger runs it once for each value', async () => {
+    const { stage, operator } = world
+    const ref = await stage.apply('backup', 'yearly', spec({ schedule: yearly, timeZone: 'Europe/Berlin' }))
+    const waiting = await stage.until(ref, 'planned', ({ nextScheduleTime }) => nextScheduleTime !== undefined)
+    assert.equal(waiting.phase, 'Pending')
+    assert.match(waiting.nextScheduleTime ?? '', /^\d{4}-12-31T23:00:00Z$/)
+    const first = await trigger(world, ref, 'now')
+    assert.equal(first.phase, 'Completed')
+    await produce(60)
+    const second = await trigger(world, ref, 'again')
+    assert.deepEqual([second.history?.length, second.history?.[0]?.records], [2, 60], 'it goes on where it was')
+    await assertHoldsAll('yearly')
+    const labels = { backup_name: 'yearly', outcome: 'success' }
+    await operator.untilSample('kafka_backup_backups_total', labels, 2)
+    await stage.annotate(ref, { unrelated: 'change' })
+    await stage.apply('backup', 'yearly', spec({ schedule: '0 0 2 1 *' }))
+    const moved = await stage.until(ref, 'planned anew', ({ observedGeneration }) => observedGeneration === 2)
+    assert.match(moved.nextScheduleTime ?? '', /-01-02T00:00:00Z$/)
+    assert.equal(moved.history?.length, 2)
+  })
+
+  test('what is suspended starts nothing until it is not', async () => {
+    const { stage } = world
+    const ref = await stage.apply('backup', 'suspended', spec({ suspend: true }))
+    const held = await stage.until(ref, 'held', ({ observedGeneration }) => observedGeneration === 1)
+    assert.equal(held.phase, 'Pending')
+    assert.deepEqual(await stage.jobs(ref), [])
+    await stage.apply('backup', 'suspended', spec({ suspend: false }))
+    await stage.untilPhase(ref, 'Completed')
+  })
+
+  test('a backup is verified after it was made', async () => {
+    const { stage, operator } = world
+    const ref = await stage.apply('backup', 'verified', spec({ verify: { deep: true } }))
+    const status = await stage.until(ref, 'verified', ({ lastVerifyTime }) => lastVerifyTime !== undefined)
+    assert.deepEqual(
+      status.history?.map(({ purpose, phase }) => `${purpose} ${phase}`),
+      ['verify Completed', 'main Completed'],
+    )
+    assert.equal(status.conditions?.find(({ type }) => type === 'Verified')?.status, 'True')
+    const at = Date.parse(status.lastVerifyTime ?? '') / 1000
+    await operator.untilSample('kafka_backup_last_verify_timestamp', { backup_name: 'verified' }, at)
+  })
+
+  test('full backups have names of their own, and those that are not kept go', async () => {
+    const { stage } = world
+    const full = spec({ schedule: yearly, mode: 'full', retention: { keepLast: 1, grace: '0s' } })
+    const ref = await stage.apply('backup', 'full', full)
+    const first = (await trigger(world, ref, 'first')).backupId
+    const second = (await trigger(world, ref, 'second')).backupId
+    assert.match(first ?? '', /^full-\d{8}t\d{6}z$/)
+    assert.notEqual(second, first)
+    assert.deepEqual(
+      (await readdir(path)).filter(name => name.startsWith('full-')),
+      [second],
+    )
+    await assertHoldsAll(second ?? '')
+  })
+
+  test('shards share the work of one backup', async () => {
+    const { stage, operator } = world
+    const { ref, status } = await world.run('backup', 'shared', spec({ parallelism: 3 }))
+    const jobs = (await stage.jobs(ref)).map(
+      ({ spec: job }) => job as { completions?: number; completionMode?: string },
+    )
+    assert.deepEqual(jobs.map(({ completions = 1 }) => completions).sort(), [1, 3])
+    const end = (await kafka.driver.endOffsets('events')).reduce((sum, offset) => sum + offset, 0n)
+    assert.equal(status.records, Number(end))
+    assert.equal(status.history?.length, 1)
+    const labels = { backup_name: 'shared', outcome: 'success' }
+    await operator.untilSample('kafka_backup_backup_records_total', labels, Number(end))
+    await assertHoldsAll('shared')
+  })
+
+  test('a continuous backup follows the topic, and another spec takes its place', async () => {
+    const { stage } = world
+    const continuous = (commitInterval: string) => spec({ backup: { continuous: true, commitInterval } })
+    const ref = await stage.apply('backup', 'following', continuous('1s'))
+    await stage.untilPhase(ref, 'Running')
+    await produce(60)
+    const holdsAll = () =>
+      assertHoldsAll('following').then(
+        () => true,
+        () => false,
+      )
+    await waitFor('all records', holdsAll)
+    const [before] = await stage.jobs(ref)
+    await stage.apply('backup', 'following', continuous('2s'))
+    await waitFor('another Job', async () => {
+      const [now, ...others] = (await stage.jobs(ref)).filter(({ metadata }) => !metadata.deletionTimestamp)
+      return now !== undefined && others.length === 0 && now.metadata.name !== before?.metadata.name
+    })
+    await produce(60)
+    await waitFor('all records again', holdsAll)
+    await stage.kube.api.delete(ref)
+    await stage.kube.api.waitGone(ref)
+    await waitFor('no Job', async () => (await stage.jobs(ref)).length === 0)
+  })
+
+  test('a resource that is deleted leaves its backup, or takes it along where it is told to', async () => {
+    const { stage, operator } = world
+    const kept = await world.run('backup', 'kept', spec())
+    const removed = await world.run('backup', 'removed', spec({ deletionPolicy: 'Delete' }))
+    for (const { ref } of [kept, removed]) await stage.kube.api.delete(ref)
+    for (const { ref } of [kept, removed]) await stage.kube.api.waitGone(ref, 60_000)
+    const left = await readdir(path)
+    assert.deepEqual([left.includes('kept'), left.includes('removed')], [true, false])
+    await waitFor('no series', async () => !(await operator.metrics()).includes('"removed"'))
+  })
+})
