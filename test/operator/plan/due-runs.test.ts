@@ -31,6 +31,22 @@ test('random schedules under a clock that jumps: no time has two runs, and downt
   }
 })
 
+test('a clock that is set back by more runs than the history has starts none of them again', () => {
+  const story = new Story(resourceOf({ schedule: '* * * * *' }))
+  const runs: string[] = []
+  const minutes = [...Array(30).keys(), ...Array(40).keys()]
+  for (const minute of minutes) {
+    const nowMs = startMs + minute * 60_000
+    const started = startedRuns(story.plan(nowMs))
+    story.plan(
+      nowMs,
+      started.map(run => jobOf(run, { createdMs: nowMs, end: endOf({ completedMs: nowMs }) })),
+    )
+    runs.push(...started)
+  }
+  assert.deepEqual([runs.length, new Set(runs).size], [39, 39])
+})
+
 test('a backup without a schedule runs once, and again only when it is triggered with a new value', () => {
   const story = new Story(resourceOf())
   assert.deepEqual(startedRuns(story.plan(startMs)), ['once'])
