@@ -14,6 +14,7 @@ const where: readonly OptionSpec[] = [
     value: { kind: 'text', label: 'name' },
     description: 'works on the resources of this namespace; may be repeated. Otherwise on those of its own',
     isRepeatable: true,
+    plural: 'namespaces',
   },
   { name: 'all-namespaces', description: 'works on the resources of all namespaces' },
   apiGroup,

@@ -14,7 +14,7 @@ export interface OptionSpec {
   /** Given several times, the values are collected; without a value the times are counted. */
   isRepeatable?: true
   /** Where the collected values are found, for an option that other commands take once. */
-  plural?: 'paths' | 'configs' | 'backupIds'
+  plural?: 'paths' | 'configs' | 'backupIds' | 'namespaces'
 }
 
 /** The values of all options of all commands; what a command does not have keeps its rest value. */
@@ -88,7 +88,7 @@ export interface CommandOptions {
   tlsCert?: string | undefined
   tlsKey?: string | undefined
   tlsCa?: string | undefined
-  namespace: string[]
+  namespaces: string[]
   allNamespaces: boolean
   apiGroup?: string | undefined
   jobImage?: string | undefined

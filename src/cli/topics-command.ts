@@ -39,8 +39,8 @@ export const topicsCommand: CommandSpec = {
   ],
   examples: [
     {
-      command: 'kafka-backup topics --config restore.yaml --strimzi-cluster prod | kubectl apply -f -',
-      meaning: 'when the restore is done',
+      command: 'kafka-backup topics --config restore.yaml --strimzi-cluster prod > topics.yaml',
+      meaning: 'to apply when the restore is done',
     },
     {
       command: 'kafka-backup topics --path /backups --backup-id orders --strimzi-cluster prod -n kafka > topics.yaml',

@@ -53,9 +53,9 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
   }
 }
 
-function readNamespaces({ namespace, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
-  if (!allNamespaces) return [...new Set(namespace.map(name => readName('--namespace', name)))]
-  if (namespace.length === 0) return 'all'
+function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
+  if (!allNamespaces) return [...new Set(namespaces.map(name => readName('--namespace', name)))]
+  if (namespaces.length === 0) return 'all'
   throw usage('--namespace and --all-namespaces do not go together')
 }
 

@@ -129,7 +129,7 @@ export const scheduleFields: FieldGroup = {
     },
     deletionPolicy: {
       description:
-        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes the backup of `mode: incremental` first.',
+        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes them first: the one of `mode: incremental`, or all that `mode: full` has made.',
       type: 'string',
       enum: ['Retain', 'Delete'],
       default: 'Retain',
@@ -152,12 +152,6 @@ export const scheduleFields: FieldGroup = {
       message:
         'Allow needs mode full: two runs cannot write to the one backup of mode incremental; use Forbid or Replace, or set mode to full',
       fieldPath: '.concurrencyPolicy',
-    },
-    {
-      rule: "self.deletionPolicy != 'Delete' || self.mode != 'full'",
-      message:
-        'Delete removes the one backup of mode incremental; those of mode full go by retention: set deletionPolicy to Retain',
-      fieldPath: '.deletionPolicy',
     },
     ...whileContinuous,
   ],

@@ -1,3 +1,4 @@
+import { anyFullBackup } from './full-backups.ts'
 import { type JobStep, jobFilePath } from './job-pod.ts'
 import type { Controller, ResourceSpec } from './resource.ts'
 
@@ -27,9 +28,11 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
   }
 }
 
-function backupCommand(spec: ResourceSpec, { purpose, stage }: JobStep): CommandLine {
+function backupCommand(spec: ResourceSpec, { purpose, stage, backupId }: JobStep): CommandLine {
   if (purpose === 'verify') return [['verify'], spec.verify?.deep ? ['--deep'] : []]
-  if (purpose === 'delete') return [['delete'], ['--yes']]
+  if (purpose === 'delete') {
+    return [['delete'], spec.mode === 'full' ? ['--match', anyFullBackup(backupId), '--yes'] : ['--yes']]
+  }
   // The commit has the report of all shards.
   if (stage === 'shards') return [['backup'], []]
   return [['backup'], stage === 'commit' ? ['--commit', '--report'] : ['--report']]

@@ -1,4 +1,5 @@
 import { isMap } from '../../config/problem.ts'
+import { anyFullBackup } from './full-backups.ts'
 import type { JobNeeds } from './job-needs.ts'
 import { type JobStep, jobPort } from './job-pod.ts'
 import { type Layout, layoutOf } from './layout.ts'
@@ -28,17 +29,11 @@ function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
   return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
 }
 
-/** The time of a run, as the ids of mode `full` end with it. */
-const anyTime = '????????t??????z'
-
-/**
- * A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. The
- * pattern has the form of the time, since `orders-*` would be about the backup `orders-eu` of another resource as well.
- */
+/** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
 function withDefaults({ spec, metadata }: Resource): ResourceSpec {
   const { retention } = spec
   if (!isMap(retention)) return spec
-  const match = spec.mode === 'full' ? { match: [`${spec.backupId ?? metadata.name}-${anyTime}`] } : {}
+  const match = spec.mode === 'full' ? { match: [anyFullBackup(spec.backupId ?? metadata.name)] } : {}
   return { ...spec, retention: { afterBackup: true, ...match, ...retention } }
 }
 

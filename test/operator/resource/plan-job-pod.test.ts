@@ -19,6 +19,13 @@ const commands: [string, Controller, Record<string, unknown>, Partial<JobStep>, 
   ['a check of a backup', 'backup', { verify: {} }, { purpose: 'verify' }, `verify ${common}`],
   ['a deep one', 'backup', { verify: { deep: true } }, { purpose: 'verify' }, `verify ${common} --deep`],
   ['the removal of a backup', 'backup', {}, { purpose: 'delete' }, `delete ${common} --yes`],
+  [
+    'the removal of all that mode full has made',
+    'backup',
+    { mode: 'full' },
+    { purpose: 'delete', backupId: 'orders' },
+    `delete ${common} --match orders-????????t??????z --yes`,
+  ],
   ['a restore', 'restore', {}, {}, `restore ${common} --report`],
   ['a look at a restore', 'restore', { dryRun: true }, {}, `restore ${common} --dry-run`],
   ['a reset', 'offset_reset', {}, {}, `offsets reset ${common} --group=billing --strategy=earliest`],
@@ -84,7 +91,7 @@ for (const [name, controller, spec, more, expected] of commands) {
   test(`the command of ${name}`, () => {
     const { args } = planPod(controller, spec, more)
     assert.equal(args.join(' '), expected)
-    if (args[0] !== 'delete') assertParsed(args)
+    assertParsed(args)
   })
 }
 
