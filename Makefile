@@ -34,7 +34,8 @@ bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
 	@$(NODE) bench/main.ts
 
 soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and write the figures
-	@$(NODE) test/faults/soak.ts
+	@[ "$(SOAK_PART)" = operator ] || $(NODE) test/faults/soak.ts
+	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
 
 build: $(INSTALLED) ## Compile to dist/
 	@npm run --silent build
