@@ -65,7 +65,7 @@ export class OperatorMetrics implements OperatorObserver {
   }
 
   ended(controller: Controller, resource: Resource, run: EndedRun): void {
-    this.#find(controller, resource, run.run)?.runs.ended(resource, run)
+    this.#find(controller, resource)?.runs.ended(resource, run)
   }
 
   /** Of a resource that is gone nothing is counted: its series would stay for ever. */
@@ -94,15 +94,16 @@ export class OperatorMetrics implements OperatorObserver {
     if (!isLeader) for (const key of [...this.#known.keys()]) this.#forget(key)
   }
 
-  /** A run that is told of before its resource makes it known, unless the resource is on its way out. */
-  #find(controller: Controller, resource: Resource, run?: string): Known | undefined {
+  /**
+   * A resource is seen before anything is told of its runs, so that one that is not known has gone while somebody waited
+   * for an answer about it, perhaps with another one of its name in its place: its series must not come back.
+   */
+  #find(controller: Controller, resource: Resource): Known | undefined {
     const known = this.#known.get(keyOf(controller, refOf(resource)))
-    if (known && known.uid === resource.metadata.uid) return known
-    if (resource.metadata.deletionTimestamp !== undefined) return undefined
-    return this.#know(controller, resource, run)
+    return known?.uid === resource.metadata.uid ? known : undefined
   }
 
-  #know(controller: Controller, resource: Resource, toldRun?: string): Known {
+  #know(controller: Controller, resource: Resource): Known {
     const { uid } = resource.metadata
     const key = keyOf(controller, refOf(resource))
     const before = this.#known.get(key)
@@ -114,7 +115,7 @@ export class OperatorMetrics implements OperatorObserver {
     const known = { uid, series, runs, schedules: '', expected: { backup: undefined, verify: undefined } }
     this.#known.set(key, known)
     countReconciliation(series, controller, refOf(resource), undefined)
-    runs.begin(resource, this.#clock.now(), run => run === toldRun)
+    runs.begin(resource, this.#clock.now())
     return known
   }
 
