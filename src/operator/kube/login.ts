@@ -38,6 +38,8 @@ function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem;
     keepAlive: true,
     timeout: 0,
     minVersion: 'TLSv1.2',
+    // Stated, so that no variable of the environment turns it off.
+    rejectUnauthorized: true,
     ...(serverName !== undefined && { servername: serverName }),
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),

@@ -242,6 +242,18 @@ test('a certificate of another authority is refused until the authority is the r
   await api.get(maps, { name: 'a' }, open)
 })
 
+test('no variable of the environment turns the check of certificates off', async () => {
+  const other = await makeIdentity(join(server.folder, 'other'), 'other')
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  try {
+    const api = openClient({}, { ca: { file: other.cert } })
+    await assert.rejects(api.get(maps, { name: 'a' }, open), { code: 'KUBE_TLS' })
+    assert.equal(server.calls.length, 0)
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  }
+})
+
 test('a client certificate that is none is a fault of TLS', async () => {
   const api = openClient({}, { clientCert: { text: 'nonsense' }, clientKey: { text: 'nonsense' } })
   await assert.rejects(api.get(maps, { name: 'a' }, open), {
