@@ -179,6 +179,17 @@ test('a server that puts off for ever is given up', async () => {
   assert.equal(server.calls.length, 6)
 })
 
+test('a server that asks for long waits is not waited for longer than a minute in all', async () => {
+  for (const seconds of ['60', '25', '3600']) {
+    answer = (_, response) =>
+      sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': seconds })
+    const clock = new JumpingClock()
+    await assert.rejects(openClient({ clock }).create(maps, map, open), { code: 'KUBE_UNREACHABLE' })
+    const sleptMs = clock.slept.reduce((sum, ms) => sum + ms, 0)
+    assert.ok(sleptMs >= 50_000 && sleptMs <= 60_000, `${sleptMs} ms for a Retry-After of ${seconds}`)
+  }
+})
+
 test('a kept connection that the server closed costs nothing but a new one', async () => {
   const api = openClient({ clock: new JumpingClock() })
   await api.get(maps, { name: 'a' }, open)
