@@ -18,6 +18,8 @@ export interface OperatorMetricsOptions {
   holdMs?: number
 }
 
+const depthName = 'kafka_backup_operator_workqueue_depth'
+
 interface Known {
   uid: string | undefined
   series: OwnedSeries
@@ -32,6 +34,7 @@ export class OperatorMetrics implements OperatorObserver {
   readonly #clock: OperatorMetricsOptions['clock']
   readonly #metrics: MetricSet
   readonly #known = new Map<string, Known>()
+  readonly #queues = new Set<Controller>()
   readonly #intervals = new Map<string, number | undefined>()
 
   constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
@@ -77,11 +80,12 @@ export class OperatorMetrics implements OperatorObserver {
   queue(controller: Controller): QueueObserver {
     const metrics = this.#metrics
     const labels = { controller }
-    metrics.set('kafka_backup_operator_workqueue_depth', labels, 0)
+    this.#queues.add(controller)
+    metrics.set(depthName, labels, 0)
     metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 0)
     metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 0)
     return {
-      depth: keys => metrics.set('kafka_backup_operator_workqueue_depth', labels, keys),
+      depth: keys => metrics.set(depthName, labels, keys),
       added: () => metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 1),
       retried: () => metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 1),
       worked: () => undefined,
@@ -91,7 +95,9 @@ export class OperatorMetrics implements OperatorObserver {
   /** Who does not lead knows nothing new of the resources: what is old must not raise alerts beside the leader's. */
   leads(isLeader: boolean): void {
     this.#metrics.set('kafka_backup_operator_leader', {}, isLeader ? 1 : 0)
-    if (!isLeader) for (const key of [...this.#known.keys()]) this.#forget(key)
+    if (isLeader) return
+    for (const key of [...this.#known.keys()]) this.#forget(key)
+    for (const controller of this.#queues) this.#metrics.set(depthName, { controller }, 0)
   }
 
   /**

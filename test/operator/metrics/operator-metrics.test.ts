@@ -411,6 +411,15 @@ describe('the operator itself', () => {
     assert.equal(found.get(`kafka_backup_operator_reconciliation_duration_seconds_sum${labels}`), 2.02)
   })
 
+  test('has no queue any more when it no longer leads', async () => {
+    const { metrics, samples } = make()
+    metrics.queue('backup').depth(37)
+    metrics.leads(false)
+    const found = await samples()
+    assert.equal(found.get('kafka_backup_operator_workqueue_depth{controller="backup"}'), 0)
+    assert.equal(found.has('kafka_backup_operator_workqueue_depth{controller="restore"}'), false)
+  })
+
   test('tells of its queues', async () => {
     const { metrics, samples } = make()
     const queue = metrics.queue('restore')
