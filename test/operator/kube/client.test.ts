@@ -217,6 +217,23 @@ test('a server that does not answer in time is unreachable', async () => {
   })
 })
 
+test('of several kept connections that died in silence only the first costs the time', async () => {
+  const held: (() => void)[] = []
+  const dead = new Set<number>()
+  answer = ({ connection }, response) => {
+    dead.add(connection)
+    held.push(() => sendJson(response, 200, map))
+    if (held.length === 3) for (const send of held) send()
+  }
+  const api = openClient({ requestTimeoutMs: 300 })
+  await Promise.all([1, 2, 3].map(() => api.get(maps, { name: 'a' }, open)))
+  answer = ({ connection }, response) => {
+    if (!dead.has(connection)) sendJson(response, 200, map)
+  }
+  await assert.rejects(api.get(maps, { name: 'a' }, open), { code: 'KUBE_UNREACHABLE' })
+  assert.deepEqual(await api.get(maps, { name: 'a' }, open), map)
+})
+
 test('an aborted call rejects with the reason of its signal', async () => {
   const stop = new AbortController()
   const reason = new Error('enough')
