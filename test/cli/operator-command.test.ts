@@ -61,6 +61,8 @@ test('operator takes all that can be said', async () => {
 const refused: [string[], RegExp][] = [
   [['--job-image='], /--job-image is missing/],
   [['--namespace', 'A'], /--namespace A is no name/],
+  [['--namespace', 'team.a'], /--namespace team\.a is no name of a namespace/],
+  [['--namespace', 'a'.repeat(64)], /is no name of a namespace/],
   [['--namespace', 'a', '--all-namespaces'], /do not go together/],
   [['--api-group', 'kafka'], /--api-group kafka is no group/],
   [['--api-group', 'Kafka.dev'], /is no group/],

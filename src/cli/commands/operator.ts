@@ -54,9 +54,15 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
 }
 
 function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
-  if (!allNamespaces) return [...new Set(namespaces.map(name => readName('--namespace', name)))]
+  if (!allNamespaces) return [...new Set(namespaces.map(readNamespace))]
   if (namespaces.length === 0) return 'all'
   throw usage('--namespace and --all-namespaces do not go together')
+}
+
+/** The API server answers that there is nothing in a namespace that cannot be. */
+function readNamespace(name: string): string {
+  if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 63) return name
+  throw usage(`--namespace ${name} is no name of a namespace: up to 63 lower case letters, digits and "-"`)
 }
 
 /** As Kubernetes names most objects. */

@@ -27,7 +27,7 @@ export interface RecorderParts {
 /** The API server keeps events for an hour, so one that is counted up this long is still there. */
 const SERIES_MS = 6 * 60_000
 const MAX_SERIES = 1000
-const MAX_NOTE_CHARS = 1024
+const MAX_NOTE_BYTES = 1024
 const eventKind: ResourceKind<EventObject> = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events' }
 
 /** Writes events. The same one again within some minutes is counted up instead of written anew. */
@@ -68,7 +68,8 @@ export class EventRecorder {
     return {
       apiVersion: eventKind.apiVersion,
       kind: eventKind.kind,
-      metadata: { name: `${name.slice(0, 230)}.${unique}`, namespace },
+      // Where the name is cut it may not end with a mark.
+      metadata: { name: `${name.slice(0, 230).replace(/[-.]+$/, '')}.${unique}`, namespace },
       eventTime: formatMicroTime(nowMs),
       reportingController: this.#parts.fieldManager,
       reportingInstance: this.#parts.instance,
@@ -76,9 +77,17 @@ export class EventRecorder {
       type,
       reason,
       action,
-      note: note.length > MAX_NOTE_CHARS ? `${note.slice(0, MAX_NOTE_CHARS - 1)}…` : note,
+      note: cutBytes(note, MAX_NOTE_BYTES),
     }
   }
+}
+
+/** Whole characters of the text that fit, with a mark where some do not. */
+function cutBytes(text: string, maxBytes: number): string {
+  if (Buffer.byteLength(text) <= maxBytes) return text
+  const mark = '…'
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxBytes - Buffer.byteLength(mark)))
+  return text.slice(0, read) + mark
 }
 
 interface EventObject extends KubeObject, Happening {

@@ -35,6 +35,7 @@ export async function exchange(
     const { statusCode: status = 0, headers } = response
     return { status, headers, body: await readBody(response) }
   } catch (error) {
+    if (limit.signal.aborted) closeIdle(sent.agent)
     throw limit.reasonOf(error)
   } finally {
     limit.end()
@@ -64,6 +65,14 @@ export function openResponse(sent: HttpsRequest, signal: AbortSignal): Promise<I
     opened.once('error', error => reject(Object.assign(error, { reusedSocket: opened.reusedSocket })))
     opened.end(body)
   })
+}
+
+/**
+ * Ends the connections that wait for a request; those at work go on. Where a request got no answer, the others were
+ * perhaps lost in the same silence, and each would cost as long to find out.
+ */
+export function closeIdle(agent: Agent | undefined): void {
+  for (const socket of Object.values(agent?.freeSockets ?? {}).flatMap(sockets => sockets ?? [])) socket.destroy()
 }
 
 export async function readBody(response: IncomingMessage): Promise<string> {

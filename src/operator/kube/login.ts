@@ -2,6 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 import type { KubeAccess, Secret } from './access.ts'
+import { closeIdle } from './https-exchange.ts'
 
 export interface Login {
   /** What the next request is sent with. Files that changed are read again; connections under way go on as they are. */
@@ -38,16 +39,13 @@ function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem;
     keepAlive: true,
     timeout: 0,
     minVersion: 'TLSv1.2',
+    // Stated, so that no variable of the environment turns it off.
+    rejectUnauthorized: true,
     ...(serverName !== undefined && { servername: serverName }),
     ...(ca !== undefined && { ca }),
     ...(cert !== undefined && { cert }),
     ...(key !== undefined && { key }),
   })
-}
-
-/** Requests under way are not cut. */
-function closeIdle(agent: Agent | undefined): void {
-  for (const socket of Object.values(agent?.freeSockets ?? {}).flatMap(sockets => sockets ?? [])) socket.destroy()
 }
 
 function openSecret(secret: Secret | undefined, what: string): () => Promise<string | undefined> {

@@ -34,6 +34,8 @@ export interface TransportOptions {
 
 /** Of one request; a list of 500 objects on a busy server takes seconds. */
 const REQUEST_TIMEOUT_MS = 30_000
+/** A call is not put off for longer than this in all; whoever made it has other work, and comes back to it. */
+const MAX_PATIENCE_MS = 60_000
 const putOff = { attempts: 6, baseDelayMs: 500, maxDelayMs: 10_000 }
 
 export function openTransport(access: KubeAccess, options: TransportOptions = {}): Transport {
@@ -43,18 +45,21 @@ export function openTransport(access: KubeAccess, options: TransportOptions = {}
     const { agent, headers } = await login.current()
     return { server: access.server, agent, ...formatRequest(request, headers) }
   }
-  const patiently = <T>(request: KubeRequest, call: () => Promise<T>, signal: AbortSignal) =>
-    retry(
+  const patiently = <T>(request: KubeRequest, call: () => Promise<T>, signal: AbortSignal) => {
+    const untilMs = clock.monotonic() + MAX_PATIENCE_MS
+    const isInTime = (error: unknown) => clock.monotonic() + askedDelayMs(error) <= untilMs
+    return retry(
       () => call().catch(error => Promise.reject(signal.aborted ? signal.reason : error)),
       putOff,
       {
         clock,
         random,
-        isRetryable: error => wasPutOff(error) || wasNeverRead(error, request.method),
-        leastDelayMs: error => (error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0),
+        isRetryable: error => (wasPutOff(error) && isInTime(error)) || wasNeverRead(error, request.method),
+        leastDelayMs: askedDelayMs,
       },
       signal,
     )
+  }
   return {
     send: (request, signal) =>
       patiently(
@@ -124,6 +129,10 @@ async function openOnce(
   } finally {
     limit.end()
   }
+}
+
+function askedDelayMs(error: unknown): number {
+  return error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
 }
 
 /** The server has done nothing and says when to come back. */

@@ -18,6 +18,8 @@ export interface OperatorMetricsOptions {
   holdMs?: number
 }
 
+const depthName = 'kafka_backup_operator_workqueue_depth'
+
 interface Known {
   uid: string | undefined
   series: OwnedSeries
@@ -32,6 +34,7 @@ export class OperatorMetrics implements OperatorObserver {
   readonly #clock: OperatorMetricsOptions['clock']
   readonly #metrics: MetricSet
   readonly #known = new Map<string, Known>()
+  readonly #queues = new Set<Controller>()
   readonly #intervals = new Map<string, number | undefined>()
 
   constructor({ version, clock, holdMs }: OperatorMetricsOptions) {
@@ -65,7 +68,7 @@ export class OperatorMetrics implements OperatorObserver {
   }
 
   ended(controller: Controller, resource: Resource, run: EndedRun): void {
-    this.#find(controller, resource, run.run)?.runs.ended(resource, run)
+    this.#find(controller, resource)?.runs.ended(resource, run)
   }
 
   /** Of a resource that is gone nothing is counted: its series would stay for ever. */
@@ -77,11 +80,12 @@ export class OperatorMetrics implements OperatorObserver {
   queue(controller: Controller): QueueObserver {
     const metrics = this.#metrics
     const labels = { controller }
-    metrics.set('kafka_backup_operator_workqueue_depth', labels, 0)
+    this.#queues.add(controller)
+    metrics.set(depthName, labels, 0)
     metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 0)
     metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 0)
     return {
-      depth: keys => metrics.set('kafka_backup_operator_workqueue_depth', labels, keys),
+      depth: keys => metrics.set(depthName, labels, keys),
       added: () => metrics.add('kafka_backup_operator_workqueue_adds_total', labels, 1),
       retried: () => metrics.add('kafka_backup_operator_workqueue_retries_total', labels, 1),
       worked: () => undefined,
@@ -91,18 +95,21 @@ export class OperatorMetrics implements OperatorObserver {
   /** Who does not lead knows nothing new of the resources: what is old must not raise alerts beside the leader's. */
   leads(isLeader: boolean): void {
     this.#metrics.set('kafka_backup_operator_leader', {}, isLeader ? 1 : 0)
-    if (!isLeader) for (const key of [...this.#known.keys()]) this.#forget(key)
+    if (isLeader) return
+    for (const key of [...this.#known.keys()]) this.#forget(key)
+    for (const controller of this.#queues) this.#metrics.set(depthName, { controller }, 0)
   }
 
-  /** A run that is told of before its resource makes it known, unless the resource is on its way out. */
-  #find(controller: Controller, resource: Resource, run?: string): Known | undefined {
+  /**
+   * A resource is seen before anything is told of its runs, so that one that is not known has gone while somebody waited
+   * for an answer about it, perhaps with another one of its name in its place: its series must not come back.
+   */
+  #find(controller: Controller, resource: Resource): Known | undefined {
     const known = this.#known.get(keyOf(controller, refOf(resource)))
-    if (known && known.uid === resource.metadata.uid) return known
-    if (resource.metadata.deletionTimestamp !== undefined) return undefined
-    return this.#know(controller, resource, run)
+    return known?.uid === resource.metadata.uid ? known : undefined
   }
 
-  #know(controller: Controller, resource: Resource, toldRun?: string): Known {
+  #know(controller: Controller, resource: Resource): Known {
     const { uid } = resource.metadata
     const key = keyOf(controller, refOf(resource))
     const before = this.#known.get(key)
@@ -114,7 +121,7 @@ export class OperatorMetrics implements OperatorObserver {
     const known = { uid, series, runs, schedules: '', expected: { backup: undefined, verify: undefined } }
     this.#known.set(key, known)
     countReconciliation(series, controller, refOf(resource), undefined)
-    runs.begin(resource, this.#clock.now(), run => run === toldRun)
+    runs.begin(resource, this.#clock.now())
     return known
   }
 

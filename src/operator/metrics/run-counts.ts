@@ -22,11 +22,10 @@ export class RunCounts {
    * At the first sight: all series of both outcomes come into being, at zero. What a process before this one has
    * counted is not counted again: runs in the history, unless they ended just now, and records that the status tells of.
    */
-  begin(resource: Resource, nowMs: number, isToldOf: (run: string) => boolean): void {
+  begin(resource: Resource, nowMs: number): void {
     this.#makeSeries(resource)
     const { history = [], active = [], progress } = resource.status ?? {}
     for (const run of history) {
-      if (isToldOf(run.run)) continue
       if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
       this.#counted.set(run.run, Number.POSITIVE_INFINITY)
     }

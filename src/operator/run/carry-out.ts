@@ -52,7 +52,7 @@ async function start(action: StartAction, parts: ActionParts, signal: AbortSigna
 
 async function remove(
   { name, uid }: Extract<Action, { type: 'remove-job' }>,
-  { api, brain, view, memory, situation }: ActionParts,
+  { api, brain, clock, view, memory, situation }: ActionParts,
   signal: AbortSignal,
 ): Promise<void> {
   const jobs = knownJobs(memory, view)
@@ -61,7 +61,7 @@ async function remove(
   const isOver = situation.jobs.some(state => state.uid === uid && state.end !== undefined && !state.end.isStillTrying)
   const others = jobs.filter(({ metadata }) => metadata.uid !== uid && !isGoing(metadata, memory))
   await removeJob(api, brain, job, others, isOver, signal)
-  memory.removed.add(uid)
+  memory.removed.set(uid, clock.monotonic())
   memory.made.delete(name)
 }
 

@@ -11,6 +11,8 @@ import { isSecretMissing } from './secrets.ts'
 /** A cache that lags for longer is not waited for. */
 const MAX_LAG_MS = 10_000
 const LICENSE_MS = 60_000
+/** A cache does not lag for so long: its Jobs are listed anew more often. */
+const REMOVED_MS = 60 * 60_000
 
 export interface CatchUpParts {
   api: KubeApi
@@ -33,6 +35,9 @@ export async function catchUp(
   const { namespace, name, uid } = stored.metadata
   noteSeen(memory, stored)
   const seen = new Set(jobs.ownedBy(uid ?? '').map(job => job.metadata.uid))
+  for (const [removed, sinceMs] of memory.removed) {
+    if (!seen.has(removed) && nowMs - sinceMs > REMOVED_MS) memory.removed.delete(removed)
+  }
   for (const [jobName, { job, sinceMs }] of memory.made) {
     if (seen.has(job.metadata.uid)) memory.made.delete(jobName)
     else if (nowMs - sinceMs > MAX_LAG_MS) await askForJob({ namespace, name: jobName }, memory, parts, signal)

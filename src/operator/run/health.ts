@@ -3,6 +3,10 @@ import type { WatchTrouble } from './kind-watch.ts'
 
 /** A call to the API server takes 30 s at most and is repeated a few times; work on one resource is a few calls. */
 const MAX_WORK_MS = 10 * 60_000
+/** As long as a watch may fail. */
+const MAX_ELECTION_FAILING_MS = 60_000
+/** The election is tried every few seconds: one that has not failed for this long is well. */
+const ELECTION_WELL_MS = 15_000
 
 export interface HealthPage {
   isOk: boolean
@@ -14,6 +18,7 @@ export class Health {
   readonly #clock: Clock
   readonly #work = new Map<symbol, { name: string; sinceMs: number }>()
   readonly #loops = new Map<string, { lastMs: number; maxMs: number }>()
+  #election: { error: unknown; sinceMs: number; lastMs: number } | undefined
   #watches: { troubles(): WatchTrouble[]; ended(): string[] } | undefined
   isLeader = false
 
@@ -42,6 +47,12 @@ export class Health {
     this.#loops.delete(name)
   }
 
+  electionFailed(error: unknown): void {
+    const nowMs = this.#clock.monotonic()
+    const { sinceMs } = this.#failingElection() ?? { sinceMs: nowMs }
+    this.#election = { error, sinceMs, lastMs: nowMs }
+  }
+
   live(): HealthPage {
     const nowMs = this.#clock.monotonic()
     const late = [...this.#work.values()].filter(({ sinceMs }) => nowMs - sinceMs > MAX_WORK_MS)
@@ -56,8 +67,21 @@ export class Health {
 
   ready(): HealthPage {
     if (this.#watches === undefined) return { isOk: false, body: { status: 'starting' } }
-    const waiting = this.#watches.troubles()
+    const waiting = [...this.#watches.troubles(), ...this.#electionTroubles()]
     return waiting.length === 0 ? ok({ leader: this.isLeader }) : { isOk: false, body: { status: 'waiting', waiting } }
+  }
+
+  /** Nobody may lead: a replica that could not if it had to is not ready. */
+  #electionTroubles(): WatchTrouble[] {
+    const failing = this.#failingElection()
+    if (failing === undefined || this.#clock.monotonic() - failing.sinceMs <= MAX_ELECTION_FAILING_MS) return []
+    const { error } = failing
+    return [{ watch: 'the lease', reason: error instanceof Error ? error.message : String(error) }]
+  }
+
+  #failingElection() {
+    const election = this.#election
+    return election && this.#clock.monotonic() - election.lastMs <= ELECTION_WELL_MS ? election : undefined
   }
 }
 

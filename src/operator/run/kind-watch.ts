@@ -17,12 +17,15 @@ export interface WatchTrouble {
 
 /** A watch that fails for no longer than this, as when the API server restarts, still counts as in sync. */
 const MAX_FAILING_MS = 60_000
+/** What fails again sooner after an answer has not been well between: a list is allowed, say, and its watch is not. */
+const MIN_WELL_MS = 10_000
 
 /** One kind in one namespace, in several, or in all: a reflector each, and one view of them. */
 export class KindWatch<T extends KubeObject> implements Store<T> {
   readonly #reflectors: { namespace: string | undefined; watch: string; reflector: Reflector<T> }[]
   readonly #options: KindWatchOptions<T>
-  readonly #failing = new Map<string, { error: unknown; sinceMs: number }>()
+  /** `answeredMs` is of the first answer after the last failure. */
+  readonly #failing = new Map<string, { error: unknown; sinceMs: number; answeredMs?: number }>()
   readonly #ended = new Set<string>()
 
   constructor(options: KindWatchOptions<T>) {
@@ -35,7 +38,7 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
         ...options,
         scope,
         onFailure: (error, delayMs) => this.#onFailure(watch, error, delayMs),
-        onAnswer: () => this.#failing.delete(watch),
+        onAnswer: () => this.#onAnswer(watch),
       })
       return { namespace, watch, reflector }
     })
@@ -76,7 +79,8 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
     const nowMs = this.#options.clock.monotonic()
     return this.#reflectors.flatMap(({ watch, reflector }) => {
       const failing = this.#failing.get(watch)
-      const isLate = failing !== undefined && nowMs - failing.sinceMs > MAX_FAILING_MS
+      const isFailing = failing !== undefined && failing.answeredMs === undefined
+      const isLate = isFailing && nowMs - failing.sinceMs > MAX_FAILING_MS
       if (reflector.isSynced && !isLate) return []
       const reason = failing === undefined ? 'it is being listed' : messageOf(failing.error)
       return [{ watch, reason }]
@@ -88,10 +92,16 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
     return [...this.#ended]
   }
 
+  #onAnswer(watch: string): void {
+    const failing = this.#failing.get(watch)
+    if (failing !== undefined) failing.answeredMs ??= this.#options.clock.monotonic()
+  }
+
   #onFailure(watch: string, error: unknown, delayMs: number): void {
     const { clock, onFailure } = this.#options
-    const { sinceMs } = this.#failing.get(watch) ?? { sinceMs: clock.monotonic() }
-    this.#failing.set(watch, { error, sinceMs })
+    const nowMs = clock.monotonic()
+    const { sinceMs, answeredMs = nowMs } = this.#failing.get(watch) ?? { sinceMs: nowMs }
+    this.#failing.set(watch, { error, sinceMs: nowMs - answeredMs > MIN_WELL_MS ? nowMs : sinceMs })
     onFailure(watch, error, delayMs)
   }
 }

@@ -14,8 +14,8 @@ export interface ResourceMemory {
   uid: string
   /** Jobs that were made and are not in the cache yet, by name. */
   made: Map<string, { job: Job; sinceMs: number }>
-  /** Uids of Jobs whose removal was asked for. */
-  removed: Set<string>
+  /** Uids of Jobs whose removal was asked for, and when, until no cache can show them any more. */
+  removed: Map<string, number>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
   /** A status that was sent and not answered, with what is told once it is there. */
@@ -36,7 +36,7 @@ export function newMemory(uid: string): ResourceMemory {
   return {
     uid,
     made: new Map(),
-    removed: new Set(),
+    removed: new Map(),
     written: undefined,
     unsure: undefined,
     refusal: undefined,

@@ -9,7 +9,7 @@ export interface PodProgress {
   remainingSeconds: number | undefined
 }
 
-/** Undefined where the text is not the page. */
+/** Undefined where the text is not the page. Whoever runs the pod writes it, so that no number in it is trusted. */
 export function parseProgress(text: string): PodProgress | undefined {
   let page: Record<string, unknown>
   try {
@@ -19,13 +19,13 @@ export function parseProgress(text: string): PodProgress | undefined {
   }
   if (typeof page !== 'object' || page === null) return undefined
   const { phase, fraction, records, bytes, remaining_seconds } = page
-  if (typeof phase !== 'string' || !isCount(records) || !isCount(bytes)) return undefined
+  if (typeof phase !== 'string' || !isExact(records) || !isExact(bytes)) return undefined
   return {
     phase: phase.slice(0, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
     records: Math.floor(records),
     bytes: Math.floor(bytes),
-    remainingSeconds: isCount(remaining_seconds) ? Math.ceil(remaining_seconds) : undefined,
+    remainingSeconds: isExact(remaining_seconds) ? Math.ceil(remaining_seconds) : undefined,
   }
 }
 
@@ -67,14 +67,23 @@ export class RunMeter {
   #totals(): { records: number; bytes: number } {
     const pods = [...this.#pods.values()]
     return {
-      records: sum(pods.map(pod => pod.before.records + pod.records)),
-      bytes: sum(pods.map(pod => pod.before.bytes + pod.bytes)),
+      records: sumExactly(pods.map(pod => pod.before.records + pod.records)),
+      bytes: sumExactly(pods.map(pod => pod.before.bytes + pod.bytes)),
     }
   }
 }
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+/** What counters and the status take. */
+function isExact(value: unknown): value is number {
+  return isCount(value) && value <= Number.MAX_SAFE_INTEGER
+}
+
+function sumExactly(numbers: readonly number[]): number {
+  return Math.min(sum(numbers), Number.MAX_SAFE_INTEGER)
 }
 
 function sum(numbers: readonly number[]): number {

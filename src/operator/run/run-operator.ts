@@ -1,4 +1,5 @@
 import { hasCode } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { runLeader } from '../leader/run-leader.ts'
 import { ClusterView } from './cluster-view.ts'
@@ -8,6 +9,8 @@ import { Term } from './term.ts'
 const leaderLoop = 'the leader election'
 /** Of a request of the election, which is made every two seconds. */
 const MAX_LEADER_PAUSE_MS = 60_000
+/** Longer than the time between two failures of a watch that does not come back. */
+const SAME_TROUBLE_MS = 5 * 60_000
 
 /**
  * Runs until the signal: watches on every replica, works on the one that leads. The lease is given back at the end.
@@ -40,14 +43,19 @@ async function leadAndWork(
   view: ClusterView,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, random, log } = parts
+  const { clock, random, log, health } = parts
   const { lease, identity } = options
   const work = (leading: AbortSignal) => new Term(options, parts, view).run(leading)
   if (lease === undefined) {
     tellLeads(parts, true)
     return work(signal).finally(() => tellLeads(parts, false))
   }
-  const onFailure = (error: unknown) => log.write('warn', `the lease: ${messageOf(error)}`, { ...lease })
+  const levelOf = openLevels(clock)
+  const onFailure = (error: unknown) => {
+    health.electionFailed(error)
+    const text = `the lease: ${messageOf(error)}`
+    log.write(levelOf('lease', text), text, { ...lease })
+  }
   const onChange = (isLeader: boolean) => tellLeads(parts, isLeader)
   const api = beating(parts)
   await runLeader({ api, clock, random, lease, identity, onChange, onFailure }, work, signal)
@@ -80,15 +88,23 @@ function beating({ api, health }: OperatorParts): KubeApi {
   }
 }
 
-/** The same trouble of a watch is told once, until it is another one. */
-function failureLog({ log }: OperatorParts, { apiGroup }: OperatorOptions) {
-  const told = new Map<string, string>()
+function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions) {
+  const levelOf = openLevels(clock)
   return (watch: string, error: unknown, delayMs: number) => {
     const isKind = watch.includes(apiGroup)
     const text = isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : messageOf(error)
-    const level = told.get(watch) === text ? 'debug' : 'warn'
-    told.set(watch, text)
-    log.write(level, text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
+    log.write(levelOf(watch, text), text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
+  }
+}
+
+/** The same trouble is told once, until it is another one or comes back after a while. */
+function openLevels(clock: Clock) {
+  const told = new Map<string, { text: string; lastMs: number }>()
+  return (about: string, text: string): 'debug' | 'warn' => {
+    const before = told.get(about)
+    const lastMs = clock.monotonic()
+    told.set(about, { text, lastMs })
+    return before?.text === text && lastMs - before.lastMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
   }
 }
 

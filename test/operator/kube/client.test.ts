@@ -179,6 +179,17 @@ test('a server that puts off for ever is given up', async () => {
   assert.equal(server.calls.length, 6)
 })
 
+test('a server that asks for long waits is not waited for longer than a minute in all', async () => {
+  for (const seconds of ['60', '25', '3600']) {
+    answer = (_, response) =>
+      sendJson(response, 429, statusObject(429, 'TooManyRequests', 'busy'), { 'retry-after': seconds })
+    const clock = new JumpingClock()
+    await assert.rejects(openClient({ clock }).create(maps, map, open), { code: 'KUBE_UNREACHABLE' })
+    const sleptMs = clock.slept.reduce((sum, ms) => sum + ms, 0)
+    assert.ok(sleptMs >= 50_000 && sleptMs <= 60_000, `${sleptMs} ms for a Retry-After of ${seconds}`)
+  }
+})
+
 test('a kept connection that the server closed costs nothing but a new one', async () => {
   const api = openClient({ clock: new JumpingClock() })
   await api.get(maps, { name: 'a' }, open)
@@ -204,6 +215,23 @@ test('a server that does not answer in time is unreachable', async () => {
     code: 'KUBE_UNREACHABLE',
     message: 'cannot get configmaps "a" in namespace "one": no answer within 50 ms',
   })
+})
+
+test('of several kept connections that died in silence only the first costs the time', async () => {
+  const held: (() => void)[] = []
+  const dead = new Set<number>()
+  answer = ({ connection }, response) => {
+    dead.add(connection)
+    held.push(() => sendJson(response, 200, map))
+    if (held.length === 3) for (const send of held) send()
+  }
+  const api = openClient({ requestTimeoutMs: 300 })
+  await Promise.all([1, 2, 3].map(() => api.get(maps, { name: 'a' }, open)))
+  answer = ({ connection }, response) => {
+    if (!dead.has(connection)) sendJson(response, 200, map)
+  }
+  await assert.rejects(api.get(maps, { name: 'a' }, open), { code: 'KUBE_UNREACHABLE' })
+  assert.deepEqual(await api.get(maps, { name: 'a' }, open), map)
 })
 
 test('an aborted call rejects with the reason of its signal', async () => {
@@ -240,6 +268,18 @@ test('a certificate of another authority is refused until the authority is the r
   assert.equal(server.calls.length, 0)
   await writeFile(file, `# both\n${await readFile(server.authority.cert, 'utf8')}`)
   await api.get(maps, { name: 'a' }, open)
+})
+
+test('no variable of the environment turns the check of certificates off', async () => {
+  const other = await makeIdentity(join(server.folder, 'other'), 'other')
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
+  try {
+    const api = openClient({}, { ca: { file: other.cert } })
+    await assert.rejects(api.get(maps, { name: 'a' }, open), { code: 'KUBE_TLS' })
+    assert.equal(server.calls.length, 0)
+  } finally {
+    delete process.env.NODE_TLS_REJECT_UNAUTHORIZED
+  }
 })
 
 test('a client certificate that is none is a fault of TLS', async () => {

@@ -49,10 +49,26 @@ test('the same event again is counted up, another one and one after a while are 
   assert.notEqual(late?.metadata.name, first?.metadata.name)
 })
 
-test('a note is cut to what the API server takes', async () => {
+test('a note is cut to what the API server takes, which counts bytes', async () => {
   const { recorder, applied } = openRecorder()
-  await recorder.record(about, { ...failed, note: 'x'.repeat(5000) }, signal)
-  assert.equal(applied[0]?.note.length, 1024)
+  const notes = ['x'.repeat(5000), 'ä'.repeat(600), 'a🐟'.repeat(300), 'x'.repeat(1024), 'ä'.repeat(512)]
+  for (const note of notes) await recorder.record(about, { ...failed, note }, signal)
+  const written = applied.map(({ note }) => note)
+  assert.deepEqual(
+    written.map(note => Buffer.byteLength(note)),
+    [1024, 1023, 1024, 1024, 1024],
+  )
+  for (const [index, note] of written.slice(0, 3).entries()) {
+    assert.ok(note.isWellFormed() && note.endsWith('…') && notes[index]?.startsWith(note.slice(0, -1)), note)
+  }
+  assert.deepEqual(written.slice(3), notes.slice(3))
+})
+
+test('an event of a long name has a name that the API server takes', async () => {
+  const { recorder, applied } = openRecorder()
+  const name = `${'a'.repeat(229)}-${'b'.repeat(20)}`
+  await recorder.record({ ...about, metadata: { ...about.metadata, name } }, failed, signal)
+  assert.match(applied[0]?.metadata.name ?? '', /^a+\.[0-9a-f]{16}$/)
 })
 
 function openRecorder() {

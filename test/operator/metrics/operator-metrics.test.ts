@@ -116,17 +116,6 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 1)
     assert.equal(found.get(`kafka_backup_backup_records_total${orders('failure')}`), 0)
   })
-
-  test('counts once where its first run is told of before the resource', async () => {
-    const { metrics, samples } = make()
-    const run = endedRun({ phase: 'Failed', completionTime: '2025-11-15T09:29:00Z', records: 7 })
-    const resource = sampleResource({ status: { phase: 'Failed', history: [run] } })
-    metrics.ended('backup', resource, run)
-    metrics.seen('backup', resource)
-    const found = await samples()
-    assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
-    assert.equal(found.get(`kafka_backup_backup_records_total${orders('failure')}`), 7)
-  })
 })
 
 describe('a run', () => {
@@ -310,6 +299,34 @@ describe('a resource that goes', () => {
     assert.deepEqual(await samples(), before)
   })
 
+  test('leaves nothing behind where its pod or its last status answers after it went', async () => {
+    const { metrics, samples } = make()
+    const before = await samples()
+    const resource = sampleResource({ status: { active: [active] } })
+    metrics.seen('backup', resource)
+    metrics.gone('backup', resource.metadata)
+    metrics.progressed('backup', resource, active.run, { records: 100 })
+    metrics.ended('backup', resource, endedRun(active))
+    assert.deepEqual(await samples(), before)
+  })
+
+  test('takes nothing from the one that came in its place', async () => {
+    const { metrics, samples } = make()
+    const gone = sampleResource({ uid: 'one', status: { active: [active] } })
+    metrics.seen('backup', gone)
+    metrics.seen('backup', sampleResource({ uid: 'two' }))
+    metrics.ended('backup', sampleResource({ uid: 'two' }), endedRun())
+    metrics.progressed('backup', gone, active.run, { records: 100 })
+    metrics.ended('backup', gone, endedRun({ ...active, phase: 'Failed' }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backups_total${orders('success')}`), 1)
+    assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 0)
+    assert.equal(found.get(`kafka_backup_backup_records_total${orders('success')}`), 0)
+    assert.ok(
+      found.has('kafka_backup_resource_phase{kind="KafkaBackup",name="orders",namespace="shop",phase="Pending"}'),
+    )
+  })
+
   test('and comes again under its name begins anew, also where nobody saw it go', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource({ uid: 'one' }))
@@ -366,6 +383,7 @@ describe('the first increase of a counter', () => {
     await samples()
     clock.pass(60_000)
     metrics.gone('backup', sampleResource().metadata)
+    metrics.seen('backup', sampleResource({ uid: 'two' }))
     metrics.ended('backup', sampleResource({ uid: 'two' }), endedRun({ phase: 'Failed' }))
     assert.equal((await samples()).get(name), 0)
     clock.pass(45_000)
@@ -391,6 +409,15 @@ describe('the operator itself', () => {
     assert.equal(found.get(`kafka_backup_operator_reconciliations_total${labels}`), 2)
     assert.equal(found.get(`kafka_backup_operator_reconciliation_errors_total${labels}`), 1)
     assert.equal(found.get(`kafka_backup_operator_reconciliation_duration_seconds_sum${labels}`), 2.02)
+  })
+
+  test('has no queue any more when it no longer leads', async () => {
+    const { metrics, samples } = make()
+    metrics.queue('backup').depth(37)
+    metrics.leads(false)
+    const found = await samples()
+    assert.equal(found.get('kafka_backup_operator_workqueue_depth{controller="backup"}'), 0)
+    assert.equal(found.has('kafka_backup_operator_workqueue_depth{controller="restore"}'), false)
   })
 
   test('tells of its queues', async () => {

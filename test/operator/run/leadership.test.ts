@@ -156,6 +156,75 @@ test('a watch that fails for long makes it not ready, until it is back', async (
   await operator.stop()
 })
 
+test('a watch that is denied makes it not ready, also where the list is allowed', async () => {
+  const model = new OperatorModel()
+  let isDenied = true
+  const operator = model.start({ watchFault: kind => (isDenied && kind.kind === 'Pod' ? 'error' : undefined) })
+  await model.time.pass(90_000)
+  assert.deepEqual(operator.health.ready().body, {
+    status: 'waiting',
+    waiting: [{ watch: 'pods in namespace "shop"', reason: 'the server broke down' }],
+  })
+  isDenied = false
+  await model.time.pass(60_000)
+  assert.equal(operator.health.ready().isOk, true)
+  await model.time.pass(60_000)
+  isDenied = true
+  model.kube.nudge()
+  await model.time.pass(30_000)
+  assert.equal(operator.health.ready().isOk, true, 'a new trouble counts from its own beginning')
+  await operator.stop()
+})
+
+test('a trouble of a watch that comes back after it was over is told of again', async () => {
+  const model = new OperatorModel()
+  let isDenied = false
+  const operator = model.start({ watchFault: kind => (isDenied && kind.kind === 'Pod' ? 'error' : undefined) })
+  const fail = async () => {
+    isDenied = true
+    model.kube.nudge()
+    await model.time.pass(5 * 60_000)
+    isDenied = false
+    await model.time.pass(30 * 60_000)
+  }
+  await model.time.pass(1000)
+  await fail()
+  const warnings = () => model.log.filter(({ level }) => level === 'warn').length
+  assert.equal(warnings(), 1)
+  await fail()
+  assert.equal(warnings(), 2)
+  await operator.stop()
+})
+
+test('an election that is denied makes it not ready, and is told of once', async () => {
+  const model = new OperatorModel()
+  let isDenied = true
+  const operator = model.start({
+    around: async (_, act, __, call) => {
+      if (isDenied && isOfElection(call) && call.verb === 'create') {
+        throw new KubeError('KUBE_DENIED', 'leases is forbidden')
+      }
+      return act()
+    },
+  })
+  await model.time.pass(30_000)
+  assert.equal(operator.health.ready().isOk, true)
+  await model.time.pass(60_000)
+  assert.deepEqual(operator.health.ready().body, {
+    status: 'waiting',
+    waiting: [{ watch: 'the lease', reason: 'leases is forbidden' }],
+  })
+  assert.equal(operator.health.live().isOk, true)
+  assert.deepEqual(
+    model.log.filter(({ level }) => level === 'warn').map(({ message }) => message),
+    ['the lease: leases is forbidden'],
+  )
+  isDenied = false
+  await model.time.pass(30_000)
+  assert.deepEqual(operator.health.ready().body, { status: 'ok', leader: true })
+  await operator.stop()
+})
+
 test('work that hangs is named by the probe of life', async () => {
   const model = new OperatorModel()
   const operator = model.start({

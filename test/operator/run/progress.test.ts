@@ -3,8 +3,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/clock.ts'
+import { OperatorMetrics } from '../../../src/operator/metrics/operator-metrics.ts'
 import { openFetchProgress } from '../../../src/operator/run/fetch-progress.ts'
 import { parseProgress, RunMeter } from '../../../src/operator/run/run-meter.ts'
+import { SimulatedTime } from '../../fakes/simulated-time.ts'
+import { sampleResource } from '../metrics/sample-resources.ts'
 import { isWrite, OperatorModel } from './operator-model.ts'
 
 const open = new AbortController().signal
@@ -44,6 +47,24 @@ test('progress is the sum over the pods, and never less than before', () => {
     records: 38,
     bytes: 371,
   })
+})
+
+test('a pod that tells of numbers without sense cannot break the counters or the status', async () => {
+  for (const fields of [{ records: 1e308 }, { bytes: 1e300 }, { records: 2 ** 53 }]) {
+    assert.equal(parseProgress(page(fields)), undefined, JSON.stringify(fields))
+  }
+  assert.equal(parseProgress(page({ remaining_seconds: 1e300 }))?.remainingSeconds, undefined)
+  const meter = new RunMeter()
+  const clock = new SimulatedTime().clock()
+  const metrics = new OperatorMetrics({ version: '1', clock, holdMs: 0 })
+  const resource = sampleResource()
+  metrics.seen('backup', resource)
+  for (const records of [9e15, 0, 9e15, 1, 9e15]) {
+    const told = meter.add(new Map([['a', podOf({ records, bytes: records })]]))
+    assert.ok(Number.isSafeInteger(told.records) && Number.isSafeInteger(told.bytes), JSON.stringify(told))
+    metrics.progressed('backup', resource, 'once', told)
+  }
+  await metrics.format()
 })
 
 test('running pods are asked again and again, the status shows it every 15 seconds at most', async () => {
