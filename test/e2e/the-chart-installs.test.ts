@@ -63,6 +63,27 @@ test('no object is rendered twice, and all bear the labels of the release', asyn
   }
 })
 
+test('a namespace and a release may look like numbers', async () => {
+  const metrics = { serviceMonitor: { enabled: true }, podMonitor: { enabled: true }, dashboard: { enabled: true } }
+  const objects = await renderChart({ metrics }, { namespace: '2024', release: '1e3' })
+  const text = JSON.stringify(objects)
+  assert.match(text, /"namespace":"2024"/)
+  assert.doesNotMatch(text, /"namespace":\d|\[2024\]|"app.kubernetes.io\/instance":\d/)
+})
+
+test('labels of the user take the place of those of the chart, but for those that pods and services are found by', async () => {
+  const labels = { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/name': 'mine' }
+  const serviceMonitor = { enabled: true, labels: { team: 'monitors' } }
+  const values = { commonLabels: { ...labels, team: 'data' }, podLabels: labels, metrics: { serviceMonitor } }
+  const objects = await renderChart(values, { namespace })
+  const find = (wanted: string) => objects.find(({ kind }) => kind === wanted)?.metadata.labels ?? {}
+  for (const found of [find('Service'), podOf(objects).metadata.labels ?? {}]) {
+    const { 'app.kubernetes.io/name': name, 'app.kubernetes.io/part-of': partOf, team } = found
+    assert.deepEqual([name, partOf, team], [chartName, 'platform', 'data'])
+  }
+  assert.equal(find('ServiceMonitor').team, 'monitors')
+})
+
 test('a namespaced release has nothing of the cluster but definitions and the roles of people', async () => {
   const objects = await renderChart({}, { namespace })
   const ofCluster = objects.filter(({ metadata }) => metadata.namespace === undefined)
