@@ -19,6 +19,7 @@ interface Schema {
   properties?: Record<string, Schema>
   additionalProperties?: unknown
   enum?: unknown[]
+  propertyNames?: Schema
 }
 
 test('the templates of the CRDs are those of deploy/crds', () => {
@@ -63,6 +64,15 @@ test('a run can be called slow at each bucket of its histogram, as between them 
   const { metrics } = schema.properties ?? {}
   const { slowSeconds } = metrics?.properties?.prometheusRule?.properties?.thresholds?.properties ?? {}
   assert.deepEqual(slowSeconds?.enum, runBuckets)
+})
+
+test('only alerts that there are can be changed', () => {
+  const { alerts } = schema.properties?.metrics?.properties?.prometheusRule?.properties ?? {}
+  const groups: { rules: { alert: string }[] }[] = parse(read('files/alerts.yaml')).groups
+  assert.deepEqual(
+    alerts?.propertyNames?.enum,
+    groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)),
+  )
 })
 
 /** Paths of the schema: a group is a closed object. */

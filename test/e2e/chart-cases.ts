@@ -106,6 +106,16 @@ export const chartCases: Record<string, ChartValues> = {
     'IPv6 only': { listenAddress: '[::]' },
     'placement of the pods': placement,
     'everything extra': extras,
+    'labels that the chart has as well': {
+      commonLabels: { 'app.kubernetes.io/part-of': 'platform', team: 'data' },
+      podLabels: { 'app.kubernetes.io/part-of': 'pods' },
+      metrics: {
+        serviceMonitor: { enabled: true, labels: { 'app.kubernetes.io/part-of': 'monitoring', team: 'monitors' } },
+        podMonitor: { enabled: true, labels: { team: 'monitors' } },
+        prometheusRule: { enabled: true, labels: { team: 'monitors' } },
+        dashboard: { enabled: true, labels: { team: 'monitors' } },
+      },
+    },
     'other names': { nameOverride: 'backups', fullnameOverride: 'our-backups' },
     'names that are too long': { fullnameOverride: 'a-name-that-is-as-long-as-a-name-of-a-label-can-ever-be-in-here' },
   }),
@@ -136,5 +146,11 @@ export const refusedCases: Record<string, { values: ChartValues; says: RegExp }>
   'a misspelt value of the metrics': { values: { metrics: { serviceMonitor: { enable: true } } }, says: /enable/ },
   'a port that is none': { values: { metrics: { port: 99_999 } }, says: /port/ },
   'a digest that is none': { values: { image: { digest: 'latest' } }, says: /digest/ },
+  'an alert that does not exist': {
+    values: { metrics: { prometheusRule: { alerts: { KafkaBackupMising: { enabled: false } } } } },
+    says: /KafkaBackupMising|alerts/,
+  },
+  'a misspelt time of a probe': { values: { livenessProbe: { periodSecond: 3 } }, says: /periodSecond/ },
+  'one port for metrics and health': { values: { health: { port: 8080 } }, says: /metrics\.port and health\.port/ },
   'an interval that is none': { values: { metrics: { serviceMonitor: { interval: 'often' } } }, says: /interval/ },
 }

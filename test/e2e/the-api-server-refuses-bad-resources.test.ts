@@ -85,12 +85,15 @@ for (const [file, objects] of Object.entries(readExamples())) {
   })
 }
 
-test('the manifest of docs/operator.md is accepted', async () => {
-  const page = readFileSync(join(import.meta.dirname, '../../docs/operator.md'), 'utf8')
-  const shown = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text ?? '') as KubeObject)
-  assert.equal(shown.length, 1)
-  for (const object of shown) await apply({ ...object, metadata: { name: 'of-the-page', namespace } })
-})
+for (const file of ['README.md', 'docs/operator.md']) {
+  test(`the manifest of ${file} is accepted`, async () => {
+    const page = readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+    const blocks = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text]) => parse(text ?? '') as KubeObject)
+    const shown = blocks.filter(({ apiVersion }) => apiVersion !== undefined)
+    assert.equal(shown.length, 1)
+    for (const object of shown) await apply({ ...object, metadata: { name: 'of-the-page', namespace } })
+  })
+}
 
 test('the good resources of these tests are accepted', async () => {
   for (const kind of Object.keys(goodSpecs)) await create(kind, {})

@@ -4,6 +4,9 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import { jobLabels } from '../../src/operator/job/names.ts'
+import type { JobStep } from '../../src/operator/resource/job-pod.ts'
+import type { Resource } from '../../src/operator/resource/resource.ts'
 import {
   type ChartValues,
   chartFolder,
@@ -63,6 +66,27 @@ test('no object is rendered twice, and all bear the labels of the release', asyn
   }
 })
 
+test('a namespace and a release may look like numbers', async () => {
+  const metrics = { serviceMonitor: { enabled: true }, podMonitor: { enabled: true }, dashboard: { enabled: true } }
+  const objects = await renderChart({ metrics }, { namespace: '2024', release: '1e3' })
+  const text = JSON.stringify(objects)
+  assert.match(text, /"namespace":"2024"/)
+  assert.doesNotMatch(text, /"namespace":\d|\[2024\]|"app.kubernetes.io\/instance":\d/)
+})
+
+test('labels of the user take the place of those of the chart, but for those that pods and services are found by', async () => {
+  const labels = { 'app.kubernetes.io/part-of': 'platform', 'app.kubernetes.io/name': 'mine' }
+  const serviceMonitor = { enabled: true, labels: { team: 'monitors' } }
+  const values = { commonLabels: { ...labels, team: 'data' }, podLabels: labels, metrics: { serviceMonitor } }
+  const objects = await renderChart(values, { namespace })
+  const find = (wanted: string) => objects.find(({ kind }) => kind === wanted)?.metadata.labels ?? {}
+  for (const found of [find('Service'), podOf(objects).metadata.labels ?? {}]) {
+    const { 'app.kubernetes.io/name': name, 'app.kubernetes.io/part-of': partOf, team } = found
+    assert.deepEqual([name, partOf, team], [chartName, 'platform', 'data'])
+  }
+  assert.equal(find('ServiceMonitor').team, 'monitors')
+})
+
 test('a namespaced release has nothing of the cluster but definitions and the roles of people', async () => {
   const objects = await renderChart({}, { namespace })
   const ofCluster = objects.filter(({ metadata }) => metadata.namespace === undefined)
@@ -106,6 +130,40 @@ test('the ServiceMonitor finds the Service by the name of the operator, in its n
     ports?.map(({ name, port }) => [name, port]),
     [['metrics', 8080]],
   )
+})
+
+test('the PodMonitor finds the pods that serve metrics, and names what they are for', async () => {
+  const values = { apiGroup: 'backup.example.org', metrics: { podMonitor: { enabled: true } } }
+  const monitor = (await renderChart(values, { namespace })).find(({ kind }) => kind === 'PodMonitor')
+  const { selector, podMetricsEndpoints } = (monitor?.spec ?? {}) as unknown as PodMonitorSpec
+  const [{ port, relabelings }] = podMetricsEndpoints
+  assert.equal(port, 'metrics')
+  const [keep, ...named] = relabelings
+  for (const [controller, purpose, serves] of [
+    ['backup', 'main', true],
+    ['backup', 'verify', true],
+    ['backup', 'delete', false],
+    ['restore', 'main', true],
+    ['offset_reset', 'main', false],
+    ['offset_rollback', 'main', false],
+  ] as const) {
+    const resource = { metadata: { name: 'r', namespace, uid: 'u' }, spec: {} } as Resource
+    const step = { purpose, stage: 'whole', backupId: 'b', shards: 1 } as JobStep
+    const identity = { controller, resource, apiGroup: values.apiGroup, run: 'once', step, dueMs: 0 }
+    const labels = jobLabels(identity)
+    for (const [name, value] of Object.entries(selector.matchLabels)) assert.equal(labels[name], value)
+    const seen = new Map(Object.entries(labels).map(([name, value]) => [metaLabel(name), value]))
+    const of = ({ sourceLabels }: Relabeling) => sourceLabels.map(name => seen.get(name)).join(';')
+    assert.equal(new RegExp(`^(?:${keep?.regex})$`).test(keep ? of(keep) : ''), serves, `${controller} ${purpose}`)
+    assert.deepEqual(
+      named.map(each => [each.targetLabel, of(each)]),
+      [
+        ['controller', controller],
+        ['resource', 'r'],
+        ['purpose', purpose],
+      ],
+    )
+  }
 })
 
 test('another API group is that of all definitions, as if they were built for it', async () => {
@@ -184,6 +242,22 @@ test('the arguments are those of the values', async () => {
     '-v',
   ])
 })
+
+interface Relabeling {
+  sourceLabels: string[]
+  regex?: string
+  targetLabel?: string
+}
+
+interface PodMonitorSpec {
+  selector: { matchLabels: Record<string, string> }
+  podMetricsEndpoints: [{ port: string; relabelings: Relabeling[] }]
+}
+
+/** As Prometheus calls a label of a pod. */
+function metaLabel(name: string): string {
+  return `__meta_kubernetes_pod_label_${name.replaceAll(/[^a-zA-Z0-9_]/g, '_')}`
+}
 
 interface Rule {
   alert: string

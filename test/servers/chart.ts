@@ -79,7 +79,12 @@ export async function installChart(
 
 export function parseObjects(text: string): KubeObject[] {
   return parseAllDocuments(text)
-    .map(document => document.toJS() as KubeObject | null)
+    .map(document => {
+      // A key that is there twice, say: not every reader of YAML takes that.
+      const [error] = document.errors
+      if (error !== undefined) throw error
+      return document.toJS() as KubeObject | null
+    })
     .filter(object => object !== null)
 }
 

@@ -26,6 +26,7 @@ export interface Container {
   env?: EnvVar[]
   envFrom?: { prefix?: string; configMapRef?: OptionalRef; secretRef?: OptionalRef }[]
   volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[]
+  ports?: { name?: string; containerPort: number }[]
   securityContext?: SecurityContext
   terminationMessagePath?: string
   terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError'

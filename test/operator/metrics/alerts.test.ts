@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, test } from 'node:test'
 import { alertsTable } from '../../../docs/alerts-table.ts'
@@ -75,6 +75,14 @@ describe('the alerts', () => {
       assert.match(runbook, /\*\*Look at(:|, do:)\*\*/, alert)
       assert.match(runbook, /\*\*(Look at, do|Do):\*\*/, alert)
     }
+  })
+
+  test('have runbooks that look for lines which the operator writes', () => {
+    const operator = resolve(import.meta.dirname, '../../../src/operator/run')
+    const source = readdirSync(operator).map(name => readFileSync(resolve(operator, name), 'utf8'))
+    const looked = [...page.matchAll(/grep '([^']+)'/g)].map(([, text = '']) => text)
+    assert.equal(looked.length, 1)
+    for (const text of looked) assert.ok(source.join('').includes(text), text)
   })
 
   test('have a threshold for slow runs that is a bucket, as the page says they must', () => {

@@ -18,19 +18,24 @@
 {{- end -}}
 
 {{- define "kafka-backup-operator.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "kafka-backup-operator.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "kafka-backup-operator.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "kafka-backup-operator.labels" -}}
-{{ include "kafka-backup-operator.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: kafka-backup
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "kafka-backup-operator.labelsWith" (list . dict) -}}
+{{- end -}}
+
+{{/* Of a list of the root and more labels: no label is there twice, and what things are found by is not for the common ones to change. */}}
+{{- define "kafka-backup-operator.labelsWith" -}}
+{{- $root := first . -}}
+{{- $own := include "kafka-backup-operator.selectorLabels" $root | fromYaml -}}
+{{- $_ := set $own "app.kubernetes.io/managed-by" $root.Release.Service -}}
+{{- $chart := dict
+  "app.kubernetes.io/version" $root.Chart.AppVersion
+  "app.kubernetes.io/part-of" "kafka-backup"
+  "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version | replace "+" "_") -}}
+{{- merge (dict) (last .) $own $root.Values.commonLabels $chart | toYaml -}}
 {{- end -}}
 
 {{- define "kafka-backup-operator.serviceAccountName" -}}
