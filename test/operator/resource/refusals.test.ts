@@ -147,6 +147,19 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
     { strategy: 'header_based' },
     /^spec\.fromSnapshot: or backupId is required/,
   ],
+  [
+    'an offset that no number holds',
+    'offset_reset',
+    { strategy: 'offset', offset: 2 ** 53 },
+    /^spec\.offset: 9007199254740992 is too large to be read exactly as a number: put quotes around it/,
+  ],
+  [
+    'a mapping of what is no topic',
+    'offset_reset',
+    { strategy: 'header_based', backupId: 'a', topicMapping: { orders: 'b', 'x=y': 'z' } },
+    /^spec\.topicMapping\.x=y: is not a topic name/,
+  ],
+  ['a rollback of no groups', 'offset_rollback', { groups: [] }, /^spec\.groups: is an empty list/],
   ['a rollback to nothing', 'offset_rollback', { snapshotId: undefined }, /^spec\.snapshotId: or resetRef is required/],
 ]
 
