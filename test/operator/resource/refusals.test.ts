@@ -187,3 +187,19 @@ test('all that is wrong is told at once, with the resource that it is about', ()
 test('a rollback of a reset whose snapshot is not known yet is not refused', () => {
   assert.deepEqual(refusalOf('offset_rollback', { snapshotId: undefined, resetRef: { name: 'reset' } }), [])
 })
+
+test('a password in the address of a store is shown nowhere', () => {
+  const addresses = [
+    { ...s3, endpoint: 'https://user:a-password@minio' },
+    { backend: 'azure', container: 'backups', account: 'acme', endpoint: 'https://user:a-password@acme' },
+    { backend: 'azure', container: 'backups', endpoint: 'https://acme/?sig=a-password' },
+    { backend: 'gcs', bucket: 'my-bucket', endpoint: 'https://user:a-password@gcs' },
+  ]
+  for (const storage of addresses) {
+    const lines = refusalOf('backup', { storage })
+    assert.match(lines.join(), /^spec\.storage\.endpoint: the value has (credentials|more)/)
+    assert.doesNotMatch(lines.join(), /a-password/)
+  }
+  const authority = { backend: 'azure', container: 'backups', authorityHost: 'https://user:a-password@login' }
+  assert.doesNotMatch(refusalOf('backup', { storage: authority }).join(), /a-password/)
+})
