@@ -201,5 +201,9 @@ test('a password in the address of a store is shown nowhere', () => {
     assert.doesNotMatch(lines.join(), /a-password/)
   }
   const authority = { backend: 'azure', container: 'backups', authorityHost: 'https://user:a-password@login' }
-  assert.doesNotMatch(refusalOf('backup', { storage: authority }).join(), /a-password/)
+  const awsKms = { keyId: 'k', endpoint: 'https://user:a-password@kms' }
+  for (const spec of [{ storage: authority }, { encryption: { recipients: [{ awsKms }] } }]) {
+    assert.match(refusalOf('backup', spec).join(), /the value has credentials/)
+    assert.doesNotMatch(refusalOf('backup', spec).join(), /a-password/)
+  }
 })
