@@ -15,6 +15,7 @@ export const azureSchema = fields({
   }).exactOptional(),
   endpoint: text(blobEndpoint, {
     description: 'The address of the blob service, where it does not follow from the account.',
+    hidden: true,
   }).exactOptional(),
   endpoint_suffix: text(endpointSuffix, {
     description: 'The cloud: core.windows.net unless given.',
@@ -34,6 +35,7 @@ export const azureSchema = fields({
   }).exactOptional(),
   authority_host: text(authorityUrl, {
     description: 'Where Entra answers in another cloud; otherwise AZURE_AUTHORITY_HOST or the public one.',
+    hidden: true,
   }).exactOptional(),
   ...connectionFields,
   ...transferFields({ minPartMiB: 1 }),

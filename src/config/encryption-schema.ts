@@ -18,6 +18,7 @@ const kmsSchema = fields({
   region: text(regionName, { description: 'Its region; otherwise that of the ARN, or AWS_REGION.' }).exactOptional(),
   endpoint: text(endpointUrl, {
     description: 'Where KMS answers; otherwise AWS_ENDPOINT_URL_KMS or AWS itself.',
+    hidden: true,
   }).exactOptional(),
 })
   .transform(kms => camelKeys(kms))

@@ -13,6 +13,7 @@ export const gcsSchema = fields({
   prefix: prefixField,
   endpoint: text(gcsEndpointUrl, {
     description: 'Where another than Google answers, or Google on a private way; STORAGE_EMULATOR_HOST may say it too.',
+    hidden: true,
   }).exactOptional(),
   universe_domain: text(universeDomain, {
     description: 'The domain of a sovereign cloud of Google’s kind; without it googleapis.com.',

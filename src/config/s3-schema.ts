@@ -16,6 +16,7 @@ export const s3Schema = fields({
   }).exactOptional(),
   endpoint: text(endpointUrl, {
     description: 'Where a store other than AWS answers; otherwise AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL may say it.',
+    hidden: true,
   }).exactOptional(),
   path_style: flag({
     description: 'The bucket stands in the path, not in the host name. By default so at every `endpoint`.',

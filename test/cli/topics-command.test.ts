@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { parseAllDocuments } from 'yaml'
 import { main } from '../../src/cli/main.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { plainOptions } from '../restore/plain-options.ts'
@@ -9,8 +10,12 @@ import { FakeIo } from './fake-io.ts'
 
 const { topics } = planRestore(manifestOf([sampleTopic('orders', 2), sampleTopic('Audit', 1)]), plainOptions({}))
 
-async function run(...argv: string[]) {
-  const actions = fakeActions({ planTopicsJob: async () => topics })
+function run(...argv: string[]) {
+  return runWith(topics, ...argv)
+}
+
+async function runWith(planned: typeof topics, ...argv: string[]) {
+  const actions = fakeActions({ planTopicsJob: async () => planned })
   const io = new FakeIo()
   const code = await main(['topics', ...argv], io, actions)
   return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
@@ -51,6 +56,18 @@ spec:
   config: {}
 `,
     )
+  })
+
+  test('prints names as texts also for kubectl, which reads YAML 1.1', async () => {
+    const names = ['on', '1_000', '2026-01-31', '0b1', 'NO']
+    const { topics } = planRestore(manifestOf(names.map(name => sampleTopic(name, 1))), plainOptions({}))
+    const { out } = await runWith(topics, '--config', 'restore.yaml', '--strimzi-cluster', 'off')
+    const read = parseAllDocuments(out, { version: '1.1' }).map(document => document.toJS())
+    assert.deepEqual(
+      read.map(({ metadata, spec }) => spec.topicName ?? metadata.name),
+      names,
+    )
+    assert.ok(read.every(({ metadata }) => metadata.labels['strimzi.io/cluster'] === 'off'))
   })
 
   test('in JSON is a list, in the version that is asked for', async () => {

@@ -69,12 +69,6 @@ const schedules: BadResource[] = [
 ]
 
 const runs: BadResource[] = [
-  bad(
-    'KafkaBackup',
-    'backups of mode full that are to be deleted',
-    { mode: 'full', deletionPolicy: 'Delete' },
-    /spec\.deletionPolicy: .*set deletionPolicy to Retain/,
-  ),
   bad('KafkaBackup', 'another mode', { mode: 'differential' }, /spec\.mode: .*"incremental", "full"/),
   bad('KafkaBackup', 'no pods at all', { parallelism: 0 }, /spec\.parallelism: .*greater than or equal to 1/),
   bad(
@@ -347,6 +341,12 @@ const others: BadResource[] = [
     { strategy: 'offset', offset: -1 },
     /spec\.offset: .*greater than or equal to 0/,
   ),
+  bad(
+    'KafkaOffsetReset',
+    'an offset that JSON does not hold exactly',
+    { strategy: 'offset', offset: 2 ** 53 },
+    /spec\.offset: .*less than or equal to 9\.?007199/,
+  ),
   bad('KafkaOffsetReset', 'headers without positions', { strategy: 'header_based' }, /spec.*backupId or fromSnapshot/),
   bad(
     'KafkaOffsetReset',
@@ -354,6 +354,7 @@ const others: BadResource[] = [
     { strategy: 'header_based', backupId: 'a', fromSnapshot: 'b' },
     /spec.*backupId or fromSnapshot, and not both/,
   ),
+  bad('KafkaOffsetRollback', 'an empty list of groups', { groups: [] }, /spec\.groups: .*at least 1/),
   bad('KafkaOffsetRollback', 'no snapshot', { snapshotId: null }, /spec.*snapshotId or resetRef/),
   bad(
     'KafkaOffsetRollback',

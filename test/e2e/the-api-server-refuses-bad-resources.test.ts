@@ -180,7 +180,10 @@ test('backups that are to be deleted with their resource are not lost sight of',
   await edit(resource, { storage: { region: 'eu-west-1' } })
   const lost = /spec\.deletionPolicy: Forbidden: .*set deletionPolicy to Retain first/
   await assert.rejects(edit(resource, { storage: { bucket: 'another-bucket' } }), lost)
+  await assert.rejects(edit(resource, { storage: { endpoint: 'https://another-store:9000' } }), lost)
   await assert.rejects(edit(resource, { backupId: 'another' }), lost)
+  // Each mode removes what it has made itself.
+  await assert.rejects(edit(resource, { mode: 'full' }), lost)
   await edit(resource, { deletionPolicy: 'Retain' })
   await edit(resource, { storage: { bucket: 'another-bucket' } })
 })

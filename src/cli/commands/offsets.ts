@@ -2,7 +2,7 @@ import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
 import type { OffsetsSession } from '../../wiring/offset-session.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
-import { planFacts, snapshotFacts } from '../result/offset-facts.ts'
+import { comparisonFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'
 import type { Session } from '../session.ts'
 import { formatGroups, formatPositions, groupsDocument } from './offsets-groups.ts'
 import { placeOf, refuseOthers, selectionOf, snapshotIdOf, usage, withOffsets } from './offsets-place.ts'
@@ -104,6 +104,7 @@ const acts: Record<OffsetAction, Act> = {
   verify: async (session, offsets) => {
     const id = snapshotIdOf(session.options)
     const comparison = await offsets.verify(id, session.options.strict, session.signal)
+    session.outcome.note(comparisonFacts(comparison))
     session.print(
       () => formatComparison(comparison, session.look),
       () => comparisonDocument(comparison),

@@ -19,9 +19,9 @@ export async function run(session: Session): Promise<number> {
   return 0
 }
 
-/** Documents of one stream, each with its mark. */
+/** Documents of one stream, each with its mark. For readers of YAML 1.1, such as kubectl, `on` and `1_000` are no texts. */
 function formatResources(resources: readonly KafkaTopic[]): string[] {
-  return resources.flatMap(resource => ['---', stringify(resource, { lineWidth: 0 }).trimEnd()])
+  return resources.flatMap(resource => ['---', stringify(resource, { lineWidth: 0, compat: 'yaml-1.1' }).trimEnd()])
 }
 
 async function jobOf(session: Session): Promise<LocatedRestoreJob> {

@@ -1,3 +1,4 @@
+import type { ComparedGroup, SnapshotComparison } from '../../offsets/compare-snapshot.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
 import { plural } from '../text.ts'
@@ -48,4 +49,23 @@ export function snapshotFacts({ snapshot_id, groups }: OffsetSnapshot): Facts {
     },
     ...(first && { problem: { message } }),
   }
+}
+
+/** A difference is no error, but whoever reads the result wants to know of which group it is. */
+export function comparisonFacts({ snapshotId, isStrict, groups }: SnapshotComparison): Facts {
+  const different = groups.filter(({ isDifferent }) => isDifferent)
+  const [first] = different
+  if (!first) return {}
+  const many = `${different.length} of ${plural(groups.length, 'group')} ${different.length === 1 ? 'is' : 'are'}`
+  const message = `${many} not where snapshot ${snapshotId} has them; ${first.group}: ${differenceOf(first, isStrict)}; the log of the run has all`
+  return { problem: { message } }
+}
+
+function differenceOf({ error, positions }: ComparedGroup, isStrict: boolean): string {
+  const goneOn = isStrict ? ['same'] : ['same', 'ahead', 'metadata']
+  const position = positions.find(({ change }) => !goneOn.includes(change))
+  if (error !== undefined || !position) return error ?? 'unknown'
+  const { topic, partition, was, is, change } = position
+  const [now, then] = [is, was].map(offset => (offset === null ? 'nowhere' : `at ${offset}`))
+  return `${topic}/${partition} is ${now}, and was ${then} (${change})`
 }

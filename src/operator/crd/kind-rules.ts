@@ -43,17 +43,17 @@ function specStays(controller: Controller, apiGroup: string, { properties, requi
 }
 
 /** What `deletionPolicy: Delete` has to find again. */
-const place = ['bucket', 'container', 'account', 'prefix', 'pvc'].map(name => isSameField(`storage.${name}`))
+const place = ['bucket', 'container', 'account', 'endpoint', 'prefix', 'pvc'].map(name => isSameField(`storage.${name}`))
 
 /** Backups that a run may have made must not be lost sight of by whoever is to remove them. */
 const placeStays: CelRule = {
   rule: [
     "self.spec.deletionPolicy != 'Delete' || oldSelf.spec.deletionPolicy != 'Delete' ||",
     '!has(oldSelf.status) || !has(oldSelf.status.startTime) ||',
-    [isSameField('backupId'), isSameField('storage.backend', true), ...place].join(' &&\n'),
+    [isSameField('backupId'), isSameField('mode', true), isSameField('storage.backend', true), ...place].join(' &&\n'),
   ].join('\n'),
   message:
-    'with deletionPolicy Delete the place of the backups and backupId stay as they are, since those made so far would be left behind: set deletionPolicy to Retain first, or make a new resource',
+    'with deletionPolicy Delete the place of the backups, backupId and mode stay as they are, since those made so far would be left behind: set deletionPolicy to Retain first, or make a new resource',
   fieldPath: '.spec.deletionPolicy',
   reason: 'FieldValueForbidden',
 }

@@ -1,6 +1,8 @@
+import { posix } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import type { EnvVar, Volume, VolumeMount } from '../resource/job-pod.ts'
 import type { PodTemplate } from '../resource/pod-template.ts'
+import { restrictedProblems } from './restricted-template.ts'
 
 /** What the operator puts into a pod itself. */
 export interface OwnParts {
@@ -35,6 +37,7 @@ export function assertTemplateFits({ metadata, spec }: Given, own: OwnParts): vo
     ),
     ...takenPaths(spec, own),
     ...rootProblems(spec),
+    ...restrictedProblems({ metadata, spec }),
   ]
   if (problems.length === 0) return
   throw new KafkaBackupError('CONFIG_INVALID', problems.join('; '), {
@@ -89,7 +92,7 @@ function rootProblems({ securityContext = {} }: TemplateSpec): string[] {
 
 /** Without an end of slashes, so that `/` is empty. */
 function normalPath(path: string): string {
-  return path.replace(/\/{2,}/g, '/').replace(/\/$/, '')
+  return posix.normalize(path).replace(/\/$/, '')
 }
 
 function isWithin(path: string, folder: string): boolean {

@@ -37,10 +37,11 @@ export function isHopeless({ isSuccess, result }: EndedAttempt['ended']): boolea
 function explainAttempt(attempt: EndedAttempt): Explanation {
   const { result, exitCode } = attempt.ended
   if (!result) return explainWithoutResult(attempt)
-  const { code, message, help } = result
+  const { code, command, message, help } = result
   const cause = sentences(message || `the process ended with exit code ${exitCode}`, help)
   if (exitCode === PARTLY_DONE) return { reason: 'Partial', message: sentences('Not all of it is done', cause) }
-  return { reason: code ?? (exitCode === DAMAGED ? 'DamageFound' : 'PodFailed'), message: cause }
+  const found = command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
+  return { reason: code ?? (exitCode === DAMAGED ? found : 'PodFailed'), message: cause }
 }
 
 function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {

@@ -10,6 +10,7 @@ export const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
 
 const groups: OpenApi = {
   type: 'array',
+  minItems: 1,
   maxItems: 1000,
   items: { type: 'string', minLength: 1, maxLength: 1024 },
 }
@@ -46,7 +47,7 @@ const neededFor = (name: string, strategy: string): CelRule =>
 export const resetFields: JobFieldSchema = {
   required: ['groups', 'strategy'],
   properties: {
-    groups: { ...groups, minItems: 1, description: 'Names of consumer groups, or patterns with * and ?.' },
+    groups: { ...groups, description: 'Names of consumer groups, or patterns with * and ?.' },
     topics: {
       type: 'array',
       description: 'Only these topics: names, or patterns with * and ?. Without it all that a group has a position on.',
@@ -75,6 +76,7 @@ export const resetFields: JobFieldSchema = {
       'x-kubernetes-int-or-string': true,
       description: 'For `offset`: the position to set. A text where it is beyond 2^53.',
       minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
       maxLength: 18,
       'x-kubernetes-validations': [textOrNumberRule('^\\d{1,18}$', 'an offset from 0')],
     },

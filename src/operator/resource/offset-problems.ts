@@ -1,4 +1,5 @@
-import type { Problem } from '../../config/problem.ts'
+import { topicName } from '../../config/kafka-text-rules.ts'
+import { isMap, type Problem } from '../../config/problem.ts'
 import { parseTime } from '../../config/time-leaf.ts'
 import type { JobStep } from './job-pod.ts'
 import type { Controller, ResourceSpec } from './resource.ts'
@@ -14,7 +15,11 @@ const neededBy: Readonly<Record<string, string>> = { timestamp: 'timestamp', off
 function checkReset(spec: ResourceSpec): Problem[] {
   const strategy = spec.strategy ?? ''
   const needed = neededBy[strategy]
-  const problems = (['timestamp', 'since'] as const).flatMap(name => checkTime(name, spec[name]))
+  const problems = [
+    ...(['timestamp', 'since'] as const).flatMap(name => checkTime(name, spec[name])),
+    ...checkOffset(spec.offset),
+    ...checkMapping(spec.topicMapping),
+  ]
   if (strategy === '') problems.push(about('strategy', 'is required'))
   if (!Array.isArray(spec.groups) || spec.groups.length === 0) problems.push(about('groups', 'is required'))
   if (needed !== undefined && spec[needed] === undefined) {
@@ -32,9 +37,27 @@ function checkTime(name: string, value: unknown): Problem[] {
   return [{ path: ['spec', name], about: 'value', wrong: time.wrong }]
 }
 
+/** What JSON has made of a larger number is another one. */
+function checkOffset(value: unknown): Problem[] {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return []
+  const wrong = 'is too large to be read exactly as a number: put quotes around it'
+  return [{ path: ['spec', 'offset'], about: 'value', wrong }]
+}
+
+function checkMapping(mapping: unknown): Problem[] {
+  return Object.keys(isMap(mapping) ? mapping : {}).flatMap(name => {
+    const wrong = topicName.wrong(name)
+    const path = ['spec', 'topicMapping', name]
+    return wrong === undefined ? [] : [{ path, about: 'field', wrong, allowed: topicName.allowed }]
+  })
+}
+
 function checkRollback(spec: ResourceSpec, { snapshotId }: JobStep): Problem[] {
-  if (spec.operation === 'snapshot' || (snapshotId ?? spec.snapshotId ?? spec.resetRef) !== undefined) return []
-  return [about('snapshotId', 'or resetRef is required with operation rollback and verify')]
+  // None at all would be taken for all of them.
+  const isNone = Array.isArray(spec.groups) && spec.groups.length === 0
+  const problems = isNone ? [about('groups', 'is an empty list; leave it out for all groups')] : []
+  if (spec.operation === 'snapshot' || (snapshotId ?? spec.snapshotId ?? spec.resetRef) !== undefined) return problems
+  return [...problems, about('snapshotId', 'or resetRef is required with operation rollback and verify')]
 }
 
 function about(name: string, wrong: string): Problem {

@@ -175,6 +175,19 @@ test('what a template takes from the operator is refused by the names of its fie
     [mountAt('/etc'), /in the way/],
     [mountAt('/'), /in the way/],
     [mountAt('/tmp/'), /in the way of \/tmp/],
+    [mountAt('/a/../etc/./kafka-backup'), /in the way of \/etc\/kafka-backup/],
+    [{ spec: { volumes: [{ name: 'a', hostPath: { path: '/' } }] } }, /volumes\[0\]\.hostPath: .*restricted/],
+    [{ spec: { volumes: [{ name: 'a', nfs: { server: 's', path: '/' } }] } }, /volumes\[0\]\.nfs: .*restricted/],
+    [
+      { spec: { securityContext: { seLinuxOptions: { type: 'spc_t' } } } },
+      /seLinuxOptions\.type: "spc_t" .*restricted/,
+    ],
+    [{ spec: { securityContext: { seLinuxOptions: { user: 'u' } } } }, /seLinuxOptions\.user: .*restricted/],
+    [{ spec: { securityContext: { seccompProfile: { type: 'Unconfined' } } } }, /seccompProfile\.type: .*restricted/],
+    [
+      { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/kafka-backup': 'unconfined' } } },
+      /annotations: "container\.apparmor.*restricted/,
+    ],
     [mountAt('/dev'), /in the way of \/dev\/termination-log/],
     [
       { spec: { volumeMounts: [{ name: 'tmp', mountPath: '/x' }] } },
@@ -198,6 +211,11 @@ test('what a template takes from the operator is refused by the names of its fie
   }
   assert.doesNotThrow(() => build({ spec: { podTemplate: mountAt('/tmp/cache') } }))
   assert.doesNotThrow(() => build({ spec: { podTemplate: mountAt('/etc/kafka') } }))
+  const seLinuxOptions = { level: 's0:c123,c456', type: 'container_t' }
+  const volumes = [{ name: 'a' }, { name: 'b', csi: { driver: 'd' } }, { name: 'c', projected: { sources: [] } }]
+  const seccompProfile = { type: 'Localhost', localhostProfile: 'p.json' }
+  const podTemplate = { spec: { volumes, securityContext: { seLinuxOptions, seccompProfile } } }
+  assert.doesNotThrow(() => build({ spec: { podTemplate } }))
 })
 
 test('what a Job says of its run is read again', () => {

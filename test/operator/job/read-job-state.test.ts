@@ -97,6 +97,8 @@ describe('a Job that is over', () => {
     })
     const damaged = endOf(job, samplePod({ status: ended(3, { message: 'the target differs', retryable: false }) }))
     assert.deepEqual([damaged.reason, damaged.message], ['DamageFound', 'the target differs'])
+    const moved = { command: 'offsets verify', message: '1 group is elsewhere', retryable: false }
+    assert.equal(endOf(job, samplePod({ status: ended(3, moved) })).reason, 'DifferenceFound')
   })
 
   test('says how often it tried', () => {

@@ -147,6 +147,19 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
     { strategy: 'header_based' },
     /^spec\.fromSnapshot: or backupId is required/,
   ],
+  [
+    'an offset that no number holds',
+    'offset_reset',
+    { strategy: 'offset', offset: 2 ** 53 },
+    /^spec\.offset: 9007199254740992 is too large to be read exactly as a number: put quotes around it/,
+  ],
+  [
+    'a mapping of what is no topic',
+    'offset_reset',
+    { strategy: 'header_based', backupId: 'a', topicMapping: { orders: 'b', 'x=y': 'z' } },
+    /^spec\.topicMapping\.x=y: is not a topic name/,
+  ],
+  ['a rollback of no groups', 'offset_rollback', { groups: [] }, /^spec\.groups: is an empty list/],
   ['a rollback to nothing', 'offset_rollback', { snapshotId: undefined }, /^spec\.snapshotId: or resetRef is required/],
 ]
 
@@ -173,4 +186,24 @@ test('all that is wrong is told at once, with the resource that it is about', ()
 
 test('a rollback of a reset whose snapshot is not known yet is not refused', () => {
   assert.deepEqual(refusalOf('offset_rollback', { snapshotId: undefined, resetRef: { name: 'reset' } }), [])
+})
+
+test('a password in the address of a store is shown nowhere', () => {
+  const addresses = [
+    { ...s3, endpoint: 'https://user:a-password@minio' },
+    { backend: 'azure', container: 'backups', account: 'acme', endpoint: 'https://user:a-password@acme' },
+    { backend: 'azure', container: 'backups', endpoint: 'https://acme/?sig=a-password' },
+    { backend: 'gcs', bucket: 'my-bucket', endpoint: 'https://user:a-password@gcs' },
+  ]
+  for (const storage of addresses) {
+    const lines = refusalOf('backup', { storage })
+    assert.match(lines.join(), /^spec\.storage\.endpoint: the value has (credentials|more)/)
+    assert.doesNotMatch(lines.join(), /a-password/)
+  }
+  const authority = { backend: 'azure', container: 'backups', authorityHost: 'https://user:a-password@login' }
+  const awsKms = { keyId: 'k', endpoint: 'https://user:a-password@kms' }
+  for (const spec of [{ storage: authority }, { encryption: { recipients: [{ awsKms }] } }]) {
+    assert.match(refusalOf('backup', spec).join(), /the value has credentials/)
+    assert.doesNotMatch(refusalOf('backup', spec).join(), /a-password/)
+  }
 })
