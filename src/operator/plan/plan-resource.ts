@@ -7,7 +7,7 @@ import { planDeletion } from './plan-deletion.ts'
 import { planMain } from './plan-main.ts'
 import { planStatus } from './plan-status.ts'
 import { planVerify } from './plan-verify.ts'
-import { type Runs, settleRuns } from './runs.ts'
+import { type LiveRun, type Runs, settleRuns } from './runs.ts'
 import { continueRun } from './start-run.ts'
 import { lackOf } from './wait.ts'
 
@@ -83,6 +83,12 @@ function againAt(
       : undefined,
     verify?.againAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
+    runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
   ].filter(ms => ms !== undefined && ms > nowMs)
   return times.length > 0 ? Math.min(...times.map(Number)) : undefined
+}
+
+/** No pod of it works, and why is not known yet: that is told by the time that passes, or by what is on its way. */
+function isQuiet({ jobs }: LiveRun): boolean {
+  return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
 }

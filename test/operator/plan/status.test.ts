@@ -64,6 +64,18 @@ test('a Job that somebody removed is a failure, but not while it may be unseen',
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
 })
 
+test('a Job without a pod that works is looked at again until it is known why, or it works', () => {
+  const story = new Story(resourceOf())
+  story.plan(startMs)
+  for (const at of [1000, 15_000, 45_000]) {
+    assert.equal(story.plan(startMs + at, [jobOf('once')]).againAtMs, startMs + at + 15_000)
+  }
+  const waiting = { reason: 'NoPod', message: 'The Job has no pod.' }
+  const known = story.plan(startMs + 60_000, [jobOf('once', { waiting })])
+  assert.deepEqual([phaseOf(known), known.againAtMs], [['Pending', 'NoPod'], undefined])
+  assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).againAtMs, undefined)
+})
+
 test('a missing secret is told once, looked for again, and told when found', () => {
   const story = new Story(resourceOf())
   const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
