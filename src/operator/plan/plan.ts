@@ -14,6 +14,8 @@ export interface Situation {
   /** Empty as long as nobody looked: they are looked for when a plan has a `start`, and the plan is made again. */
   missingSecrets: readonly MissingSecret[]
   isLicenseMissing: boolean
+  /** Why it is not known whether the license is there, where it is not. */
+  licenseTrouble?: string | undefined
   /** Why the spec cannot be run, where it cannot: an error of `planJobPod`, or a Job that the API server refused. */
   problem: { reason: string; message: string } | undefined
   /** Of the run under way. */

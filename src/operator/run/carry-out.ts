@@ -9,7 +9,7 @@ import type { ClusterView } from './cluster-view.ts'
 import { addFinalizer, removeFinalizer } from './finalizer.ts'
 import { knownJobs } from './look.ts'
 import { removeJob } from './remove-job.ts'
-import type { ResourceMemory } from './resource-memory.ts'
+import { noteRemoved, type ResourceMemory } from './resource-memory.ts'
 import { startJob } from './start-job.ts'
 
 export interface ActionParts {
@@ -61,7 +61,7 @@ async function remove(
   const isOver = situation.jobs.some(state => state.uid === uid && state.end !== undefined && !state.end.isStillTrying)
   const others = jobs.filter(({ metadata }) => metadata.uid !== uid && !isGoing(metadata, memory))
   await removeJob(api, brain, job, others, isOver, signal)
-  memory.removed.add(uid)
+  noteRemoved(memory, uid)
   memory.made.delete(name)
 }
 

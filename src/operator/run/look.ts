@@ -30,6 +30,7 @@ export function look(stored: Resource, memory: ResourceMemory, parts: LookParts)
     jobs,
     missingSecrets: [],
     isLicenseMissing: memory.license?.isMissing ?? false,
+    licenseTrouble: memory.license?.trouble,
     problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
     progress: memory.shown?.progress,
     referredSnapshotId: referredSnapshot(resource, view),

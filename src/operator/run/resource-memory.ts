@@ -1,3 +1,4 @@
+import { backoffMs } from '../../lib/retry.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { Happening } from '../kube/event-recorder.ts'
@@ -14,7 +15,7 @@ export interface ResourceMemory {
   uid: string
   /** Jobs that were made and are not in the cache yet, by name. */
   made: Map<string, { job: Job; sinceMs: number }>
-  /** Uids of Jobs whose removal was asked for. */
+  /** Uids of Jobs whose removal was asked for: the latest of them, as the cache shows the others to be gone. */
   removed: Set<string>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
@@ -22,7 +23,7 @@ export interface ResourceMemory {
   unsure: { status: ResourceStatus; ended: EndedRun[]; events: Happening[] } | undefined
   /** The API server took no Job. No other try is made before the time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
-  license: { isMissing: boolean; sinceMs: number } | undefined
+  license: { isMissing: boolean; trouble?: string; sinceMs: number } | undefined
   /** Jobs at work, as last seen: whom to ask for progress. */
   working: JobState[]
   meters: Map<string, RunMeter>
@@ -58,4 +59,27 @@ export function withLatestStatus(resource: Resource, { written }: ResourceMemory
   if (written === undefined || written.isSeen) return resource
   const { status: _, ...rest } = resource
   return written.resource.status === undefined ? rest : { ...rest, status: written.resource.status }
+}
+
+const MAX_REMOVED = 200
+
+export function noteRemoved({ removed }: ResourceMemory, uid: string): void {
+  removed.add(uid)
+  for (const oldest of removed) {
+    if (removed.size <= MAX_REMOVED) return
+    removed.delete(oldest)
+  }
+}
+
+const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
+
+export function noteRefusal(
+  memory: ResourceMemory,
+  generation: number,
+  problem: Problem,
+  nowMs: number,
+  random: number,
+): void {
+  const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
+  memory.refusal = { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
 }

@@ -109,6 +109,16 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
 })
 
+test('a license that cannot be looked for is a condition too, and both are looked at again now and then', () => {
+  const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
+  const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })
+  const license = plan.status.conditions?.find(({ type }) => type === 'LicenseFound')
+  assert.deepEqual([license?.status, license?.reason, plan.againAtMs], ['Unknown', 'LicenseUnknown', startMs + 300_000])
+  assert.match(license?.message ?? '', /get of secrets is forbidden\. Everything works without it/)
+  const missing = new Story(resourceOf(spec)).plan(startMs, [], { isLicenseMissing: true })
+  assert.equal(missing.againAtMs, startMs + 300_000)
+})
+
 test('a license that is missing is a condition and stops nothing', () => {
   const story = new Story(resourceOf({ enterprise: { licenseSecret: { name: 'license' } } }))
   const plan = story.plan(startMs, [], { isLicenseMissing: true })
