@@ -20,6 +20,8 @@ export interface Situation {
   problem: { reason: string; message: string } | undefined
   /** Of the run under way. */
   progress: RunProgress | undefined
+  /** When a continuous run last had all that there was, by the clock of its pod; undefined as long as nobody knows. */
+  lastRoundMs?: number | undefined
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
   nowMs: number

@@ -33,6 +33,7 @@ export function look(stored: Resource, memory: ResourceMemory, parts: LookParts)
     licenseTrouble: memory.license?.trouble,
     problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
     progress: memory.shown?.progress,
+    lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
     nowMs,
   }

@@ -60,10 +60,16 @@ async function pollRun(
   memory.meters.set(job.run, meter)
   const progress = meter.add(answers)
   if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, { records: progress.records })
+  if (job.purpose === 'main') noteRound(memory, answers)
   const nowMs = parts.clock.monotonic()
   if (memory.shown !== undefined && nowMs - memory.shown.sinceMs < SHOW_MS) return
   memory.shown = { progress, sinceMs: nowMs }
   parts.onShown(watched)
+}
+
+function noteRound(memory: ResourceMemory, answers: ReadonlyMap<string, PodProgress>): void {
+  const rounds = [...answers.values()].flatMap(({ lastRoundMs }) => lastRoundMs ?? [])
+  if (rounds.length > 0) memory.lastRoundMs = Math.max(...rounds)
 }
 
 async function askPods(

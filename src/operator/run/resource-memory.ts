@@ -29,6 +29,8 @@ export interface ResourceMemory {
   meters: Map<string, RunMeter>
   /** What the status shows of it, which changes less often than it moves. */
   shown: { progress: RunProgress; sinceMs: number } | undefined
+  /** When the last round of a continuous run ended well, as its pod says. */
+  lastRoundMs: number | undefined
 }
 
 export type Problem = NonNullable<Situation['problem']>
@@ -45,6 +47,7 @@ export function newMemory(uid: string): ResourceMemory {
     working: [],
     meters: new Map(),
     shown: undefined,
+    lastRoundMs: undefined,
   }
 }
 

@@ -109,6 +109,22 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
 })
 
+test('a round of a continuous backup is a success, told once a minute at most', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const run = [jobOf('generation-1', { running: pod })]
+  const told = (seconds: number, lastRoundMs?: number) =>
+    story.plan(startMs + seconds * 1000, run, { lastRoundMs }).status.lastSuccessfulTime
+  assert.equal(told(5), undefined)
+  assert.equal(told(30, startMs + 25_000), '2026-11-16T01:30:25Z')
+  assert.equal(told(45, startMs + 40_000), '2026-11-16T01:30:25Z')
+  assert.equal(told(90, startMs + 85_000), '2026-11-16T01:31:25Z')
+  assert.equal(told(600, startMs + 999_000), '2026-11-16T01:40:00Z', 'no time of a clock that is ahead')
+  assert.equal(told(610), '2026-11-16T01:40:00Z')
+  const once = new Story(resourceOf()).plan(startMs, [jobOf('once')], { lastRoundMs: startMs })
+  assert.equal(once.status.lastSuccessfulTime, undefined)
+})
+
 test('a license that cannot be looked for is a condition too, and both are looked at again now and then', () => {
   const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
   const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })
