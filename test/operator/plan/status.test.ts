@@ -105,6 +105,8 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
   const problem = { reason: 'InvalidSpec', message: 'spec.topics: is empty.' }
   const once = new Story(resourceOf()).plan(startMs, [], { problem })
   assert.deepEqual([phaseOf(once), once.actions], [['Failed', 'InvalidSpec'], []])
+  const refused = new Story(resourceOf()).plan(startMs, [], { problem: { reason: 'JobRefused', message: 'A quota.' } })
+  assert.deepEqual([phaseOf(refused), reasons(refused)], [['Failed', 'JobRefused'], ['JobRefused']])
   const done = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end: endOf() })], { problem })
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
 })
