@@ -28,7 +28,7 @@ export interface ResourceMemory {
   working: JobState[]
   meters: Map<string, RunMeter>
   /** What the status shows of it, which changes less often than it moves. */
-  shown: { progress: RunProgress; sinceMs: number } | undefined
+  shown: { run: string; progress: RunProgress; sinceMs: number } | undefined
   /** When the last round of a continuous run ended well, as its pod says. */
   lastRoundMs: number | undefined
 }
@@ -85,4 +85,9 @@ export function noteRefusal(
 ): void {
   const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
   memory.refusal = { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
+}
+
+/** The newest run at work: the one whose progress is shown. */
+export function newestRun({ working }: ResourceMemory): string | undefined {
+  return working.toSorted((one, other) => one.createdMs - other.createdMs).at(-1)?.run
 }

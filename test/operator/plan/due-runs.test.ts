@@ -245,3 +245,15 @@ test('a backup that is continuous no more stops, and then runs by its schedule',
   assert.deepEqual([reasons(plan), plan.ended.map(({ reason }) => reason)], [['BackupStopped'], ['Stopped']])
   assert.deepEqual(startedRuns(story.plan(at('16T02:00:05'))), ['scheduled-20261116t0200z'])
 })
+
+test('a verification that was due while something stood in its way is made up for', () => {
+  const story = new Story(resourceOf({ ...daily, verify: { schedule: '0 5 * * *' } }))
+  story.plan(startMs)
+  const end = endOf({ completedMs: at('16T02:10:00') })
+  const job = jobOf('scheduled-20261116t0200z', { end })
+  story.plan(at('16T02:10:01'), [job])
+  const problem = { reason: 'JobRefused', message: 'A quota.' }
+  const refused = story.plan(at('16T05:00:00'), [job], { problem })
+  assert.deepEqual([startedRuns(refused), refused.status.nextVerifyTime], [[], '2026-11-16T05:00:00Z'])
+  assert.deepEqual(startedRuns(story.plan(at('16T05:00:20'), [job])), ['verify-scheduled-20261116t0500z'])
+})

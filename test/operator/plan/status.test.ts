@@ -127,6 +127,18 @@ test('a round of a continuous backup is a success, told once a minute at most', 
   assert.equal(once.status.lastSuccessfulTime, undefined)
 })
 
+test('a continuous backup that works again is not called one that tries again', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const job = (count: number, running = pod) =>
+    jobOf('generation-1', { running, failedPods: { count, message: 'Broker down.' } })
+  const failed = story.plan(startMs + 1000, [job(1, [])])
+  assert.deepEqual([phaseOf(failed)[1], reasons(failed)], ['Retrying', ['BackupRetried']])
+  const works = story.plan(startMs + 20_000, [job(1)])
+  assert.deepEqual([phaseOf(works), reasons(works)], [['Running', 'Running'], []])
+  assert.deepEqual(reasons(story.plan(startMs + hourMs, [job(2, [])])), ['BackupRetried'])
+})
+
 test('a license that cannot be looked for is a condition too, and both are looked at again now and then', () => {
   const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
   const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })

@@ -106,6 +106,35 @@ test('the last good round that a pod tells of reaches the plan', async () => {
   await operator.stop()
 })
 
+test('of two runs at once the progress is that of the newer one', async () => {
+  const model = new OperatorModel()
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    fetchProgress: async ip => page({ records: ip === '10.0.0.1' ? 1000 : 5 }),
+    brain: {
+      ...plainBrain,
+      readJobState: (...args) => {
+        const state = plainBrain.readJobState(...args)
+        return { ...state, createdMs: state.run === 'once' ? 1000 : 2000 }
+      },
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.startPod(model.jobs[0] as never, '10.0.0.1')
+  await model.time.pass(20_000)
+  assert.equal(model.get('orders').status?.progress?.records, 1000)
+  model.put('backup', 'orders', {}, { annotations: { trigger: 'now' } })
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.progress, undefined)
+  model.startPod(model.jobs[1] as never, '10.0.0.2')
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    await model.time.pass(10_000)
+    assert.equal(model.get('orders').status?.progress?.records, 5)
+  }
+  await operator.stop()
+})
+
 test('a pod that does not answer is no failure, and neither is one that answers nonsense', async () => {
   const model = new OperatorModel()
   const operator = model.start({ fetchProgress: async () => 'nonsense' })
