@@ -39,6 +39,11 @@ export const progressFields = {
     help: 'Over the last five seconds.',
   },
   remaining_seconds: estimate('At the present rate; null while nothing moves.'),
+  last_round_at: {
+    type: 'time',
+    isNullable: true,
+    help: 'When the last round of a continuous run ended well: all that was there when it began is committed.',
+  },
   generation: planned('The newest generation of the backup that this run goes on from or has committed.'),
   warnings: count('Warnings since the start.'),
   gaps: count('Ranges of offsets that the source lost before they were read, found since the start.'),

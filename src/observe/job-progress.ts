@@ -21,6 +21,7 @@ export class JobProgress {
   #lastEventMs: number
   #groups: { done: number; total: number } | undefined
   #last: 'schemas' | 'groups' | undefined
+  #lastRoundMs: number | undefined
   #warnings = 0
   #gaps = 0
   #retries = 0
@@ -38,6 +39,7 @@ export class JobProgress {
     if (event.type === 'groups') this.#groups = { done: event.done, total: event.total }
     if (event.type === 'schemas' || event.type === 'groups') this.#last = event.type
     if (event.type === 'planned') this.#last = undefined
+    if (event.type === 'round' && event.ok) this.#lastRoundMs = this.#lastEventMs
     if (event.type === 'warning') this.#warnings++
     if (event.type === 'gap') this.#gaps++
     if (event.type === 'retry') this.#retries++
@@ -66,6 +68,7 @@ export class JobProgress {
       planned_groups: this.#groups?.total ?? null,
       bytes_per_second: round(reading.bytesPerSecond, 1),
       remaining_seconds: remainingOf(reading),
+      last_round_at: this.#lastRoundMs === undefined ? null : formatUtc(this.#lastRoundMs),
       generation: reading.generation ?? null,
       warnings: this.#warnings,
       gaps: this.#gaps,

@@ -83,4 +83,13 @@ describe('the page /progress', () => {
     assert.equal(tell(planned).phase, 'copying')
     assert.equal(tell({ type: 'round', ok: false }).phase, 'retrying')
   })
+
+  test('tells when a continuous run last had all, also while it never waits', () => {
+    const { clock, tell } = open()
+    assert.equal(tell(planned, copied(25)).last_round_at, null)
+    assert.equal(tell({ type: 'round', ok: true }).last_round_at, '2025-11-15T09:30:00.000Z')
+    clock.pass(1000)
+    assert.equal(tell(planned, { type: 'round', ok: false }).last_round_at, '2025-11-15T09:30:00.000Z')
+    assert.equal(tell(planned, { type: 'round', ok: true }).last_round_at, '2025-11-15T09:30:01.000Z')
+  })
 })

@@ -34,7 +34,7 @@ export const statusSchema: FieldSchema = {
     backupId: text('The backup that the last run made or read.'),
     snapshotId: text('The snapshot of positions before a reset or rollback, or the one that was asked for.'),
     report: text('The key of the full report in the storage.'),
-    lastSuccessfulTime: time('When a run last ended well.'),
+    lastSuccessfulTime: time('When a run last ended well, or a round of a continuous one.'),
     lastFailedTime: time('When a run last failed.'),
     lastScheduleTime: time('The time of the schedule that was last acted on.'),
     nextScheduleTime: time('When the next run is due.'),

@@ -1,4 +1,5 @@
 import { containerOf, type EndedAttempt } from './attempt.ts'
+import type { Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
 
 export interface Explanation {
@@ -54,9 +55,7 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   if (pod.status?.reason === 'Evicted') {
     return { reason: 'Evicted', message: sentences(`Pod ${name} was evicted`, foreign(pod.status.message)) }
   }
-  const disruption = pod.status?.conditions?.find(
-    ({ type, status }) => type === 'DisruptionTarget' && status === 'True',
-  )
+  const disruption = disruptionOf(pod)
   if (disruption) {
     return { reason: 'Disrupted', message: sentences(`Pod ${name} was taken away`, foreign(disruption.message)) }
   }
@@ -71,6 +70,11 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   const how = ended.exitCode === undefined ? 'before its process began' : `with exit code ${ended.exitCode}`
   const said = foreign(pod.status?.message)
   return { reason: 'PodFailed', message: sentences(`Pod ${name} ended ${how} and left no result`, said, look) }
+}
+
+/** Why the pod was taken away, where it was; such a try does not count. */
+export function disruptionOf({ status }: Pod): { message?: string } | undefined {
+  return status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
 }
 
 const memoryHelp =

@@ -13,7 +13,10 @@ const usual = ['ContainerCreating', 'PodInitializing']
 /** Pure. Why no pod of a Job works that has not ended; undefined where one does, or is on its way. */
 export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
   if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
-    return { reason: 'Suspended', message: `Job ${job.metadata.name} is suspended: somebody has set its spec.suspend.` }
+    return {
+      reason: 'JobSuspended',
+      message: `Job ${job.metadata.name} is suspended: somebody has set its spec.suspend.`,
+    }
   }
   const active = attempts.filter(({ ended }) => !ended)
   if (active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined

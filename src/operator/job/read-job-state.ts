@@ -1,6 +1,6 @@
 import type { RunPurpose } from '../resource/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, timeOf } from './attempt.ts'
-import { type Explanation, explainFailure, isHopeless, sentences } from './explain-failure.ts'
+import { disruptionOf, type Explanation, explainFailure, isHopeless, sentences } from './explain-failure.ts'
 import { findWaiting } from './find-waiting.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
@@ -11,8 +11,9 @@ import { sumTotals } from './sum-totals.ts'
 export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): JobState {
   const { name, uid = '', creationTimestamp, deletionTimestamp } = job.metadata
   const attempts = readAttempts(job, pods)
-  const end = readEnd(job, attempts)
+  const end = readEnd(job, attempts, nowMs)
   const createdMs = timeOf(creationTimestamp) ?? nowMs
+  const isOver = end !== undefined || isTrue(job, 'Complete') || isTrue(job, 'Failed')
   return {
     name,
     uid,
@@ -20,9 +21,9 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     createdMs,
     isBeingDeleted: deletionTimestamp !== undefined,
     end,
-    ...(end ? {} : findFailed(attempts)),
-    waiting: end ? undefined : findWaiting(job, attempts, nowMs),
-    running: end ? [] : findRunning(attempts),
+    ...(isOver ? {} : findFailed(job, attempts)),
+    waiting: isOver ? undefined : findWaiting(job, attempts, nowMs),
+    running: isOver ? [] : findRunning(attempts),
   }
 }
 
@@ -47,27 +48,48 @@ function readIdentity(
 
 const purposes: readonly RunPurpose[] = ['main', 'verify', 'delete']
 
-function readEnd(job: Job, attempts: readonly Attempt[]): JobEnd | undefined {
-  const { conditions = [], completionTime } = job.status ?? {}
-  const find = (name: string) => conditions.find(({ type, status }) => type === name && status === 'True')
-  const complete = find('Complete')
+function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd | undefined {
+  const complete = isTrue(job, 'Complete')
   const totals = sumTotals(attempts)
   if (complete) {
-    const completedMs = timeOf(completionTime) ?? timeOf(complete.lastTransitionTime) ?? 0
+    const completedMs = timeOf(job.status?.completionTime) ?? timeOf(complete.lastTransitionTime) ?? 0
+    if (isPodUnseen(job, attempts, nowMs - completedMs)) return undefined
     const hidden = explainFailure(findGapFailure(attempts))
     return { isSuccess: !hidden, isStillTrying: false, completedMs, ...hidden, totals }
   }
   const newest = newestEnded(attempts)
-  const failed = find('Failed')
+  const failed = isTrue(job, 'Failed')
   if (failed) {
-    const explanation = explainEnd(job, failed, attempts, explainFailure(newest))
     const completedMs = timeOf(failed.lastTransitionTime) ?? 0
+    if (isPodUnseen(job, attempts, nowMs - completedMs)) return undefined
+    const explanation = explainEnd(job, failed, attempts, explainFailure(newest))
     return { isSuccess: false, isStillTrying: false, completedMs, ...explanation, totals }
   }
   // Its pods are being ended, which their processes use to commit; the verdict follows when they are gone.
-  if (find('FailureTarget') || find('SuccessCriteriaMet')) return undefined
+  if (isEnding(job)) return undefined
   return readHopeless(newest, totals)
 }
+
+/** The condition, where the Job has it. */
+function isTrue({ status }: Job, name: string): Condition | undefined {
+  return status?.conditions?.find(condition => condition.type === name && condition.status === 'True')
+}
+
+function isEnding(job: Job): boolean {
+  return isTrue(job, 'FailureTarget') !== undefined || isTrue(job, 'SuccessCriteriaMet') !== undefined
+}
+
+/**
+ * Jobs and pods are watched apart, so that the end of a Job may be seen before that of its pods, which have the result.
+ * It is waited for, but not long: pods may have been removed.
+ */
+function isPodUnseen({ status = {} }: Job, attempts: readonly Attempt[], sinceMs: number): boolean {
+  const { succeeded = 0, failed = 0 } = status
+  const ended = attempts.filter(isEnded).length
+  return Math.abs(sinceMs) < MAX_LAG_MS && (ended < attempts.length || ended < succeeded + failed)
+}
+
+const MAX_LAG_MS = 30_000
 
 /**
  * A backup that is to fail for gaps does so once: the pod that tries again finds them recorded. Whether the run has
@@ -109,11 +131,30 @@ function explainEnd(
   return isGivenUp ? { ...cause, message: sentences(cause.message, `Given up after ${failures} tries.`) } : cause
 }
 
-/** Of a Job that goes on; the last of them tells why. */
-function findFailed(attempts: readonly Attempt[]): Pick<JobState, 'failedPods'> {
+/** Of a Job that goes on; the last of them tells why. After the last try nothing goes on, before the Job says so. */
+function findFailed(job: Job, attempts: readonly Attempt[]): Pick<JobState, 'failedPods'> {
   const failed = attempts.filter(isEnded).filter(({ ended }) => !ended.isSuccess)
+  if (isEnding(job) || failed.some(attempt => isLastTry(job, attempt, failed))) return {}
   const message = explainFailure(failed.slice(-1))?.message
   return message === undefined ? {} : { failedPods: { count: failed.length, message } }
+}
+
+/** By the exit code, or since no other try is left; as `buildJob` has it. */
+function isLastTry({ spec }: Job, { index, ended }: EndedAttempt, failed: readonly EndedAttempt[]): boolean {
+  const { backoffLimitPerIndex, backoffLimit, podFailurePolicy } = spec as JobLimits
+  const [rule] = podFailurePolicy?.rules ?? []
+  if (rule?.onExitCodes?.values?.includes(ended.exitCode ?? 0)) return true
+  const tries = failed.filter(one => backoffLimitPerIndex === undefined || one.index === index)
+  return (
+    tries.filter(({ pod }) => !disruptionOf(pod)).length >
+    (backoffLimitPerIndex ?? backoffLimit ?? Number.POSITIVE_INFINITY)
+  )
+}
+
+interface JobLimits {
+  backoffLimit?: number
+  backoffLimitPerIndex?: number
+  podFailurePolicy?: { rules?: { onExitCodes?: { values?: number[] } }[] }
 }
 
 function findRunning(attempts: readonly Attempt[]): JobState['running'] {

@@ -99,9 +99,13 @@ function verifiedVerdict({ verify }: Facts, { runs }: Outcome): Verdict | undefi
 }
 
 /** Nothing is locked: it is told, and that is all. */
-function licenseVerdict({ resource, isLicenseMissing }: Facts): Verdict | undefined {
+function licenseVerdict({ resource, isLicenseMissing, licenseTrouble }: Facts): Verdict | undefined {
   const name = resource.spec?.enterprise?.licenseSecret?.name
   if (name === undefined) return undefined
+  if (licenseTrouble !== undefined) {
+    const message = `The secret ${name} could not be looked for: ${licenseTrouble} Everything works without it.`
+    return { status: 'Unknown', reason: 'LicenseUnknown', message }
+  }
   if (!isLicenseMissing) return yes('LicenseFound', `The secret ${name} is there.`)
   return no('LicenseMissing', `There is no secret ${name}. Everything works without it: no feature needs a license.`)
 }

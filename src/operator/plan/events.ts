@@ -24,7 +24,7 @@ function specEvents({ problem, before }: Facts, after: ResourceStatus): Happenin
   const ready = conditionOf(after, 'Ready')
   if (!problem || ready?.message !== problem.message || conditionOf(before, 'Ready')?.message === problem.message)
     return []
-  return [warning('InvalidSpec', 'Plan', problem.message)]
+  return [warning(problem.reason, 'Plan', problem.message)]
 }
 
 function conditionEvents(before: ResourceStatus, after: ResourceStatus): Happening[] {

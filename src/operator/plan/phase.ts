@@ -27,11 +27,13 @@ export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
 }
 
 /** A run that has worked once works on, also while a pod that failed is replaced by the next. */
-function livePhase({ before }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
+function livePhase({ before, isContinuous }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
   const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
   const phase = hasWorked || isWorking ? 'Running' : 'Pending'
-  const failures = Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
+  // A continuous run outlives its failures: once it works again they are over.
+  const isOver = isContinuous && live.jobs.some(({ running }) => running.length > 0)
+  const failures = isOver ? 0 : Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
   const waiting = live.jobs.find(job => job.waiting !== undefined && job.end === undefined)?.waiting
   if (failures > 0) return { phase, reason: 'Retrying', message: retryMessage(live, failures, waiting?.message) }
   if (live.todo !== undefined && wait) return { phase, reason: wait.reason, message: wait.message }

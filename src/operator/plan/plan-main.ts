@@ -2,7 +2,7 @@ import type { EndedRun } from '../resource/status.ts'
 import { type DueTimes, planTimes } from './due-times.ts'
 import { endRun } from './end-run.ts'
 import type { Facts } from './facts.ts'
-import { dueOfKey, generationKey, onceKey, scheduledKey, triggerKey } from './run-key.ts'
+import { dueOfKey, generationKey, isGenerationKey, onceKey, scheduledKey, triggerKey } from './run-key.ts'
 import { isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
@@ -29,7 +29,7 @@ interface Due extends DueRun {
 
 /** Which run of the resource itself is due, and whether it can start. */
 export function planMain(facts: Facts, settled: Runs): MainPlan {
-  const runs = facts.isContinuous && facts.isSuspended ? stopMain(facts, settled, stopped) : settled
+  const runs = stopEndless(facts, settled)
   const times = facts.isSuspended ? undefined : mainTimes(facts, runs)
   const scheduled = dueBySchedule(runs, times)
   const isSkipped = scheduled !== undefined && mainRuns(runs).length > 0 && policyOf(facts) === 'Forbid'
@@ -143,7 +143,7 @@ type Stop = Pick<EndedRun, 'phase' | 'reason' | 'message'>
 const stopped: Stop = {
   phase: 'Completed',
   reason: 'Stopped',
-  message: 'It was stopped, to start anew or to be suspended. What it copied is kept.',
+  message: 'It was stopped, as the spec was changed or it is suspended. What it copied is kept.',
 }
 
 const replaced: Stop = {
@@ -152,10 +152,17 @@ const replaced: Stop = {
   message: 'It was still at work when the next run was due, which took its place (concurrencyPolicy: Replace).',
 }
 
-function stopMain(facts: Facts, runs: Runs, why: Stop): Runs {
+/** A continuous run has no end of its own: it stops when it is suspended, or is to be continuous no more. */
+function stopEndless(facts: Facts, runs: Runs): Runs {
+  if (facts.isContinuous) return facts.isSuspended ? stopMain(facts, runs, stopped) : runs
+  const endless = mainRuns(runs).filter(({ run }) => isGenerationKey(run))
+  return endless.length > 0 ? stopMain(facts, runs, stopped, endless) : runs
+}
+
+function stopMain(facts: Facts, runs: Runs, why: Stop, which = mainRuns(runs)): Runs {
   const { progress, nowMs } = facts
   const totals = progress && { records: progress.records, bytes: progress.bytes }
-  return stopRuns(runs, mainRuns(runs), run => endRun(run, nowMs, { ...why, totals }))
+  return stopRuns(runs, which, run => endRun(run, nowMs, { ...why, totals }))
 }
 
 const stopping = pending('Stopping', 'The run before has to stop first.')

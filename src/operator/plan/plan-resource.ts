@@ -7,11 +7,13 @@ import { planDeletion } from './plan-deletion.ts'
 import { planMain } from './plan-main.ts'
 import { planStatus } from './plan-status.ts'
 import { planVerify } from './plan-verify.ts'
-import { type Runs, settleRuns } from './runs.ts'
+import { type LiveRun, type Runs, settleRuns } from './runs.ts'
 import { continueRun } from './start-run.ts'
 import { lackOf } from './wait.ts'
 
 const POLL_MS = 15_000
+/** Nothing waits for a license. */
+const LICENSE_POLL_MS = 5 * 60_000
 
 /**
  * What to do about a resource, and what to tell of it. It goes by the situation alone, so that whoever looks at the same
@@ -68,7 +70,7 @@ function planFrom(facts: Facts, outcome: Outcome): Plan {
 
 /** Everything else is told by a Job, a pod or the resource itself. */
 function againAt(
-  { nowMs, resource }: Facts,
+  { nowMs, resource, isLicenseMissing, licenseTrouble }: Facts,
   { runs, starts, main, verify, wait, deletion }: Outcome,
 ): number | undefined {
   const isPolled = wait?.isPolled || deletion?.isPolled || verify?.isLacking
@@ -83,6 +85,13 @@ function againAt(
       : undefined,
     verify?.againAtMs,
     ...runs.live.map(({ unseenUntilMs }) => unseenUntilMs),
+    runs.live.some(isQuiet) ? nowMs + POLL_MS : undefined,
+    isLicenseMissing || licenseTrouble !== undefined ? nowMs + LICENSE_POLL_MS : undefined,
   ].filter(ms => ms !== undefined && ms > nowMs)
   return times.length > 0 ? Math.min(...times.map(Number)) : undefined
+}
+
+/** No pod of it works, and why is not known yet: that is told by the time that passes, or by what is on its way. */
+function isQuiet({ jobs }: LiveRun): boolean {
+  return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
 }

@@ -6,7 +6,7 @@ import { type Outcome, workingRuns } from './outcome.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
 import type { Runs } from './runs.ts'
-import { formatTime, laterTime } from './times.ts'
+import { formatTime, laterTime, parseTime } from './times.ts'
 
 /** The whole status: what did not happen leaves it as it is. */
 export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
@@ -68,7 +68,7 @@ function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: read
   const failed = history.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')
   const adopted = timeOf(handledMs(newRuns(before, runs), ''))
   return {
-    lastSuccessfulTime: laterTime(before.lastSuccessfulTime, lastGood(history)?.completionTime),
+    lastSuccessfulTime: laterTime(roundTime(facts), lastGood(history)?.completionTime),
     lastFailedTime: laterTime(before.lastFailedTime, failed?.completionTime),
     lastScheduleTime: timeOf(main?.startedDueMs) ?? laterTime(before.lastScheduleTime, adopted),
     nextScheduleTime: timeOf(main?.nextScheduleMs),
@@ -76,6 +76,16 @@ function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: read
     nextVerifyTime: timeOf(verify?.nextVerifyMs),
   }
 }
+
+/** The last success, or the last round of a continuous run, which has no end; to the minute, as rounds are many. */
+function roundTime({ before, isContinuous, lastRoundMs, nowMs }: Facts): string | undefined {
+  const toldMs = parseTime(before.lastSuccessfulTime)
+  if (!isContinuous || lastRoundMs === undefined) return before.lastSuccessfulTime
+  const roundMs = Math.min(lastRoundMs, nowMs)
+  return toldMs === undefined || roundMs - toldMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
+}
+
+const ROUND_MS = 60_000
 
 /** Runs that a Job tells of, and the status before did not. */
 function newRuns({ active = [], history = [] }: ResourceStatus, { live, ended, lingering }: Runs): Runs {

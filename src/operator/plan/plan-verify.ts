@@ -19,12 +19,13 @@ export interface VerifyPlan {
 
 /** Whether the newest backup is to be verified. It waits while another run of the resource is active. */
 export function planVerify(facts: Facts, { runs, start }: MainPlan): VerifyPlan {
-  if (facts.verify === 'never' || facts.isSuspended || facts.problem) return {}
+  if (facts.verify === 'never' || facts.isSuspended) return {}
   const { due, nextMs, consumedMs } = dueVerify(facts, runs)
   if (!due) return { nextVerifyMs: nextMs, againAtMs: nextMs }
   const waiting = { nextVerifyMs: consumedMs, againAtMs: nextMs }
   if (start || runs.live.length > 0 || runs.lingering.length > 0) return waiting
-  if (lackOf(facts)) return { ...waiting, isLacking: true }
+  const lack = lackOf(facts)
+  if (lack) return { ...waiting, isLacking: lack.isPolled }
   return { start: startRun(facts, due), nextVerifyMs: nextMs, againAtMs: nextMs }
 }
 

@@ -14,10 +14,14 @@ export interface Situation {
   /** Empty as long as nobody looked: they are looked for when a plan has a `start`, and the plan is made again. */
   missingSecrets: readonly MissingSecret[]
   isLicenseMissing: boolean
+  /** Why it is not known whether the license is there, where it is not. */
+  licenseTrouble?: string | undefined
   /** Why the spec cannot be run, where it cannot: an error of `planJobPod`, or a Job that the API server refused. */
   problem: { reason: string; message: string } | undefined
   /** Of the run under way. */
   progress: RunProgress | undefined
+  /** When a continuous run last had all that there was, by the clock of its pod; undefined as long as nobody knows. */
+  lastRoundMs?: number | undefined
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
   nowMs: number

@@ -10,6 +10,11 @@ export function generationKey(generation: number): string {
   return `generation-${generation}`
 }
 
+/** Whether it is the key of a continuous run. */
+export function isGenerationKey(run: string): boolean {
+  return run.startsWith(generationKey(0).slice(0, -1))
+}
+
 export function scheduledKey(dueMs: number): string {
   return `scheduled-${compactMinute(dueMs)}`
 }

@@ -6,7 +6,7 @@ import { formatKey } from '../watch/store.ts'
 import type { Brain } from './brain.ts'
 import type { ClusterView } from './cluster-view.ts'
 import { problemOf } from './prepare-starts.ts'
-import { type ResourceMemory, withLatestStatus } from './resource-memory.ts'
+import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
 export interface LookParts {
   controller: Controller
@@ -30,8 +30,10 @@ export function look(stored: Resource, memory: ResourceMemory, parts: LookParts)
     jobs,
     missingSecrets: [],
     isLicenseMissing: memory.license?.isMissing ?? false,
+    licenseTrouble: memory.license?.trouble,
     problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
-    progress: memory.shown?.progress,
+    progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
+    lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
     nowMs,
   }

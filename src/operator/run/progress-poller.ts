@@ -5,7 +5,7 @@ import type { OperatorObserver } from '../metrics/observer.ts'
 import type { Controller, Resource } from '../resource/resource.ts'
 import type { ObjectKey } from '../watch/store.ts'
 import type { FetchProgress } from './operator-options.ts'
-import type { ResourceMemory } from './resource-memory.ts'
+import { newestRun, type ResourceMemory } from './resource-memory.ts'
 import { type PodProgress, parseProgress, RunMeter } from './run-meter.ts'
 
 export interface PollerParts {
@@ -60,10 +60,18 @@ async function pollRun(
   memory.meters.set(job.run, meter)
   const progress = meter.add(answers)
   if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, { records: progress.records })
+  if (job.purpose === 'main') noteRound(memory, answers)
   const nowMs = parts.clock.monotonic()
-  if (memory.shown !== undefined && nowMs - memory.shown.sinceMs < SHOW_MS) return
-  memory.shown = { progress, sinceMs: nowMs }
+  const { run } = job
+  if (run !== newestRun(memory)) return
+  if (memory.shown?.run === run && nowMs - memory.shown.sinceMs < SHOW_MS) return
+  memory.shown = { run, progress, sinceMs: nowMs }
   parts.onShown(watched)
+}
+
+function noteRound(memory: ResourceMemory, answers: ReadonlyMap<string, PodProgress>): void {
+  const rounds = [...answers.values()].flatMap(({ lastRoundMs }) => lastRoundMs ?? [])
+  if (rounds.length > 0) memory.lastRoundMs = Math.max(...rounds)
 }
 
 async function askPods(

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { hasCode } from '../../errors.ts'
-import { backoffMs } from '../../lib/retry.ts'
 import type { EventRecorder, Happening } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import type { Plan, Situation } from '../plan/plan.ts'
@@ -10,14 +9,13 @@ import type { ObjectKey } from '../watch/store.ts'
 import { carryOut } from './carry-out.ts'
 import { catchUp, noteRead } from './catch-up.ts'
 import type { ClusterView } from './cluster-view.ts'
+import { startLastWords } from './last-words.ts'
 import { look } from './look.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
-import { newMemory, type ResourceMemory } from './resource-memory.ts'
+import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
 import { JobRefused } from './start-job.ts'
 import { plain, writeStatus } from './write-status.ts'
-
-const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
 
 /** Brings resources of one kind, one at a time, from what is to what should be. Lives as long as this process leads. */
 export class Reconciler {
@@ -111,22 +109,24 @@ export class Reconciler {
     const monotonicMs = clock.monotonic()
     const { ended, events } = withUnsure(plan, resource, memory)
     memory.unsure = { status: plain(plan.status), ended, events }
-    const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, signal)
-    memory.unsure = undefined
-    for (const run of ended) observer.ended(this.#controller, written, run)
+    const last = startLastWords(clock, signal)
     try {
-      for (const action of plan.after) await carryOut(action, parts, signal)
+      const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, last.signal)
+      memory.unsure = undefined
+      for (const run of ended) observer.ended(this.#controller, written, run)
+      try {
+        for (const action of plan.after) await carryOut(action, parts, signal)
+      } finally {
+        await this.#tellEvents(written, events, last.signal)
+      }
     } finally {
-      await this.#tellEvents(written, events, signal)
+      last.end()
     }
     return againAt(plan, memory, nowMs)
   }
 
   #noteRefusal({ resource, nowMs }: Situation, memory: ResourceMemory, { problem }: JobRefused): void {
-    const generation = resource.metadata.generation ?? 0
-    const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
-    const untilMs = nowMs + backoffMs(times, refusalBackoff, this.#parts.random())
-    memory.refusal = { generation, problem, untilMs, times }
+    noteRefusal(memory, resource.metadata.generation ?? 0, problem, nowMs, this.#parts.random())
     this.#parts.log.write('warn', `${problem.reason}: ${problem.message}`, this.#about(resource))
   }
 

@@ -1,3 +1,4 @@
+import { backoffMs } from '../../lib/retry.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
 import type { Happening } from '../kube/event-recorder.ts'
@@ -22,12 +23,14 @@ export interface ResourceMemory {
   unsure: { status: ResourceStatus; ended: EndedRun[]; events: Happening[] } | undefined
   /** The API server took no Job. No other try is made before the time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
-  license: { isMissing: boolean; sinceMs: number } | undefined
+  license: { isMissing: boolean; trouble?: string; sinceMs: number } | undefined
   /** Jobs at work, as last seen: whom to ask for progress. */
   working: JobState[]
   meters: Map<string, RunMeter>
   /** What the status shows of it, which changes less often than it moves. */
-  shown: { progress: RunProgress; sinceMs: number } | undefined
+  shown: { run: string; progress: RunProgress; sinceMs: number } | undefined
+  /** When the last round of a continuous run ended well, as its pod says. */
+  lastRoundMs: number | undefined
 }
 
 export type Problem = NonNullable<Situation['problem']>
@@ -44,6 +47,7 @@ export function newMemory(uid: string): ResourceMemory {
     working: [],
     meters: new Map(),
     shown: undefined,
+    lastRoundMs: undefined,
   }
 }
 
@@ -58,4 +62,22 @@ export function withLatestStatus(resource: Resource, { written }: ResourceMemory
   if (written === undefined || written.isSeen) return resource
   const { status: _, ...rest } = resource
   return written.resource.status === undefined ? rest : { ...rest, status: written.resource.status }
+}
+
+const refusalBackoff = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 15_000, maxDelayMs: 10 * 60_000 }
+
+export function noteRefusal(
+  memory: ResourceMemory,
+  generation: number,
+  problem: Problem,
+  nowMs: number,
+  random: number,
+): void {
+  const times = memory.refusal?.generation === generation ? memory.refusal.times + 1 : 1
+  memory.refusal = { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
+}
+
+/** The newest run at work: the one whose progress is shown. */
+export function newestRun({ working }: ResourceMemory): string | undefined {
+  return working.toSorted((one, other) => one.createdMs - other.createdMs).at(-1)?.run
 }

@@ -7,6 +7,8 @@ export interface PodProgress {
   records: number
   bytes: number
   remainingSeconds: number | undefined
+  /** When the last round of a continuous run ended well. */
+  lastRoundMs?: number
 }
 
 /** Undefined where the text is not the page. Whoever runs the pod writes it, so that no number in it is trusted. */
@@ -18,9 +20,11 @@ export function parseProgress(text: string): PodProgress | undefined {
     return undefined
   }
   if (typeof page !== 'object' || page === null) return undefined
-  const { phase, fraction, records, bytes, remaining_seconds } = page
+  const { phase, fraction, records, bytes, remaining_seconds, last_round_at } = page
   if (typeof phase !== 'string' || !isExact(records) || !isExact(bytes)) return undefined
+  const lastRoundMs = typeof last_round_at === 'string' ? Date.parse(last_round_at) : Number.NaN
   return {
+    ...(!Number.isNaN(lastRoundMs) && { lastRoundMs }),
     phase: phase.slice(0, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
     records: Math.floor(records),

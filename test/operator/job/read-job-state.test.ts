@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { buildJob } from '../../../src/operator/job/build-job.ts'
 import type { Job, Pod, PodStatus } from '../../../src/operator/job/kube-job.ts'
 import { readJobState } from '../../../src/operator/job/read-job-state.ts'
-import { conditions, ended, sampleJob, samplePod, timeAt } from './samples.ts'
+import { conditions, ended, sampleDraft, sampleJob, samplePod, timeAt } from './samples.ts'
 
 const nowMs = Date.parse(timeAt(40))
 const read = (job: Job, ...pods: Pod[]) => readJobState(job, pods, nowMs)
@@ -134,6 +135,31 @@ describe('a Job that is over', () => {
   })
 })
 
+describe('a Job that is over, of which a pod is seen later', () => {
+  const overAt = (second: number, job: Job, ...pods: Pod[]) =>
+    readJobState(job, pods, Date.parse(completionTime) + second * 1000)
+  const result = { ok: true, totals: { records: 10 } }
+  const running = samplePod({ status: { phase: 'Running', podIP: '10.0.0.7' } })
+
+  test('is not taken for one that told nothing', () => {
+    const early = overAt(1, complete(), running)
+    assert.deepEqual([early.end, early.running, early.waiting], [undefined, [], undefined])
+    assert.equal(overAt(1, complete(), samplePod({ status: ended(0, result) })).end?.totals.records, 10)
+    const unseen = sampleJob({ conditions: conditions.complete, completionTime, succeeded: 1 })
+    assert.equal(overAt(1, unseen).end, undefined)
+    const failed = sampleJob({ conditions: conditions.policy, failed: 1 })
+    assert.equal(overAt(1, failed, running).end, undefined)
+    assert.equal(overAt(1, failed, running).failedPods, undefined)
+  })
+
+  test('is over all the same when the pod does not come', () => {
+    const unseen = sampleJob({ conditions: conditions.complete, completionTime, succeeded: 1 })
+    assert.equal(overAt(31, unseen).end?.isSuccess, true)
+    assert.equal(overAt(31, complete(), running).end?.isSuccess, true)
+    assert.equal(overAt(31, sampleJob({ conditions: conditions.backoff }), running).end?.isSuccess, false)
+  })
+})
+
 describe('a pod that left no result', () => {
   const reasonOf = (status: PodStatus) => {
     const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), samplePod({ status }))
@@ -221,6 +247,27 @@ describe('a Job that goes on', () => {
     assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
   })
 
+  test('does not claim to be tried again after its last try', () => {
+    const { spec } = buildJob(sampleDraft({ spec: { job: { backoffLimit: 1 } } }))
+    const job = (status: Job['status'] = { active: 0 }) => sampleJob(status, spec)
+    const failed = (createdSecond: number, exit: number, index = 0) =>
+      samplePod({ createdSecond, index, status: ended(exit, { code: 'STORAGE_FULL', message: 'full' }) })
+    assert.equal(read(job(), failed(1, 1)).failedPods?.count, 1)
+    assert.equal(read(job(), failed(1, 1), failed(2, 1)).failedPods, undefined, 'no try is left')
+    for (const exit of [2, 3, 5]) assert.equal(read(job(), failed(1, exit)).failedPods, undefined)
+    const ending = job({ conditions: conditions.deadline.slice(0, 1) })
+    assert.equal(read(ending, failed(1, 1)).failedPods, undefined, 'the Job ends')
+    const taken = failed(2, 143)
+    taken.status = { ...taken.status, conditions: [{ type: 'DisruptionTarget', status: 'True' }] }
+    assert.equal(read(job(), failed(1, 1), taken).failedPods?.count, 2, 'an eviction does not count as a try')
+    const removal = sampleJob({}, buildJob(sampleDraft({ step: { purpose: 'delete' } })).spec)
+    assert.equal(read(removal, failed(1, 5)).failedPods?.count, 1)
+    const step = { stage: 'shards', shards: 2 } as const
+    const shards = sampleJob({}, buildJob(sampleDraft({ spec: { job: { backoffLimit: 1 } }, step })).spec)
+    assert.equal(read(shards, failed(1, 1, 0), failed(2, 1, 1)).failedPods?.count, 2, 'each shard has its own tries')
+    assert.equal(read(shards, failed(1, 1, 1), failed(2, 1, 1)).failedPods, undefined)
+  })
+
   test('has pods that run, with their addresses', () => {
     const status = { phase: 'Running', podIP: '10.0.0.7' }
     const deleting = samplePod({ name: 'b', status })
@@ -275,7 +322,7 @@ describe('a Job waits', () => {
   })
 
   test('for whoever has suspended it, and not when one of its pods works', () => {
-    assert.equal(waitingAt(5, sampleJob({ conditions: conditions.suspended }))?.reason, 'Suspended')
+    assert.equal(waitingAt(5, sampleJob({ conditions: conditions.suspended }))?.reason, 'JobSuspended')
     const stuck = samplePod({ index: 0, status: pending('ImagePullBackOff', 'x') })
     const works = samplePod({ index: 1, status: { phase: 'Running', podIP: '10.0.0.7' } })
     assert.equal(waitingAt(5, trying(), stuck, works), undefined)

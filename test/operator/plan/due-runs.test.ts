@@ -232,3 +232,28 @@ test('a continuous backup starts anew for a new generation once the old pods are
   const rest = story.plan(startMs + 4 * hourMs)
   assert.deepEqual([rest.status.phase, rest.status.reason, rest.actions], ['Pending', 'Suspended', []])
 })
+
+test('a backup that is continuous no more stops, and then runs by its schedule', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const job = jobOf('generation-1', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
+  story.plan(startMs + 1000, [job])
+  const metadata = { ...story.resource.metadata, generation: 2 }
+  story.resource = { ...story.resource, spec: { schedule: '0 2 * * *' }, metadata }
+  const plan = story.plan(startMs + 5000, [job])
+  assert.deepEqual(plan.after, [{ type: 'remove-job', name: job.name, uid: job.uid }])
+  assert.deepEqual([reasons(plan), plan.ended.map(({ reason }) => reason)], [['BackupStopped'], ['Stopped']])
+  assert.deepEqual(startedRuns(story.plan(at('16T02:00:05'))), ['scheduled-20261116t0200z'])
+})
+
+test('a verification that was due while something stood in its way is made up for', () => {
+  const story = new Story(resourceOf({ ...daily, verify: { schedule: '0 5 * * *' } }))
+  story.plan(startMs)
+  const end = endOf({ completedMs: at('16T02:10:00') })
+  const job = jobOf('scheduled-20261116t0200z', { end })
+  story.plan(at('16T02:10:01'), [job])
+  const problem = { reason: 'JobRefused', message: 'A quota.' }
+  const refused = story.plan(at('16T05:00:00'), [job], { problem })
+  assert.deepEqual([startedRuns(refused), refused.status.nextVerifyTime], [[], '2026-11-16T05:00:00Z'])
+  assert.deepEqual(startedRuns(story.plan(at('16T05:00:20'), [job])), ['verify-scheduled-20261116t0500z'])
+})

@@ -64,6 +64,18 @@ test('a Job that somebody removed is a failure, but not while it may be unseen',
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
 })
 
+test('a Job without a pod that works is looked at again until it is known why, or it works', () => {
+  const story = new Story(resourceOf())
+  story.plan(startMs)
+  for (const at of [1000, 15_000, 45_000]) {
+    assert.equal(story.plan(startMs + at, [jobOf('once')]).againAtMs, startMs + at + 15_000)
+  }
+  const waiting = { reason: 'NoPod', message: 'The Job has no pod.' }
+  const known = story.plan(startMs + 60_000, [jobOf('once', { waiting })])
+  assert.deepEqual([phaseOf(known), known.againAtMs], [['Pending', 'NoPod'], undefined])
+  assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).againAtMs, undefined)
+})
+
 test('a missing secret is told once, looked for again, and told when found', () => {
   const story = new Story(resourceOf())
   const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
@@ -93,8 +105,48 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
   const problem = { reason: 'InvalidSpec', message: 'spec.topics: is empty.' }
   const once = new Story(resourceOf()).plan(startMs, [], { problem })
   assert.deepEqual([phaseOf(once), once.actions], [['Failed', 'InvalidSpec'], []])
+  const refused = new Story(resourceOf()).plan(startMs, [], { problem: { reason: 'JobRefused', message: 'A quota.' } })
+  assert.deepEqual([phaseOf(refused), reasons(refused)], [['Failed', 'JobRefused'], ['JobRefused']])
   const done = new Story(resourceOf()).plan(startMs + hourMs, [jobOf('once', { end: endOf() })], { problem })
   assert.deepEqual(phaseOf(done), ['Completed', 'Completed'], 'what is done needs no spec')
+})
+
+test('a round of a continuous backup is a success, told once a minute at most', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const run = [jobOf('generation-1', { running: pod })]
+  const told = (seconds: number, lastRoundMs?: number) =>
+    story.plan(startMs + seconds * 1000, run, { lastRoundMs }).status.lastSuccessfulTime
+  assert.equal(told(5), undefined)
+  assert.equal(told(30, startMs + 25_000), '2026-11-16T01:30:25Z')
+  assert.equal(told(45, startMs + 40_000), '2026-11-16T01:30:25Z')
+  assert.equal(told(90, startMs + 85_000), '2026-11-16T01:31:25Z')
+  assert.equal(told(600, startMs + 999_000), '2026-11-16T01:40:00Z', 'no time of a clock that is ahead')
+  assert.equal(told(610), '2026-11-16T01:40:00Z')
+  const once = new Story(resourceOf()).plan(startMs, [jobOf('once')], { lastRoundMs: startMs })
+  assert.equal(once.status.lastSuccessfulTime, undefined)
+})
+
+test('a continuous backup that works again is not called one that tries again', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const job = (count: number, running = pod) =>
+    jobOf('generation-1', { running, failedPods: { count, message: 'Broker down.' } })
+  const failed = story.plan(startMs + 1000, [job(1, [])])
+  assert.deepEqual([phaseOf(failed)[1], reasons(failed)], ['Retrying', ['BackupRetried']])
+  const works = story.plan(startMs + 20_000, [job(1)])
+  assert.deepEqual([phaseOf(works), reasons(works)], [['Running', 'Running'], []])
+  assert.deepEqual(reasons(story.plan(startMs + hourMs, [job(2, [])])), ['BackupRetried'])
+})
+
+test('a license that cannot be looked for is a condition too, and both are looked at again now and then', () => {
+  const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
+  const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })
+  const license = plan.status.conditions?.find(({ type }) => type === 'LicenseFound')
+  assert.deepEqual([license?.status, license?.reason, plan.againAtMs], ['Unknown', 'LicenseUnknown', startMs + 300_000])
+  assert.match(license?.message ?? '', /get of secrets is forbidden\. Everything works without it/)
+  const missing = new Story(resourceOf(spec)).plan(startMs, [], { isLicenseMissing: true })
+  assert.equal(missing.againAtMs, startMs + 300_000)
 })
 
 test('a license that is missing is a condition and stops nothing', () => {

@@ -104,6 +104,58 @@ test('running pods are asked again and again, the status shows it every 15 secon
   await operator.stop()
 })
 
+test('the last good round that a pod tells of reaches the plan', async () => {
+  const model = new OperatorModel()
+  const seen: (number | undefined)[] = []
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2026-11-16T02:00:00.000Z' }),
+    brain: {
+      ...plainBrain,
+      planResource: situation => {
+        seen.push(situation.lastRoundMs)
+        return plainBrain.planResource(situation)
+      },
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.startPod(model.jobs[0] as never)
+  await model.time.pass(20_000)
+  assert.deepEqual([seen[0], seen.at(-1)], [undefined, Date.parse('2026-11-16T02:00:00Z')])
+  assert.equal(parseProgress(page({ last_round_at: 'soon' }))?.lastRoundMs, undefined)
+  await operator.stop()
+})
+
+test('of two runs at once the progress is that of the newer one', async () => {
+  const model = new OperatorModel()
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    fetchProgress: async ip => page({ records: ip === '10.0.0.1' ? 1000 : 5 }),
+    brain: {
+      ...plainBrain,
+      readJobState: (...args) => {
+        const state = plainBrain.readJobState(...args)
+        return { ...state, createdMs: state.run === 'once' ? 1000 : 2000 }
+      },
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.startPod(model.jobs[0] as never, '10.0.0.1')
+  await model.time.pass(20_000)
+  assert.equal(model.get('orders').status?.progress?.records, 1000)
+  model.put('backup', 'orders', {}, { annotations: { trigger: 'now' } })
+  await model.time.pass(1000)
+  assert.equal(model.get('orders').status?.progress, undefined)
+  model.startPod(model.jobs[1] as never, '10.0.0.2')
+  for (let seconds = 0; seconds < 60; seconds += 10) {
+    await model.time.pass(10_000)
+    assert.equal(model.get('orders').status?.progress?.records, 5)
+  }
+  await operator.stop()
+})
+
 test('a pod that does not answer is no failure, and neither is one that answers nonsense', async () => {
   const model = new OperatorModel()
   const operator = model.start({ fetchProgress: async () => 'nonsense' })

@@ -267,3 +267,51 @@ test('a license secret that is missing is told to the plan, and looked for again
   assert.equal(seen.at(-1), false)
   await operator.stop()
 })
+
+test('a license secret that may not be looked for stops nothing', async () => {
+  const model = new OperatorModel()
+  const seen: (string | undefined)[] = []
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    around: (verb, act, _, { kind }) => {
+      if (verb === 'getMetadata' && kind === 'Secret') throw new KubeError('KUBE_DENIED', 'no secrets for you')
+      return act()
+    },
+    brain: {
+      ...plainBrain,
+      planResource: situation => {
+        seen.push(situation.licenseTrouble)
+        return plainBrain.planResource(situation)
+      },
+    },
+  })
+  model.put('backup', 'orders', { enterprise: { licenseSecret: { name: 'license' } } })
+  await model.time.pass(1000)
+  assert.equal(model.jobs.length, 1)
+  assert.match(seen[0] ?? '', /no secrets for you/)
+  assert.ok(!model.told.includes('reconciled orders badly'))
+  await operator.stop()
+})
+
+test('a process that is told to stop while it writes a status still tells what it is about', async () => {
+  const model = new OperatorModel()
+  let stopping: Promise<void> | undefined
+  const operator = model.start({
+    around: async (verb, act, signal, { kind }) => {
+      const result = await act()
+      if (verb === 'applyStatus' && kind === 'KafkaBackup' && model.jobs[0]?.status !== undefined) {
+        stopping ??= operator.stop()
+        signal.throwIfAborted()
+      }
+      return result
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(1000)
+  await stopping
+  const events = model.calls.filter(({ verb, kind }) => verb === 'apply' && kind === 'Event')
+  assert.deepEqual([model.get('orders').status?.phase, events.length], ['Completed', 2])
+  assert.ok(model.told.includes('ended orders once Completed'))
+})
