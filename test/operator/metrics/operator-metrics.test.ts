@@ -150,9 +150,31 @@ describe('a run', () => {
     const progress = { phase: 'copying', records: 1000, bytes: 1 }
     const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
     metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 0 })
     metrics.progressed('backup', resource, active.run, { records: 1100 })
     metrics.ended('backup', resource, endedRun({ ...active, records: 1150 }))
     assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 150)
+  })
+
+  test('under way at a restart goes on from what its pods tell, where those before them are gone', async () => {
+    const { metrics, samples } = make()
+    const progress = { phase: 'copying', records: 1000, bytes: 1 }
+    const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
+    metrics.seen('backup', resource)
+    const name = `kafka_backup_backup_records_total${orders('success')}`
+    for (const [records, counted] of [
+      [100, 0],
+      [150, 50],
+      [140, 50],
+      [160, 60],
+    ] as const) {
+      metrics.progressed('backup', resource, active.run, { records })
+      assert.equal((await samples()).get(name), counted)
+    }
+    metrics.ended('backup', resource, endedRun({ ...active, records: 170 }))
+    metrics.progressed('backup', resource, active.run, { records: 50 })
+    metrics.progressed('backup', resource, active.run, { records: 500 })
+    assert.equal((await samples()).get(name), 70)
   })
 
   test('under way shows since when, unless it is continuous', async () => {
