@@ -25,7 +25,7 @@ export class RunCounts {
    * counted is not counted again: runs in the history, unless they ended just now, and records that the status tells of.
    */
   begin(resource: Resource, nowMs: number): void {
-    this.#makeSeries(resource)
+    this.makeSeries(resource)
     const { history = [], active = [], progress } = resource.status ?? {}
     for (const run of history) {
       if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
@@ -71,7 +71,8 @@ export class RunCounts {
     this.#counted.set(run.run, Number.POSITIVE_INFINITY)
   }
 
-  #makeSeries(resource: Resource): void {
+  /** Of both outcomes; the labels of a reset and a rollback change with their spec. */
+  makeSeries(resource: Resource): void {
     const { runs, duration, records, groups, labels } = runSeries[this.#controller]
     for (const outcome of outcomes) {
       const named = labels(resource, outcome)

@@ -58,6 +58,22 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 0)
   })
 
+  test('has counters of both outcomes at zero also for the strategy that it is changed to', async () => {
+    const { metrics, samples } = make()
+    const reset = (strategy: string) => sampleResource({ controller: 'offset_reset', spec: { strategy } })
+    metrics.seen('offset_reset', reset('timestamp'))
+    metrics.seen('offset_reset', reset('earliest'))
+    metrics.ended('offset_reset', reset('earliest'), endedRun({ phase: 'Failed' }))
+    metrics.seen('offset_reset', reset('earliest'))
+    const found = await samples()
+    const labels = (outcome: string) =>
+      `{namespace="shop",outcome="${outcome}",reset_name="orders",strategy="earliest"}`
+    assert.equal(found.get(`kafka_backup_offset_resets_total${labels('success')}`), 0)
+    assert.equal(found.get(`kafka_backup_offset_reset_duration_seconds_count${labels('success')}`), 0)
+    assert.equal(found.get(`kafka_backup_offset_resets_total${labels('failure')}`), 1)
+    assert.equal(found.get(`kafka_backup_offset_reset_duration_seconds_count${labels('failure')}`), 1)
+  })
+
   test('shows no time and no size that nobody knows yet, and is pending and not ready', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource())
