@@ -56,6 +56,7 @@ export class OperatorMetrics implements OperatorObserver {
     const known = this.#know(controller, resource)
     this.#expect(known, controller, resource)
     known.series.show(planGauges(controller, resource, known.expected))
+    known.runs.makeSeries(resource)
     known.runs.trim(resource)
   }
 

@@ -12,6 +12,8 @@ export class RunCounts {
   readonly #series: OwnedSeries
   /** Records counted by run; infinite for a run whose end is counted. */
   readonly #counted = new Map<string, number>()
+  /** Runs that were under way at the first sight, until their pods tell of them. */
+  readonly #resumed = new Set<string>()
 
   constructor(controller: Controller, series: OwnedSeries) {
     this.#controller = controller
@@ -23,7 +25,7 @@ export class RunCounts {
    * counted is not counted again: runs in the history, unless they ended just now, and records that the status tells of.
    */
   begin(resource: Resource, nowMs: number): void {
-    this.#makeSeries(resource)
+    this.makeSeries(resource)
     const { history = [], active = [], progress } = resource.status ?? {}
     for (const run of history) {
       if (nowMs - Date.parse(run.completionTime) < RECENT_MS) this.#countRun(resource, run)
@@ -31,7 +33,9 @@ export class RunCounts {
     }
     // It is that of the first one.
     const [first] = active
-    if (first?.purpose === 'main' && progress) this.#counted.set(first.run, progress.records)
+    if (first?.purpose !== 'main' || !progress) return
+    this.#counted.set(first.run, progress.records)
+    this.#resumed.add(first.run)
   }
 
   /** Forgets runs that nobody can tell of any more. */
@@ -42,13 +46,21 @@ export class RunCounts {
     }
   }
 
+  /**
+   * A status may count pods that are gone, of which a new process knows nothing: it goes on from what the present ones
+   * tell at first, as a counter that waits for them to catch up would stand still.
+   */
   progressed(resource: Resource, run: string, records: number): void {
+    // None is also what a pod tells that does other work by now, as to compare.
+    if (records === 0) return
+    if (this.#resumed.delete(run)) this.#counted.set(run, Math.min(records, this.#counted.get(run) ?? 0))
     const active = resource.status?.active?.find(each => each.run === run)
     if (active === undefined || active.purpose === 'main') this.#countRecords(resource, run, records, 'success')
   }
 
   ended(resource: Resource, run: EndedRun): void {
     if (this.#counted.get(run.run) === Number.POSITIVE_INFINITY) return
+    this.#resumed.delete(run.run)
     this.#countRun(resource, run)
     if (run.purpose === 'main') {
       const outcome = outcomeOf(run.phase)
@@ -59,7 +71,8 @@ export class RunCounts {
     this.#counted.set(run.run, Number.POSITIVE_INFINITY)
   }
 
-  #makeSeries(resource: Resource): void {
+  /** Of both outcomes; the labels of a reset and a rollback change with their spec. */
+  makeSeries(resource: Resource): void {
     const { runs, duration, records, groups, labels } = runSeries[this.#controller]
     for (const outcome of outcomes) {
       const named = labels(resource, outcome)

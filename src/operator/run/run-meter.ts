@@ -36,8 +36,6 @@ export function parseProgress(text: string): PodProgress | undefined {
 interface PodCount {
   records: number
   bytes: number
-  /** Of phases before: a page counts from 0 again in each of them. */
-  before: { records: number; bytes: number }
 }
 
 /** Sums over the pods of a run, also over those that are gone; never less than before. */
@@ -59,20 +57,21 @@ export class RunMeter {
     }
   }
 
-  #count(pod: string, { records, bytes }: PodProgress): void {
-    const known = this.#pods.get(pod) ?? { records: 0, bytes: 0, before: { records: 0, bytes: 0 } }
-    const isNewPhase = records < known.records || bytes < known.bytes
-    const before = isNewPhase
-      ? { records: known.before.records + known.records, bytes: known.before.bytes + known.bytes }
-      : known.before
-    this.#pods.set(pod, { records, bytes, before })
+  /**
+   * A page counts from 0 again when a restore compares what it wrote: these are no more records, whatever phase it is in
+   * when it tells of them.
+   */
+  #count(pod: string, { phase, records, bytes }: PodProgress): void {
+    if (phase === 'comparing') return
+    const known = this.#pods.get(pod) ?? { records: 0, bytes: 0 }
+    this.#pods.set(pod, { records: Math.max(known.records, records), bytes: Math.max(known.bytes, bytes) })
   }
 
-  #totals(): { records: number; bytes: number } {
+  #totals(): PodCount {
     const pods = [...this.#pods.values()]
     return {
-      records: sumExactly(pods.map(pod => pod.before.records + pod.records)),
-      bytes: sumExactly(pods.map(pod => pod.before.bytes + pod.bytes)),
+      records: sumExactly(pods.map(pod => pod.records)),
+      bytes: sumExactly(pods.map(pod => pod.bytes)),
     }
   }
 }

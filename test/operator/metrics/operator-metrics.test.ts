@@ -58,6 +58,22 @@ describe('a resource that is seen for the first time', () => {
     assert.equal(found.get(`kafka_backup_verify_failures_total${ofOrders}`), 0)
   })
 
+  test('has counters of both outcomes at zero also for the strategy that it is changed to', async () => {
+    const { metrics, samples } = make()
+    const reset = (strategy: string) => sampleResource({ controller: 'offset_reset', spec: { strategy } })
+    metrics.seen('offset_reset', reset('timestamp'))
+    metrics.seen('offset_reset', reset('earliest'))
+    metrics.ended('offset_reset', reset('earliest'), endedRun({ phase: 'Failed' }))
+    metrics.seen('offset_reset', reset('earliest'))
+    const found = await samples()
+    const labels = (outcome: string) =>
+      `{namespace="shop",outcome="${outcome}",reset_name="orders",strategy="earliest"}`
+    assert.equal(found.get(`kafka_backup_offset_resets_total${labels('success')}`), 0)
+    assert.equal(found.get(`kafka_backup_offset_reset_duration_seconds_count${labels('success')}`), 0)
+    assert.equal(found.get(`kafka_backup_offset_resets_total${labels('failure')}`), 1)
+    assert.equal(found.get(`kafka_backup_offset_reset_duration_seconds_count${labels('failure')}`), 1)
+  })
+
   test('shows no time and no size that nobody knows yet, and is pending and not ready', async () => {
     const { metrics, samples } = make()
     metrics.seen('backup', sampleResource())
@@ -150,9 +166,31 @@ describe('a run', () => {
     const progress = { phase: 'copying', records: 1000, bytes: 1 }
     const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
     metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 0 })
     metrics.progressed('backup', resource, active.run, { records: 1100 })
     metrics.ended('backup', resource, endedRun({ ...active, records: 1150 }))
     assert.equal((await samples()).get(`kafka_backup_backup_records_total${orders('success')}`), 150)
+  })
+
+  test('under way at a restart goes on from what its pods tell, where those before them are gone', async () => {
+    const { metrics, samples } = make()
+    const progress = { phase: 'copying', records: 1000, bytes: 1 }
+    const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
+    metrics.seen('backup', resource)
+    const name = `kafka_backup_backup_records_total${orders('success')}`
+    for (const [records, counted] of [
+      [100, 0],
+      [150, 50],
+      [140, 50],
+      [160, 60],
+    ] as const) {
+      metrics.progressed('backup', resource, active.run, { records })
+      assert.equal((await samples()).get(name), counted)
+    }
+    metrics.ended('backup', resource, endedRun({ ...active, records: 170 }))
+    metrics.progressed('backup', resource, active.run, { records: 50 })
+    metrics.progressed('backup', resource, active.run, { records: 500 })
+    assert.equal((await samples()).get(name), 70)
   })
 
   test('under way shows since when, unless it is continuous', async () => {
