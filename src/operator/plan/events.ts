@@ -12,7 +12,7 @@ export function planEvents(facts: Facts, outcome: Outcome, after: ResourceStatus
   return [
     ...specEvents(facts, after),
     ...conditionEvents(before, after),
-    ...suspendEvents(before, after),
+    ...suspendEvents(facts, after),
     ...scheduleEvents(outcome),
     ...triggerEvents(facts, outcome),
     ...runEvents(facts, outcome, after),
@@ -45,9 +45,11 @@ function conditionEvents(before: ResourceStatus, after: ResourceStatus): Happeni
   ]
 }
 
-function suspendEvents(before: ResourceStatus, after: ResourceStatus): Happening[] {
+/** A run that is triggered meanwhile hides the suspension, and does not end it. */
+function suspendEvents(facts: Facts, after: ResourceStatus): Happening[] {
+  const { before } = facts
   if (isSuspended(after) && !isSuspended(before)) return [normal('Suspended', 'Suspend', 'No new runs start.')]
-  if (isSuspended(after) || !isSuspended(before) || after.reason === 'Deleting') return []
+  if (facts.isSuspended || !isSuspended(before) || after.reason === 'Deleting') return []
   return [normal('Resumed', 'Resume', 'Runs start again.')]
 }
 

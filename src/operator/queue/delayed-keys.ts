@@ -3,6 +3,9 @@ import type { Clock } from '../../lib/clock.ts'
 /** A timer takes no more than 24 days, and a wall clock may be set meanwhile: it is looked at this often. */
 const MAX_TIMER_MS = 30_000
 
+/** By how much clocks are corrected all the time. */
+const MAX_STEP_MS = 5000
+
 /** Keys that become due at a time of the clock that `now` reads. */
 export class DelayedKeys {
   readonly #clock: Clock
@@ -11,6 +14,7 @@ export class DelayedKeys {
   readonly #times = new Map<string, number>()
   #isStarted = false
   #timer: { atMs: number; cancel: () => void } | undefined
+  #lastMs = Number.NEGATIVE_INFINITY
 
   constructor(clock: Clock, now: () => number, onDue: (key: string) => void) {
     this.#clock = clock
@@ -40,7 +44,12 @@ export class DelayedKeys {
 
   #ring(): void {
     const nowMs = this.#now()
-    const due = [...this.#times].filter(([, atMs]) => atMs <= nowMs).sort(([, one], [, other]) => one - other)
+    // Of a clock that was set back no time can be trusted: whoever works on a key says anew when it is due.
+    const isSetBack = nowMs < this.#lastMs - MAX_STEP_MS
+    this.#lastMs = nowMs
+    const due = [...this.#times]
+      .filter(([, atMs]) => isSetBack || atMs <= nowMs)
+      .sort(([, one], [, other]) => one - other)
     for (const [key] of due) {
       this.#times.delete(key)
       this.#onDue(key)

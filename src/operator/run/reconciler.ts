@@ -60,8 +60,11 @@ export class Reconciler {
     await catchUp(stored, memory, { api, jobs: this.#view.jobs, kind, nowMs: clock.monotonic() }, signal)
     const situation = this.#look(stored, memory)
     const plan = brain.planResource(situation)
-    if (startsOf(plan).length === 0) return this.#carryOut(situation, memory, { plan, objects: new Map() }, signal)
-    // What has run must not run again, so that a start is decided by the resource as it is and not as it was.
+    if (startsOf(plan).length === 0 && !isFirstWrite(plan, situation, memory)) {
+      return this.#carryOut(situation, memory, { plan, objects: new Map() }, signal)
+    }
+    // What has run must not run again, nor end otherwise: a start, and the first status after those of another leader, is
+    // decided by the resource as it is and not as it was.
     const fresh = await api.get(kind, refOf(stored), signal)
     if (fresh.metadata.uid !== memory.uid) return {}
     noteRead(memory, fresh, stored, clock.monotonic())
@@ -164,6 +167,10 @@ export class Reconciler {
   #about({ metadata: { namespace, name } }: Resource): Record<string, unknown> {
     return { controller: this.#controller, namespace, name }
   }
+}
+
+function isFirstWrite({ status }: Plan, { resource }: Situation, { written }: ResourceMemory): boolean {
+  return written === undefined && !isDeepStrictEqual(plain(status), plain(resource.status ?? {}))
 }
 
 /** A write without an answer may have been made: then no plan tells again of what it was about. */

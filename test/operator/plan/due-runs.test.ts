@@ -257,3 +257,10 @@ test('a verification that was due while something stood in its way is made up fo
   assert.deepEqual([startedRuns(refused), refused.status.nextVerifyTime], [[], '2026-11-16T05:00:00Z'])
   assert.deepEqual(startedRuns(story.plan(at('16T05:00:20'), [job])), ['verify-scheduled-20261116t0500z'])
 })
+
+test('a run that is triggered while suspended is not told as the end of that', () => {
+  const story = new Story(resourceOf({ suspend: true }))
+  assert.deepEqual(reasons(story.plan(startMs)), ['Suspended'])
+  story.resource = resourceOf({ suspend: true }, { metadata: { name: 'orders', annotations: trigger('now') } })
+  assert.deepEqual(reasons(story.plan(startMs + 1000)), ['BackupStarted'])
+})

@@ -114,6 +114,21 @@ test('a time that is due by a wall clock that was set forward is noticed within 
   await stop()
 })
 
+test('a wall clock that is set back has everything looked at, as times were reckoned by the wrong one', async () => {
+  const time = new SimulatedTime()
+  let aheadMs = 2 * 86_400_000
+  const clock = { ...time.clock(), now: () => time.startMs + time.ms + aheadMs }
+  const { queue, run, log, stop } = openQueue(undefined, { time, clock })
+  queue.addAt('a', clock.now() + 3_600_000)
+  run(1)
+  await time.pass(40_000)
+  assert.deepEqual(log, [])
+  aheadMs = 0
+  await time.pass(30_000)
+  assert.equal(log.length, 1)
+  await stop()
+})
+
 test('a stopped queue waits for the work under way, hands out nothing more, and goes on in the next run', async () => {
   const { queue, time, run, log, stop } = openQueue(async (_, signal) => {
     await time.clock().sleep(10_000, signal)

@@ -134,3 +134,27 @@ test('a new leader whose cache lacks a Job that the status calls active asks for
   assert.equal(countCreates(model), 1)
   await second.stop()
 })
+
+test('a new leader whose cache lacks the end of a run does not write another one over it', async () => {
+  const model = new OperatorModel()
+  const { held, isHeld } = openHold()
+  const first = model.start({ brain })
+  await model.time.pass(1000)
+  const second = model.start({ brain, isHeld })
+  model.put('backup', 'orders', { ...spec, job: { successfulJobsHistoryLimit: 0 } })
+  await model.time.pass(20_000)
+  held.add('KafkaBackup')
+  await model.time.pass(120_000)
+  model.endJob(model.jobs[0] as never)
+  await model.time.pass(1000)
+  assert.deepEqual([model.get('orders').status?.phase, model.jobs], ['Completed', []])
+  await first.stop()
+  await model.time.pass(30_000)
+  assert.equal(second.health.isLeader, true)
+  assert.deepEqual(
+    model.get('orders').status?.history?.map(({ phase }) => phase),
+    ['Completed'],
+  )
+  assert.ok(!model.told.includes('ended orders once Failed'))
+  await second.stop()
+})
