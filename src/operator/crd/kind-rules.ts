@@ -43,7 +43,9 @@ function specStays(controller: Controller, apiGroup: string, { properties, requi
 }
 
 /** What `deletionPolicy: Delete` has to find again. */
-const place = ['bucket', 'container', 'account', 'endpoint', 'prefix', 'pvc'].map(name => isSameField(`storage.${name}`))
+const place = ['bucket', 'container', 'account', 'endpoint', 'prefix', 'pvc'].map(name =>
+  isSameField(`storage.${name}`),
+)
 
 /** Backups that a run may have made must not be lost sight of by whoever is to remove them. */
 const placeStays: CelRule = {
