@@ -2,7 +2,7 @@ import { checkAzureRules } from './azure-rules.ts'
 import { checkEncryptionRules } from './encryption-rules.ts'
 import { checkGcsRules } from './gcs-rules.ts'
 import type { Mode } from './mode.ts'
-import { checkModeRules } from './mode-rules.ts'
+import { checkModeRules, checkNewId } from './mode-rules.ts'
 import type { Problem } from './problem.ts'
 import { checkRegistryRules } from './registry-rules.ts'
 import { checkRestoreRules } from './restore-rules.ts'
@@ -14,7 +14,7 @@ export function checkJobRules(tree: unknown, mode: Mode): Problem[] {
   return [
     ...checkModeRules(tree, mode),
     ...checkSecurityRules(tree, [mode === 'backup' ? 'source' : 'target', 'security']),
-    ...(mode === 'restore' ? checkRestoreRules(tree) : []),
+    ...(mode === 'restore' ? checkRestoreRules(tree) : checkNewId(tree)),
     ...checkRegistryRules(tree),
     ...checkS3Rules(tree),
     ...checkAzureRules(tree),

@@ -23,6 +23,13 @@ export function checkModeRules(tree: unknown, mode: Mode): Problem[] {
     .map(([path, wrong]) => ({ path, about: 'field', wrong }))
 }
 
+/** A backup there could be neither pruned nor deleted. Jobs of other modes write none. */
+export function checkNewId(tree: unknown): Problem[] {
+  const path = ['backup_id']
+  if (valueAt(tree, path) !== 'offset-snapshots') return []
+  return [{ path, about: 'value', wrong: 'is where snapshots of consumer groups are kept; take another id' }]
+}
+
 /** What is said to a command that runs jobs of another mode. */
 export function refuseMode(mode: Mode, expected: Mode): Problem {
   const wrong = `is a job for \`kafka-backup ${mode}\`, not for this command, which needs mode: ${expected}`

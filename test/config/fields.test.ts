@@ -46,6 +46,10 @@ const refused: Record<string, [set: string, message: string]> = {
   'a backup id that begins with a dot': ['backup_id=.x', 'backup_id: ".x" begins with a dot'],
   'a backup id of 201 characters': [`backup_id=${'x'.repeat(201)}`, `"${'x'.repeat(57)}..." has 201 characters`],
   'a backup id with a slash': ['backup_id=a/b', 'backup_id: "a/b" has a character that is not allowed'],
+  'the folder of snapshots as a backup id': [
+    'backup_id=offset-snapshots',
+    'backup_id: "offset-snapshots" is where snapshots of consumer groups are kept',
+  ],
   'no brokers': ['source.bootstrap_servers=[]', 'source.bootstrap_servers: is an empty list'],
   'a broker with a scheme': [
     'source.bootstrap_servers.0=tcp://a:1',

@@ -13,7 +13,7 @@ const MAX_BACKUP_ID = 200
 /** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
 export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
-  const spec = withDefaults(resource)
+  const spec = step.purpose === 'delete' ? placeOf(resource.spec) : withDefaults(resource)
   const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
   for (const part of layout.parts) {
     const value = spec[part.name]
@@ -27,6 +27,12 @@ export function writeDocument(controller: Controller, resource: Resource, step: 
 /** Positions of groups belong to no backup, but a job file has one. */
 function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
   return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
+}
+
+/** A removal goes to the store alone: what is missing of all else, such as a password of Kafka, must not hold it up. */
+function placeOf({ kafkaCluster, topics, storage }: ResourceSpec): ResourceSpec {
+  const { bootstrapServers } = isMap(kafkaCluster) ? kafkaCluster : {}
+  return { kafkaCluster: { bootstrapServers }, topics, storage }
 }
 
 /** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */

@@ -207,3 +207,19 @@ test('progress is served by what takes long, and by nothing else', () => {
   assert.equal(servesOf('offset_reset'), undefined)
   assert.equal(servesOf('offset_rollback'), undefined)
 })
+
+test('a removal asks for nothing but the store, so that no other secret can stand in its way', () => {
+  const sasl = { mechanism: 'SCRAM-SHA-512', username: 'u', passwordSecret: secret('kafka') }
+  const kafkaCluster = { bootstrapServers: ['k:9092'], security: { protocol: 'SASL_PLAINTEXT', sasl } }
+  const storage = { backend: 's3', bucket: 'my-bucket', accessKeyId: 'a', secretAccessKeySecret: secret('s3') }
+  const encryption = { recipients: [{ keySecret: secret('key') }] }
+  const schemaRegistry = { enabled: true, url: 'https://r', credentialsSecret: { name: 'registry' } }
+  const spec = { kafkaCluster, storage, encryption, enterprise: { schemaRegistry }, retention: { keepLast: 1 } }
+  const pod = planPod('backup', spec, { purpose: 'delete' })
+  assert.deepEqual(
+    pod.secrets.map(({ field }) => field),
+    ['spec.storage.secretAccessKeySecret'],
+  )
+  assert.deepEqual(pod.volumes, [])
+  assert.equal(planPod('backup', spec).secrets.length, 5)
+})

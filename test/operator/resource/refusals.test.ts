@@ -207,3 +207,12 @@ test('a password in the address of a store is shown nowhere', () => {
     assert.doesNotMatch(refusalOf('backup', spec).join(), /a-password/)
   }
 })
+
+test('a resource called as the folder of snapshots is no name for a backup, but one for what sets positions', () => {
+  const called = { ...step, backupId: 'offset-snapshots' }
+  assert.throws(
+    () => planJobPod('backup', makeResource('backup'), called),
+    /spec\.backupId: "offset-snapshots" is where/,
+  )
+  assert.doesNotThrow(() => planJobPod('offset_rollback', makeResource('offset_rollback'), called))
+})
