@@ -71,8 +71,13 @@ describe('the chart raises the alarm', () => {
       schedule: '0 0 1 1 *',
       kafkaCluster: { bootstrapServers: kafka.server.bootstrapServers },
     })
-    const lastSuccessfulTime = new Date(Date.now() - 3 * 3_600_000).toISOString()
+    const lastSuccessfulTime = minutesAgo(180)
     await api.patch(old, { status: { phase: 'Completed', lastSuccessfulTime } }, { subresource: 'status' })
+    // So is a run that failed when no operator was there to be scraped.
+    const found = await createBackup('found', { schedule: '0 0 1 1 *', kafkaCluster: { bootstrapServers: ['a:1'] } })
+    const run = { run: 'scheduled-20261116t0200z', purpose: 'main', job: 'found-1', phase: 'Failed', reason: 'Error' }
+    const history = [{ ...run, message: 'it failed', startTime: minutesAgo(3), completionTime: minutesAgo(2) }]
+    await api.patch(found, { status: { phase: 'Failed', history } }, { subresource: 'status' })
     await installChart(use.kube, home, values, { withDeployment: true })
     await until('both replicas run', async () => (await operatorPods()).length === 2)
     folder = await makeGuardedFolder('rules')
@@ -104,8 +109,11 @@ describe('the chart raises the alarm', () => {
     assert.match(annotations.summary ?? '', /\/old has not succeeded for 3h/)
   })
 
+  test('KafkaBackupFailed fires for a failure that was there when the operator started', async () => {
+    await firing('KafkaBackupFailed', 'found')
+  })
+
   test('KafkaBackupFailed fires after the first run ever of a backup has failed', async () => {
-    assert.equal(await find('KafkaBackupFailed'), undefined)
     const [port = 0] = await findFreePorts(1)
     const broken = await createBackup('broken', { kafkaCluster: { bootstrapServers: [`127.0.0.1:${port}`] } })
     await untilPhase(broken, 'Failed')
@@ -143,9 +151,9 @@ describe('the chart raises the alarm', () => {
     await use.kube.api.wait(ref, ({ status }) => (status as { phase?: string })?.phase === phase, waitMs)
   }
 
-  async function find(alertname: string, backup?: string): Promise<PromAlert | undefined> {
+  async function find(alertname: string, backup: string): Promise<PromAlert | undefined> {
     return (await prometheus.alerts()).find(
-      ({ labels }) => labels.alertname === alertname && (backup === undefined || labels.backup_name === backup),
+      ({ labels }) => labels.alertname === alertname && labels.backup_name === backup,
     )
   }
 
@@ -167,3 +175,7 @@ describe('the chart raises the alarm', () => {
     }
   }
 })
+
+function minutesAgo(minutes: number): string {
+  return new Date(Date.now() - minutes * 60_000).toISOString()
+}
