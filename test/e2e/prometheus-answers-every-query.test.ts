@@ -5,8 +5,9 @@ import { systemClock } from '../../src/lib/clock.ts'
 import { type HttpListener, openHttpListener } from '../../src/observe/http-server.ts'
 import { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
 import { alertsFile, readPanels, readRules, readVariables, selectorsOf } from '../operator/metrics/read-monitoring.ts'
-import { type Prometheus, type PromSample, startPrometheus } from '../servers/prometheus.ts'
+import { type Prometheus, startPrometheus } from '../servers/prometheus.ts'
 import { OperatorHistory } from './operator-history.ts'
+import { fillVariables, isNumber, scrapeConfig } from './scraped-operator.ts'
 
 /** Alerts that a history in which everything goes wrong leaves quiet: the operator is there. */
 const quiet = ['KafkaBackupOperatorDown']
@@ -48,7 +49,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
   for (const { title, targets = [] } of readPanels()) {
     for (const { expr } of targets) {
       test(`has data for “${title}”: ${expr}`, async () => {
-        const samples = await prometheus.query(fill(expr))
+        const samples = await prometheus.query(fillVariables(expr))
         assert.ok(samples.some(isNumber), 'nothing came back')
       })
     }
@@ -58,7 +59,7 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
     if (typeof query === 'string') continue
     test(`has values for the variable ${name}`, async () => {
       const [, selector = '', label = ''] = /^label_values\((.*), (\w+)\)$/.exec(query.query) ?? []
-      const samples = await prometheus.query(fill(selector))
+      const samples = await prometheus.query(fillVariables(selector))
       assert.ok(samples.some(({ metric }) => (metric[label] ?? '') !== ''))
     })
   }
@@ -112,17 +113,6 @@ describe('a real Prometheus that scrapes the metrics of an operator', () => {
   })
 })
 
-/** As a ServiceMonitor with `honorLabels` becomes one, but for the interval. */
-function scrapeConfig(address: string): object {
-  return {
-    job_name: 'kafka-backup-operator',
-    honor_labels: true,
-    scrape_interval: '1s',
-    metrics_path: '/metrics',
-    static_configs: [{ targets: [address], labels: { namespace: 'operators', pod: 'operator-0' } }],
-  }
-}
-
 async function play(history: OperatorHistory, prometheus: Prometheus): Promise<void> {
   history.begin()
   // The alert for slow runs looks at every 15th second: one of these has to have the zeros of the counters.
@@ -142,13 +132,4 @@ async function play(history: OperatorHistory, prometheus: Prometheus): Promise<v
 async function stepAndWait(history: OperatorHistory): Promise<void> {
   history.step()
   await sleep(1000)
-}
-
-/** With the values that Grafana puts in for its variables. */
-function fill(expr: string): string {
-  return expr.replaceAll('$__rate_interval', '1m').replaceAll('$namespace', '.*').replaceAll('$backup', '.*')
-}
-
-function isNumber({ value: [, value] }: PromSample): boolean {
-  return !Number.isNaN(Number(value))
 }

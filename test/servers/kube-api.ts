@@ -44,7 +44,7 @@ const patchTypes = {
   json: 'application/json-patch+json',
   'strategic-merge': 'application/strategic-merge-patch+json',
 }
-const waitTimeoutMs = 20_000
+const waitTimeoutMs = 60_000
 const pollMs = 50
 
 /** The API as a test wants it: objects in, objects out, refusals as `KubeError`. Kinds are found by discovery. */

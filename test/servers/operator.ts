@@ -22,6 +22,8 @@ export interface Operator {
   waitReady(): Promise<void>
   /** The JSON of `/healthz` or `/readyz`, with its status. */
   probe(path: string): Promise<{ status: number; body: unknown }>
+  /** `host:port` of `/metrics`. */
+  metricsAddress: string
   /** The text of `/metrics`. */
   metrics(): Promise<string>
   /** The value of a series, by those of its labels that are given; undefined where there is none. */
@@ -80,6 +82,7 @@ export async function startOperator(options: OperatorOptions): Promise<Operator>
       const answer = await get(healthPort, path)
       return { status: answer.status, body: await answer.json() }
     },
+    metricsAddress: `127.0.0.1:${metricsPort}`,
     metrics,
     samples,
     sample: async (name, labels = {}) => findSample(await samples(), name, labels),
