@@ -30,6 +30,9 @@ interface Exchange {
 /** A login is renewed when this part of its life has passed. */
 const RENEW_AT = 0.85
 
+/** Brokers refuse a renewal within a second of the one before. */
+const LEAST_RENEWAL_MS = 1000
+
 /**
  * A connection on which typed requests can be made, after the broker has said which versions it speaks and, where the
  * job says so, after a login. A login that ends is renewed between two requests.
@@ -51,7 +54,7 @@ export class BrokerLink {
   static async open(endpoint: Endpoint, options: LinkOptions, signal: AbortSignal): Promise<BrokerLink> {
     const link = await BrokerLink.#greeted(endpoint, options, signal)
     try {
-      await link.#logIn(signal)
+      await link.#logIn(false, signal)
       return link
     } catch (error) {
       link.close()
@@ -117,17 +120,19 @@ export class BrokerLink {
     this.#ranges = new Map(answer.ranges.map(range => [range.key, range]))
   }
 
-  async #logIn(signal: AbortSignal): Promise<void> {
+  async #logIn(isRenewal: boolean, signal: AbortSignal): Promise<void> {
     const { security, clock } = this.#options
     if (security.mechanism === undefined) return
     const startedMs = clock.monotonic()
-    const lifetimeMs = await authenticate(security.mechanism, this.#connection.endpoint, this.#caller(signal), signal)
-    this.#renewAtMs = lifetimeMs > 0 ? startedMs + renewAfterMs(lifetimeMs, RENEW_AT) : Number.POSITIVE_INFINITY
+    const how = { call: this.#caller(signal), isRenewal }
+    const lifetimeMs = await authenticate(security.mechanism, this.#connection.endpoint, how, signal)
+    const wantedMs = lifetimeMs > 0 ? startedMs + renewAfterMs(lifetimeMs, RENEW_AT) : Number.POSITIVE_INFINITY
+    this.#renewAtMs = isRenewal ? Math.max(wantedMs, clock.monotonic() + LEAST_RENEWAL_MS) : wantedMs
   }
 
   /** One renewal for all requests that wait for it; those sent before it are answered before it. */
   #renew(signal: AbortSignal): Promise<void> {
-    this.#renewal ??= this.#logIn(signal)
+    this.#renewal ??= this.#logIn(true, signal)
       .catch(error => {
         this.close()
         throw error

@@ -17,10 +17,11 @@ export type Call = <Request, Response>(api: Api<Request, Response>, request: Req
 export async function authenticate(
   mechanism: SaslMechanism,
   endpoint: Endpoint,
-  call: Call,
+  { call, isRenewal }: { call: Call; isRenewal: boolean },
   signal: AbortSignal,
 ): Promise<number> {
   const handshake = await call(saslHandshake, { mechanism: mechanism.name })
+  if (isRenewal && handshake.errorCode === ILLEGAL_SASL_STATE) throw renewedTooSoon(endpoint)
   if (handshake.errorCode !== 0) throw refusedHandshake(mechanism, endpoint, handshake)
   const conversation = mechanism.converse(endpoint, signal)
   let lifetimeMs = 0
@@ -68,6 +69,11 @@ function refusedHandshake(
     })
   }
   return new KafkaBackupError('KAFKA_AUTH', `${at} refused to begin a ${name} login (error ${errorCode})`)
+}
+
+/** A broker takes no two renewals within a second. The next connection begins with a login that it takes. */
+function renewedTooSoon({ host, port }: Endpoint): KafkaBackupError {
+  return new KafkaBackupError('KAFKA_DISCONNECTED', `${host}:${port} takes no other login on this connection so soon`)
 }
 
 function refusedLogin(

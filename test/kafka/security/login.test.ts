@@ -69,6 +69,40 @@ describe('a login', () => {
       },
     ))
 
+  test('is not renewed twice within a second, which brokers refuse, however short it is', () =>
+    withBroker({ [API.saslAuthenticate]: () => authenticated(1000n) }, async (broker, open, clock) => {
+      const link = await open(login)
+      const ask = (afterMs: number) => {
+        clock.pass(afterMs)
+        return link.call(metadata, { topics: null }, never)
+      }
+      for (const afterMs of [500, 900, 99, 1]) await ask(afterMs)
+      const renewal = ['SaslHandshake', 'SaslAuthenticate']
+      assert.deepEqual(namesOf(broker).slice(3), [
+        ...renewal,
+        'Metadata',
+        'Metadata',
+        'Metadata',
+        ...renewal,
+        'Metadata',
+      ])
+      link.close()
+    }))
+
+  test('whose renewal comes too soon for the broker costs the connection, and is no refusal of the login', () =>
+    withBroker(
+      {
+        [API.saslHandshake]: request => handshake(request.nth === 0 ? 0 : 34)(request),
+        [API.saslAuthenticate]: () => authenticated(10_000n),
+      },
+      async (_, open, clock) => {
+        const link = await open(login)
+        clock.pass(10_000)
+        await assert.rejects(link.call(metadata, { topics: null }, never), { code: 'KAFKA_DISCONNECTED' })
+        assert.equal(link.isOpen, false)
+      },
+    ))
+
   const refusals: Record<string, [Record<number, Handler>, message: RegExp]> = {
     'whose mechanism is not taken': [{ [API.saslHandshake]: handshake(33) }, /does not take PLAIN; it takes GSSAPI/],
     'where none is taken': [{ [API.saslHandshake]: handshake(34) }, /takes no login, and the job has one \(PLAIN\)/],
