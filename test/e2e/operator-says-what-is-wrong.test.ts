@@ -66,7 +66,9 @@ describe('the operator says what is wrong', () => {
     assert.match(waiting.message ?? '', /later/)
     assert.match(waiting.message ?? '', /passwordSecret/)
     assert.deepEqual(await stage.jobs(ref), [])
-    assert.ok((await stage.events(ref)).some(({ type, note }) => type === 'Warning' && note.includes('later')))
+    await waitFor('an event of it', async () =>
+      (await stage.events(ref)).some(({ type, note }) => type === 'Warning' && note.includes('later')),
+    )
     await stage.secret('later', { password: scramPassword })
     await stage.untilPhase(ref, 'Completed')
   })
