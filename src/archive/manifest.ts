@@ -60,6 +60,8 @@ export const topicSchema = z.strictObject({
   replication_factor: count,
   configs: z.record(z.string(), z.string()),
   partitions: z.array(partition),
+  /** The values in force of the settings that decide which records it keeps; absent where no run has stored them. */
+  effective_configs: z.record(z.string(), z.string()).exactOptional(),
 })
 
 export const clusterSchema = z.strictObject({ id: z.string().nullable(), brokers: count })

@@ -1,9 +1,11 @@
+import { decisiveOf } from '../archive/effective-settings.ts'
 import type { ManifestTopic } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
+import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
@@ -23,6 +25,8 @@ export interface ObservedTopic {
   internal: boolean
   replicationFactor: number
   configs: Record<string, string>
+  /** The values in force of the settings that decide which records it keeps. */
+  effectiveConfigs: Record<string, string>
   partitions: { partition: number; bounds: PartitionBounds }[]
   /** Partitions that nobody can read at the moment. */
   leaderless: number[]
@@ -111,7 +115,8 @@ async function describeTopics(
   const wanted = topics.flatMap(({ name, partitions }) =>
     partitions.map(({ partition }) => ({ topic: name, partition })),
   )
-  const configs = await cluster.topicConfigs(
+  const settings = await readTopicConfigs(
+    cluster,
     topics.map(topic => topic.name),
     signal,
   )
@@ -123,7 +128,8 @@ async function describeTopics(
       id: topic.id,
       internal: topic.isInternal,
       replicationFactor: topic.partitions[0]?.replicas.length ?? 0,
-      configs: configs.get(topic.name) ?? {},
+      configs: ownConfigs(settings.get(topic.name)),
+      effectiveConfigs: decisiveOf(settings.get(topic.name) ?? []),
       leaderless: topic.partitions.map(({ partition }) => partition).filter(one => !isLed(topic.name, one)),
       partitions: topic.partitions
         .filter(({ partition }) => isLed(topic.name, partition))
@@ -131,6 +137,12 @@ async function describeTopics(
         .sort((a, b) => a.partition - b.partition),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Those that somebody has set on the topic itself. */
+function ownConfigs(settings: EffectiveConfigs = new Map()): Record<string, string> {
+  const own = [...settings].filter(([, { source, value }]) => source === 'topic' && value !== null)
+  return Object.fromEntries(own.map(([name, { value }]) => [name, value ?? '']))
 }
 
 /**

@@ -71,7 +71,8 @@ function planTopic(
   const { name, id, internal, configs, replicationFactor } = topic
   const hidden = keepHidden(topic, before, warnings)
   const all = [...partitions, ...hidden].sort((a, b) => a.durable.partition - b.durable.partition)
-  return { name, id, state: 'current', internal, replication_factor: replicationFactor, configs, partitions: all }
+  const settings = { replication_factor: replicationFactor, configs, partitions: all }
+  return { name, id, state: 'current', internal, ...settings, effective_configs: topic.effectiveConfigs }
 }
 
 /** Kafka never removes partitions: one that is not shown is unknown to a broker that lags behind. What is stored stays. */

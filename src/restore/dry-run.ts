@@ -1,3 +1,4 @@
+import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
@@ -106,7 +107,7 @@ function listHeld({ whileFilling, afterwards, source }: PlannedTopic): HeldSetti
     .filter(([name, value]) => value !== whileFilling[name])
     .map(([name, value]) => ({ name, whileFilling: whileFilling[name] ?? '', afterwards: value }))
   const kept = ['retention.ms', 'retention.bytes']
-    .filter(name => !(name in afterwards) && (source.configs[name] ?? '-1') !== whileFilling[name])
+    .filter(name => !(name in afterwards) && (effectiveSetting(source, name) ?? '-1') !== whileFilling[name])
     .map(name => ({ name, whileFilling: whileFilling[name] ?? '' }))
   return [...changed, ...kept]
 }

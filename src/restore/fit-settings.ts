@@ -1,3 +1,4 @@
+import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type CreatedTopic, createTopics, type NewTopic } from '../kafka/create-topics.ts'
@@ -89,6 +90,6 @@ function refusedTopic(topic: string, error: KafkaBackupError): Finding {
 }
 
 function leftOut({ name, source }: PlannedTopic, setting: string): Finding {
-  const problem = `the target does not take its setting ${setting}: ${source.configs[setting] ?? ''}`
+  const problem = `the target does not take its setting ${setting}: ${effectiveSetting(source, setting) ?? ''}`
   return topicWarning(name, problem, 'it is left out')
 }

@@ -1,3 +1,4 @@
+import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import type { PlannedTopic } from './plan.ts'
@@ -68,12 +69,16 @@ export function judgeSettings(topic: PlannedTopic, settings: Settings): Finding[
     const problem = 'its message.timestamp.type is LogAppendTime: every record would get the time of the restore'
     findings.push(topicError(topic.name, problem, 'set it to CreateTime until the restore is done'))
   }
-  if (
-    settings.get('cleanup.policy')?.includes('compact') &&
-    !topic.source.configs['cleanup.policy']?.includes('compact')
-  ) {
-    const problem = 'it is compacted on the target and was not at the source: records of one key would go'
+  const wasCompacted = isCompacted(topic.source)
+  const isCompactedHere = settings.get('cleanup.policy')?.includes('compact')
+  if (isCompactedHere && !wasCompacted) {
+    const known = wasCompacted === false ? 'was not at the source' : 'the backup does not say that it was at the source'
+    const problem = `it is compacted on the target and ${known}: records of one key would go`
     findings.push(topicError(topic.name, problem, 'set cleanup.policy to delete, or map it to another name'))
+  }
+  if (!isCompactedHere && wasCompacted) {
+    const problem = 'it was compacted at the source and is not on the target: it keeps all records of a key'
+    findings.push(topicWarning(topic.name, problem, 'set its cleanup.policy to compact after the restore'))
   }
   return findings
 }
@@ -84,7 +89,7 @@ export function judgeSettings(topic: PlannedTopic, settings: Settings): Finding[
  */
 export function judgeSize(topic: PlannedTopic, setting: Setting, largestSegment: number | undefined): Finding[] {
   const takes = Number(setting('max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES)
-  const took = Number(topic.source.configs['max.message.bytes'] ?? DEFAULT_MAX_MESSAGE_BYTES)
+  const took = Number(effectiveSetting(topic.source, 'max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES)
   if (takes >= took || (largestSegment !== undefined && largestSegment <= takes)) return []
   const problem = `it takes batches of ${takes} bytes, and the source took ${took}: a larger record would end the restore`
   return [topicWarning(topic.name, problem, 'raise its max.message.bytes, by restore.topic_config where it is made')]

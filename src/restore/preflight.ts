@@ -99,10 +99,11 @@ function valuesOf(configs: EffectiveConfigs): Map<string, string> {
 /** Of one that the restore makes: the settings that it gets in the end. */
 function judgeNew(
   topic: PlannedTopic,
-  { retention, topicConfig }: RestoreOptions,
+  { retention }: RestoreOptions,
   { defaults, nowMs, largestSegments }: Circumstances,
 ): Finding[] {
-  const setting = (name: string) => topicConfig.get(name) ?? topic.source.configs[name] ?? defaultOf(defaults, name)
+  const final = { ...topic.whileFilling, ...topic.afterwards }
+  const setting = (name: string) => final[name] ?? defaultOf(defaults, name)
   const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
   return [
     ...judgeSize(topic, setting, largestSegments.get(topic.name)),

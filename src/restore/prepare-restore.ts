@@ -7,13 +7,13 @@ import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
 import { type FoundPlan, findPlan } from './find-plan.ts'
 import { fitSettings } from './fit-settings.ts'
+import { planInherited } from './inherited-settings.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { planRewrites } from './plan-rewrites.ts'
 import { examineTarget, type Preflight } from './preflight.ts'
 import { type RestoreProgress, readProgress, restoreGroup, streamKey } from './progress.ts'
 import { RestoreRefusal } from './refusal.ts'
-import { readDefaults } from './topic-defaults.ts'
 
 export interface Prepared extends FoundPlan {
   preflight: Preflight
@@ -48,24 +48,26 @@ export async function surveyRestore(
 ): Promise<Prepared> {
   const { cluster, storage, clock } = parts
   const found = await findPlan(options, { cluster, storage, readNotes: readIfAllowed }, signal)
-  const { plan, progress, restoreId } = found
+  const { progress, restoreId } = found
   const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
-  if (isComplete(plan, progress)) {
+  if (isComplete(found.plan, progress)) {
     return { ...found, preflight: { findings: [], existing: noted, ends: new Map() }, grants: [], segments: new Map() }
   }
+  const inherited = await planInherited(cluster, found.plan, options, signal)
+  const { plan, defaults } = inherited
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const there = new Set(topics.map(({ name }) => name))
   const isMade = (name: string) => noted.has(name) || !there.has(name)
   const allowed = await examinePermissions(cluster, plan, { group: restoreGroup(restoreId), isMade }, signal)
   const archive = await examineArchive(storage, plan, { verify: options.verify, progress }, signal)
-  const defaults = await readDefaults(cluster, signal)
   const known = { progress, nowMs: clock.now(), defaults, hidden: allowed.hidden, ...archive }
   const examined = await examineTarget(cluster, plan, options, known, signal)
   const missing = options.createTopics ? plan.topics.filter(({ name }) => !examined.existing.has(name)) : []
+  const differing = plan.topics.filter(({ name }) => isMade(name)).flatMap(({ name }) => inherited.findingsOf(name))
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
   const { rewrites, findings: unclear } = await planRewrites(options, plan.topics, storage, signal)
-  const findings = [...[allowed, archive, examined, fitted].flatMap(one => one.findings), ...unclear]
+  const findings = [...[allowed, archive, examined, fitted].flatMap(one => one.findings), ...differing, ...unclear]
   return {
     ...found,
     plan: { ...plan, rewrites, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },

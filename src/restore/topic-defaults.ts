@@ -7,6 +7,9 @@ const brokerNames: Record<string, string> = {
   'max.message.bytes': 'message.max.bytes',
   'min.insync.replicas': 'min.insync.replicas',
   'compression.type': 'compression.type',
+  'delete.retention.ms': 'log.cleaner.delete.retention.ms',
+  'min.compaction.lag.ms': 'log.cleaner.min.compaction.lag.ms',
+  'max.compaction.lag.ms': 'log.cleaner.max.compaction.lag.ms',
 }
 const MS_PER_MINUTE = 60_000
 const MS_PER_HOUR = 3_600_000

@@ -1,3 +1,4 @@
+import { expiresRecords, isCompacted } from '../archive/effective-settings.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
 import { earlier, later } from '../archive/times.ts'
 
@@ -45,7 +46,14 @@ export function trimPartition(
   }
 }
 
-/** Pure. The last record of a key may be the oldest segment's: cutting it off would lose what the source still has. */
-export function mayTrim({ configs }: Pick<ManifestTopic, 'configs'>): boolean {
-  return configs['cleanup.policy'] !== 'compact'
+/**
+ * Pure. Whether leading segments may go. The last record of a key may be in the oldest segment of a compacted topic:
+ * cutting it off would lose what the source still has. `unknown` where the backup does not say how the topic is cleaned up.
+ */
+export function judgeTrim(
+  topic: Pick<ManifestTopic, 'configs' | 'effective_configs'>,
+): 'cut' | 'compacted' | 'unknown' {
+  const compacted = isCompacted(topic)
+  if (compacted === undefined) return 'unknown'
+  return !compacted || expiresRecords(topic) ? 'cut' : 'compacted'
 }

@@ -62,6 +62,10 @@ async function trim(
   const cutoffMs = Math.min(lease.storeNow() - policy.olderThanMs, Date.parse(newest.started_at))
   const cut = await planTrim(parts.storage, newest, key => stored.get(key), cutoffMs, signal)
   if (cut.compacted.length > 0) outcome.notes.push(`compacted, and so not cut: ${cut.compacted.join(', ')}`)
+  if (cut.unknown.length > 0) {
+    const why = 'not cut, since the backup does not say whether they are compacted'
+    outcome.notes.push(`${why} (the next run of it stores that): ${cut.unknown.join(', ')}`)
+  }
   if (cut.partitions.length === 0) return { newest }
   if (!newest.complete || waits) {
     const why = waits ? 'shards wait to be committed' : 'its newest generation is not complete'

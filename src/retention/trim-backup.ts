@@ -14,13 +14,15 @@ import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { mayTrim, type PartitionTrim, trimPartition } from './plan-trim.ts'
+import { judgeTrim, type PartitionTrim, trimPartition } from './plan-trim.ts'
 
 /** What is cut off a backup. */
 export interface BackupTrim {
   partitions: (PartitionTrim & { topic: ManifestTopic; pages: Page[] })[]
   /** Topics that are not cut, since compaction makes old records count as much as new ones. */
   compacted: string[]
+  /** Topics that are not cut, since the backup does not say whether they are compacted. */
+  unknown: string[]
 }
 
 interface Page {
@@ -43,16 +45,16 @@ export async function planTrim(
   cutoffMs: number,
   signal: AbortSignal,
 ): Promise<BackupTrim> {
-  const topics = manifest.topics.filter(mayTrim)
-  const all = topics.flatMap(topic => topic.partitions.map(partition => ({ topic, partition })))
+  const judged = Map.groupBy(manifest.topics, judgeTrim)
+  const all = (judged.get('cut') ?? []).flatMap(topic => topic.partitions.map(partition => ({ topic, partition })))
   const trims = await runPool(all, CONCURRENCY, async ({ topic, partition }) => {
     const pages = await readOldPages(storage, partition, storedMs, cutoffMs, signal)
     const segments = pages.flatMap(({ index }) => index.segments)
     const trim = trimPartition(partition, segments, storedMs, cutoffMs)
     return trim ? [{ ...trim, topic, pages }] : []
   })
-  const compacted = manifest.topics.filter(topic => !mayTrim(topic)).map(({ name }) => name)
-  return { partitions: trims.flat(), compacted }
+  const namesOf = (verdict: 'compacted' | 'unknown') => (judged.get(verdict) ?? []).map(({ name }) => name)
+  return { partitions: trims.flat(), compacted: namesOf('compacted'), unknown: namesOf('unknown') }
 }
 
 /** Most partitions have nothing that is old enough, which their first page tells. */

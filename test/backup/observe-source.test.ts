@@ -46,6 +46,7 @@ describe('a look at the source', () => {
         replicationFactor: 1,
         leaderless: [],
         configs: { 'retention.ms': '5' },
+        effectiveConfigs: { 'retention.ms': '5' },
         partitions: [
           { partition: 0, bounds: { logStart: 5n, lastStable: 8n, highWatermark: 8n } },
           { partition: 1, bounds: empty },

@@ -27,6 +27,7 @@ function seen(
     internal: false,
     replicationFactor: 3,
     configs: { 'retention.ms': '1' },
+    effectiveConfigs: { 'cleanup.policy': 'delete', 'retention.ms': '1' },
     partitions,
     leaderless: [],
   }
@@ -115,6 +116,7 @@ describe('the plan of a backup', () => {
       internal: false,
       replication_factor: 3,
       configs: { 'retention.ms': '1' },
+      effective_configs: { 'cleanup.policy': 'delete', 'retention.ms': '1' },
     })
     const marks = { high_watermark: 90n, last_stable_offset: 90n }
     const first = { durable: { ...emptyPartition(0, 5n), ...marks }, end: 90n, logStart: 5n, newGaps: [] }

@@ -11,7 +11,15 @@ import { openMemoryStorage } from '../fakes/memory-storage.ts'
 const never = new AbortController().signal
 const group: StoredGroup = { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null, positions: [] }
 const bounds = { logStart: 0n, lastStable: 7n, highWatermark: 9n }
-const topic = { name: 'a', id: 'x', internal: false, replicationFactor: 1, configs: {}, leaderless: [] }
+const topic = {
+  name: 'a',
+  id: 'x',
+  internal: false,
+  replicationFactor: 1,
+  configs: {},
+  effectiveConfigs: {},
+  leaderless: [],
+}
 const observed = {
   clusterId: 'c',
   brokers: 1,

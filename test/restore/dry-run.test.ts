@@ -241,7 +241,8 @@ describe('the dry run of a restore', () => {
 
   test('of one that an earlier run began counts what is left', () => {
     const begun = { topic: 'orders-2', partition: 0, offset: 10n, sourceOffset: 10, isDone: false }
-    const topics = [fakeTopic('orders-2', [[encodeRun(0n, 10)], []], keeping)]
+    const configs = { ...keeping.configs, 'cleanup.policy': 'compact' }
+    const topics = [fakeTopic('orders-2', [[encodeRun(0n, 10)], []], { configs })]
     return withTarget({ topics, notes: [begun] }, async ({ dryRun }) => {
       const { state, totals, findings } = await dryRun({ topics: { include: ['orders'], exclude: [] } })
       assert.deepEqual([state, totals.records, totals.isEstimate, findings], ['begun', 15, true, []])

@@ -52,7 +52,7 @@ describe('the look at the target', () => {
     const inSync = { replication_factor: 1, configs: { 'min.insync.replicas': '2' } }
     const source = [
       sampleTopic('a', 2),
-      sampleTopic('b', 1),
+      sampleTopic('b', 1, { effective_configs: { 'cleanup.policy': 'delete' } }),
       aged('c'),
       sampleTopic('d', 1, three),
       sampleTopic('e', 1, inSync),

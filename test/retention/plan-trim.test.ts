@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import type { ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition, withGap, withSegment } from '../../src/archive/summary.ts'
 import { checkPartition } from '../../src/archive/verify-partition.ts'
-import { mayTrim, trimPartition } from '../../src/retention/plan-trim.ts'
+import { judgeTrim, trimPartition } from '../../src/retention/plan-trim.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 
 function segment(start: number, end: number, changes: Partial<Segment> = {}): Segment {
@@ -121,10 +121,25 @@ test('whatever is cut, what is left adds up and covers its offsets without a hol
   }
 })
 
-test('a topic that is only compacted is never cut', () => {
-  const policies = [undefined, 'delete', 'compact', 'compact,delete', 'delete,compact']
-  assert.deepEqual(
-    policies.map(policy => mayTrim({ configs: policy === undefined ? {} : { 'cleanup.policy': policy } })),
-    [true, true, false, true, true],
-  )
+describe('whether a topic may be cut', () => {
+  const judge = (effective_configs: Record<string, string>, configs = {}) => judgeTrim({ configs, effective_configs })
+
+  test('follows the policy in force, not only the one that is set on the topic', () => {
+    assert.equal(judge({ 'cleanup.policy': 'delete' }), 'cut')
+    assert.equal(judge({ 'cleanup.policy': 'compact' }), 'compacted')
+    assert.equal(judge({}, { 'cleanup.policy': 'compact' }), 'compacted')
+  })
+
+  test('is yes for a compacted topic whose records expire as well, and no where they never do', () => {
+    const both = (ms: string, bytes: string) =>
+      judge({ 'cleanup.policy': 'delete,compact', 'retention.ms': ms, 'retention.bytes': bytes })
+    assert.equal(both('1000', '-1'), 'cut')
+    assert.equal(both('-1', '1000'), 'cut')
+    assert.equal(both('-1', '-1'), 'compacted')
+    assert.equal(judge({ 'cleanup.policy': 'compact,delete' }), 'compacted')
+  })
+
+  test('is no where the backup does not say how the topic is cleaned up', () => {
+    assert.equal(judgeTrim({ configs: {} }), 'unknown')
+  })
 })

@@ -384,6 +384,25 @@ describe('older_than in a backup that stays', () => {
     assert.deepEqual([trimmed.segments, notes], [0, ['compacted, and so not cut: orders']])
   })
 
+  test('leaves a topic whole that is compacted by the default of its brokers', async () => {
+    const world = new World()
+    await world.commit('a', { cleanupPolicy: 'compact' })
+    world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0, cleanupPolicy: 'compact' })
+    const { trimmed, notes } = await world.pruneOne({ olderThanMs: DAY })
+    assert.deepEqual([trimmed.segments, notes], [0, ['compacted, and so not cut: orders']])
+  })
+
+  test('leaves a topic whole where the backup does not say whether it is compacted', async () => {
+    const world = new World()
+    await world.commit('a', { cleanupPolicy: null })
+    world.clock.pass(30 * DAY)
+    await world.commit('a', { segments: 0, cleanupPolicy: null })
+    const { trimmed, notes } = await world.pruneOne({ olderThanMs: DAY })
+    assert.equal(trimmed.segments, 0)
+    assert.match(notes.join(), /not cut, since the backup does not say whether they are compacted .*: orders/)
+  })
+
   test('cuts nothing where the newest generation is not complete', async () => {
     const world = await grown()
     await world.commit('a', { complete: false })

@@ -56,6 +56,8 @@ export interface CommitSpec {
   segments?: number
   complete?: boolean
   configs?: Record<string, string>
+  /** The policy in force; null where the backup does not say it. */
+  cleanupPolicy?: string | null
   /** When its run began. */
   startedMs?: number
   folderOf?: FolderOf | undefined
@@ -81,6 +83,7 @@ export class World {
       segments: count = 1,
       complete = true,
       configs = {},
+      cleanupPolicy = 'delete',
       startedMs = this.clock.now(),
       folderOf,
     } = spec
@@ -101,7 +104,8 @@ export class World {
       fresh.set(freshKey('id-orders', number), added)
       partitions.push(partition)
     }
-    const draft = draftManifest([topicOf('orders', partitions, { configs })], {
+    const inForce = cleanupPolicy !== null && { effective_configs: { 'cleanup.policy': cleanupPolicy, ...configs } }
+    const draft = draftManifest([topicOf('orders', partitions, { configs, ...inForce })], {
       backup_id: backupId,
       generation: (previous?.generation ?? 0) + 1,
       run,

@@ -99,12 +99,19 @@ function topicName({ name, state }: DescribedTopic): string {
 
 function formatSettings(topics: readonly DescribedTopic[], look: Look): string[] {
   const lines = topics.flatMap(topic => {
-    const settings = Object.entries(topic.configs).map(
+    const settings = [...Object.entries(topic.configs), ...inheritedPolicy(topic)].map(
       ([name, value]) => `    ${printable(name)} = ${printable(value)}`,
     )
     return settings.length === 0 ? [] : [`  ${look.bold(printable(topicName(topic)))}`, ...settings]
   })
   return lines.length === 0 ? [] : ['', 'Settings that differ from the default', ...lines]
+}
+
+/** It decides what a restore and a prune do, also where it comes from the brokers. */
+function inheritedPolicy({ configs, effective_configs }: DescribedTopic): [string, string][] {
+  const policy = effective_configs?.['cleanup.policy']
+  if (policy === undefined || policy === 'delete' || 'cleanup.policy' in configs) return []
+  return [['cleanup.policy', `${policy} (default of the source's brokers)`]]
 }
 
 function schemasOf({ enabled, subjects_count, schemas_count }: DescribedRegistry): string | undefined {

@@ -1,0 +1,104 @@
+import { decisiveDefaults, effectiveSetting } from '../archive/effective-settings.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
+import { type Finding, topicWarning } from '../observe/finding.ts'
+import type { RestoreOptions } from './options.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { defaultOf, readDefaults } from './topic-defaults.ts'
+import { planSettings } from './topic-settings.ts'
+
+type Compare = (source: string, target: string) => 'same' | 'set' | 'leave'
+
+const differs: Compare = (source, target) => (source === target ? 'same' : 'set')
+const differsAsList: Compare = (source, target) => (sorted(source) === sorted(target) ? 'same' : 'set')
+/** A limit that keeps more than the source did loses nothing: the topic follows the target's default. */
+const isLower: Compare = (source, target) => {
+  if (source === target) return 'same'
+  const limitOf = (text: string) => (Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text))
+  return limitOf(target) < limitOf(source) ? 'set' : 'leave'
+}
+
+const compared: Readonly<Record<string, Compare>> = {
+  'cleanup.policy': differsAsList,
+  'retention.ms': isLower,
+  'retention.bytes': isLower,
+  'delete.retention.ms': differs,
+  'min.compaction.lag.ms': differs,
+  'max.compaction.lag.ms': differs,
+  'message.timestamp.type': differs,
+  'max.message.bytes': isLower,
+}
+
+interface Inherited {
+  name: string
+  value: string
+  /** What the topic would get from the brokers of the target. */
+  targetDefault: string
+  verdict: 'set' | 'leave'
+}
+
+/** The plan with the settings of `keepInherited`, and the defaults of the target that they were compared with. */
+export async function planInherited(
+  cluster: Cluster,
+  plan: RestorePlan,
+  options: RestoreOptions,
+  signal: AbortSignal,
+): Promise<{ plan: RestorePlan; defaults: EffectiveConfigs; findingsOf: (topic: string) => readonly Finding[] }> {
+  const defaults = await readDefaults(cluster, signal)
+  const kept = plan.topics.map(topic => keepInherited(topic, options, defaults))
+  const findings = new Map(kept.map(({ topic, findings }) => [topic.name, findings]))
+  return {
+    plan: { ...plan, topics: kept.map(({ topic }) => topic) },
+    defaults,
+    findingsOf: topic => findings.get(topic) ?? [],
+  }
+}
+
+/**
+ * Pure. The topic with what it had from the brokers of the source and would not get from those of the target: a topic that
+ * was compacted by default stays compacted. Where the target does not tell its defaults, Kafka's own count.
+ */
+export function keepInherited(
+  topic: PlannedTopic,
+  { topicConfig, retention }: Pick<RestoreOptions, 'topicConfig' | 'retention'>,
+  defaults: EffectiveConfigs,
+): { topic: PlannedTopic; findings: Finding[] } {
+  const inherited = listInherited(topic, topicConfig, defaults)
+  const added = inherited.filter(({ verdict }) => verdict === 'set').map(({ name, value }) => [name, value] as const)
+  if (inherited.length === 0) return { topic, findings: [] }
+  const settings = planSettings({ ...topic.source.configs, ...Object.fromEntries(added) }, topicConfig, retention)
+  return { topic: { ...topic, ...settings }, findings: [describe(topic.name, inherited)] }
+}
+
+function listInherited(
+  { source }: PlannedTopic,
+  overrides: ReadonlyMap<string, string>,
+  defaults: EffectiveConfigs,
+): Inherited[] {
+  return Object.entries(compared).flatMap(([name, compare]) => {
+    const value = effectiveSetting(source, name)
+    if (value === undefined || name in source.configs || overrides.has(name)) return []
+    const targetDefault = defaultOf(defaults, name) ?? decisiveDefaults[name] ?? ''
+    const verdict = compare(value, targetDefault)
+    return verdict === 'same' ? [] : [{ name, value, targetDefault, verdict }]
+  })
+}
+
+function describe(topic: string, inherited: readonly Inherited[]): Finding {
+  const parts = inherited.map(({ name, value, targetDefault }) => `${name} was ${value}, here ${targetDefault}`)
+  const left = inherited.filter(({ verdict }) => verdict === 'leave').map(({ name }) => name)
+  const set = inherited.filter(({ verdict }) => verdict === 'set').map(({ name }) => name)
+  const remedy = [
+    ...(set.length > 0 ? [`the restore sets ${set.join(', ')} on the topic as at the source`] : []),
+    ...(left.length > 0 ? [`${left.join(', ')}: the topic follows the target; restore.topic_config changes that`] : []),
+  ]
+  return topicWarning(topic, `the brokers' defaults differ from the source: ${parts.join('; ')}`, remedy.join('; '))
+}
+
+function sorted(list: string): string {
+  return list
+    .split(',')
+    .map(one => one.trim())
+    .sort()
+    .join()
+}

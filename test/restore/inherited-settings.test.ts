@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { EffectiveConfigs } from '../../src/kafka/topic-configs.ts'
+import { keepInherited } from '../../src/restore/inherited-settings.ts'
+import type { RestoreOptions } from '../../src/restore/options.ts'
+import { planRestore } from '../../src/restore/plan.ts'
+import { plainOptions } from './plain-options.ts'
+import { manifestOf, sampleTopic } from './samples.ts'
+
+function keep(
+  effective_configs: Record<string, string>,
+  target: Record<string, string> = {},
+  changes: Partial<RestoreOptions> = {},
+  configs: Record<string, string> = {},
+) {
+  const options = plainOptions(changes)
+  const [topic] = planRestore(manifestOf([sampleTopic('a', 1, { configs, effective_configs })]), options).topics
+  assert.ok(topic)
+  const source = 'server_properties' as const
+  const defaults: EffectiveConfigs = new Map(Object.entries(target).map(([name, value]) => [name, { value, source }]))
+  const kept = keepInherited(topic, options, defaults)
+  return { ...kept.topic, findings: kept.findings.map(({ problem, remedy }) => `${problem}: ${remedy}`) }
+}
+
+describe('a setting that the topic had from the brokers of the source', () => {
+  test('is set on the topic where the target has another default, and reported', () => {
+    const { afterwards, findings } = keep({ 'cleanup.policy': 'compact' }, { 'log.cleanup.policy': 'delete' })
+    assert.equal(afterwards['cleanup.policy'], 'compact')
+    assert.deepEqual(findings, [
+      "the brokers' defaults differ from the source: cleanup.policy was compact, here delete: the restore sets cleanup.policy on the topic as at the source",
+    ])
+  })
+
+  test('is left to the target where it has the same default, in whatever order it lists it', () => {
+    const same = keep({ 'cleanup.policy': 'delete,compact' }, { 'log.cleanup.policy': 'compact, delete' })
+    assert.equal(same.afterwards['cleanup.policy'], null)
+    assert.deepEqual(same.findings, [])
+  })
+
+  test('is compared with the default of Kafka where the target does not tell its own', () => {
+    assert.equal(keep({ 'cleanup.policy': 'compact' }).afterwards['cleanup.policy'], 'compact')
+    assert.deepEqual(keep({ 'cleanup.policy': 'delete' }).findings, [])
+  })
+
+  test('gives way to what is set on the topic and to what the job asks for', () => {
+    const own = keep({ 'retention.ms': '5' }, { 'log.retention.ms': '1' }, {}, { 'retention.ms': '5' })
+    assert.deepEqual([own.afterwards['retention.ms'], own.findings], ['5', []])
+    const topicConfig = new Map([['cleanup.policy', 'delete']])
+    assert.equal(keep({ 'cleanup.policy': 'compact' }, {}, { topicConfig }).afterwards['cleanup.policy'], 'delete')
+  })
+
+  test('is set where the target would expire records earlier, and only reported where it keeps them longer', () => {
+    const shorter = keep({ 'retention.ms': '-1' }, { 'log.retention.hours': '1' })
+    assert.equal(shorter.afterwards['retention.ms'], '-1')
+    const longer = keep({ 'retention.ms': '3600000' }, { 'log.retention.ms': '-1' })
+    assert.equal(longer.afterwards['retention.ms'], null)
+    assert.match(
+      longer.findings.join(),
+      /retention.ms was 3600000, here -1: retention.ms: the topic follows the target/,
+    )
+  })
+
+  test('stays held back where the job holds retention', () => {
+    const held = keep({ 'retention.ms': '5000000' }, { 'log.retention.ms': '1' }, { retention: 'hold' })
+    assert.equal('retention.ms' in held.afterwards, false)
+  })
+
+  test('is nothing where the backup does not know it', () => {
+    assert.deepEqual(keep({}, { 'log.cleanup.policy': 'compact' }).findings, [])
+  })
+})
