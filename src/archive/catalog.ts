@@ -1,5 +1,6 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
+import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { type IndexRef, type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
@@ -86,7 +87,10 @@ export async function readManifest(
 ): Promise<Manifest> {
   const key = manifestKey(backupId, generation)
   const manifest = parseManifest(await storage.read(key, signal), key)
-  if (manifest.backup_id === backupId && manifest.generation === generation) return manifest
+  if (manifest.backup_id === backupId && manifest.generation === generation) {
+    assertManifestKeys(manifest, key)
+    return manifest
+  }
   throw new KafkaBackupError(
     'ARCHIVE_DAMAGED',
     `${key} belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``,
@@ -105,5 +109,7 @@ export async function readIndex(storage: Storage, ref: IndexRef, signal: AbortSi
   if (bytes.length !== ref.size || hashOf(bytes) !== ref.blake3) {
     throw new KafkaBackupError('ARCHIVE_DAMAGED', `${ref.key} is not the object that the manifest recorded`)
   }
-  return parsePartitionIndex(bytes.toString('utf8'), ref.key)
+  const index = parsePartitionIndex(bytes.toString('utf8'), ref.key)
+  assertIndexKeys(index, ref.key)
+  return index
 }

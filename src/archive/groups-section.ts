@@ -1,8 +1,8 @@
 import * as z from 'zod'
-import { count, hash, int64 } from './scalars.ts'
+import { count, hash, int64, topicName } from './scalars.ts'
 
 const position = z.strictObject({
-  topic: z.string(),
+  topic: topicName,
   partition: count,
   /** The next record that the group reads. */
   offset: int64,

@@ -5,7 +5,7 @@ import { accessSectionSchema } from './access-section.ts'
 import { groupsSectionSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
-import { count, hash, int64 } from './scalars.ts'
+import { count, hash, int64, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
 /** The newest format this program writes, and reads. */
@@ -52,7 +52,7 @@ const partition = z.strictObject({
 })
 
 export const topicSchema = z.strictObject({
-  name: z.string(),
+  name: topicName,
   id: z.string(),
   /** `replaced`: deleted, and a topic of the same name has another id. `absent`: not part of the newest run. */
   state: z.enum(['current', 'replaced', 'absent']),
@@ -124,7 +124,7 @@ export const segmentSchema = z.strictObject({
 export const partitionIndexSchema = z.strictObject({
   format: z.literal('kafka-backup-index'),
   format_version: z.literal(FORMAT_VERSION),
-  topic: z.string(),
+  topic: topicName,
   topic_id: z.string(),
   partition: count,
   segments: z.array(segmentSchema),

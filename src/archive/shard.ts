@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
+import { assertSegmentKeys } from './assert-keys.ts'
 import { shardKey, shardsPrefix } from './layout.ts'
 import {
   clusterSchema,
@@ -81,7 +82,12 @@ function lastAttempts(keys: readonly string[]): string[] {
 async function readShard(storage: Storage, key: string, place: ShardPlace, signal: AbortSignal): Promise<Shard> {
   const bytes = await storage.read(key, signal)
   const { checksum: _, ...shard } = parseSealed(shardSchema, bytes, key)
-  if (shard.backup_id === place.backupId && shard.generation === place.generation) return shard
+  if (shard.backup_id === place.backupId && shard.generation === place.generation) {
+    for (const [id, segments] of Object.entries(shard.segments)) {
+      assertSegmentKeys(segments, place.backupId, Number(id.slice(id.lastIndexOf('/') + 1)), key)
+    }
+    return shard
+  }
   const message = `${key} belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``
   throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
 }

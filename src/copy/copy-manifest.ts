@@ -1,3 +1,4 @@
+import { assertManifestKeys } from '../archive/assert-keys.ts'
 import { manifestCopyKey, manifestKey } from '../archive/layout.ts'
 import { type Manifest, parseManifest } from '../archive/manifest.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
@@ -20,7 +21,9 @@ export async function readSourceManifest(
 ): Promise<SourceManifest> {
   const key = manifestKey(backupId, generation)
   const bytes = await source.read(key, signal)
-  return { manifest: parseManifest(bytes, key), key, bytes }
+  const manifest = parseManifest(bytes, key)
+  assertManifestKeys(manifest, key)
+  return { manifest, key, bytes }
 }
 
 /** From here on the generation exists at the target. */

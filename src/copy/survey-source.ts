@@ -1,5 +1,5 @@
 import { readIndex, readManifest } from '../archive/catalog.ts'
-import { backupPrefix, manifestKey } from '../archive/layout.ts'
+import { manifestKey } from '../archive/layout.ts'
 import type { IndexRef, Manifest, PartitionIndex } from '../archive/manifest.ts'
 import { indexRefsOf, type NamedObject, objectsOf } from '../archive/named-objects.ts'
 import type { Problem } from '../archive/verify-objects.ts'
@@ -89,12 +89,12 @@ async function openIndex(source: Storage, ref: IndexRef, walk: Walk, signal: Abo
   return []
 }
 
-/** A key outside of the backup would be written to where it does not belong. */
+/** Two generations that record different bytes under one key cannot both be right. */
 function misnamed({ key, blake3 }: NamedObject, { backup_id, generation }: Manifest, walk: Walk): Problem | undefined {
   const known = walk.seen.get(key)
-  if (key.startsWith(backupPrefix(backup_id)) && (known === undefined || known === blake3)) return undefined
-  const why = known === undefined ? 'an object outside of the backup' : 'an object that is another one elsewhere'
-  return { key: manifestKey(backup_id, generation), problem: `it names ${JSON.stringify(key)}, ${why}` }
+  if (known === undefined || known === blake3) return undefined
+  const problem = `it names ${JSON.stringify(key)} with another hash than an earlier generation`
+  return { key: manifestKey(backup_id, generation), problem }
 }
 
 async function orProblem<T>(key: string, read: () => Promise<T>): Promise<{ value: T } | Problem> {

@@ -30,11 +30,17 @@ export function formatScript(plan: OffsetsPlan, options: ScriptOptions): string 
 
 function formatGroup({ now, positions, error }: PlannedGroup, options: ScriptOptions): string[] {
   if (error) return ['', `# group ${plainText(now.group)} is left out: ${plainText(error.message)}`]
+  if (plainText(now.group) !== now.group) {
+    return [
+      '',
+      `# group ${plainText(now.group)} is left out: its name has control characters, which a script cannot show`,
+    ]
+  }
   const problems = positions.flatMap(({ topic, partition, problem }) =>
-    problem === undefined ? [] : [`# ${topic}/${partition} is left out: ${plainText(problem)}`],
+    problem === undefined ? [] : [`# ${plainText(topic)}/${partition} is left out: ${plainText(problem)}`],
   )
   const rows = positions.flatMap(({ topic, partition, to, isChange }) =>
-    isChange && to !== null ? [`${topic},${partition},${to}`] : [],
+    isChange && to !== null ? [`${plainText(topic)},${partition},${to}`] : [],
   )
   if (rows.length === 0) return ['', `# group ${plainText(now.group)}: nothing to change`, ...problems]
   const words = [

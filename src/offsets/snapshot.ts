@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { parseSealed } from '../archive/manifest.ts'
-import { count, int64 } from '../archive/scalars.ts'
+import { count, int64, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import type { GroupNow } from './group-now.ts'
 import type { PlannedGroup } from './plan-reset.ts'
 
-const place = { topic: z.string(), partition: count }
+const place = { topic: topicName, partition: count }
 
 const group = z.strictObject({
   group: z.string(),

@@ -273,21 +273,18 @@ describe('damage at the source', () => {
     )
   })
 
-  test('as a manifest that names an object outside of its backup brings nothing there', async () => {
-    const { source, target, manifests } = await stage(1)
-    const key = 'other/manifests/00000001.json'
-    source.objects.set(key, Buffer.from('x'))
-    const [manifest] = manifests
-    if (manifest?.consumer_groups?.state !== 'taken') assert.fail()
-    const forged = { ...manifest, consumer_groups: { ...manifest.consumer_groups, key } }
-    source.objects.set('b1/manifests/00000001.json', sealJson(forged))
-    const report = await copy({ source, target })
-    assert.match(
-      report.problems[0]?.problem ?? '',
-      /"other\/manifests\/00000001.json", an object outside of the backup/,
-    )
-    assert.ok(!target.objects.has(key) && !target.objects.has('b1/manifests/00000001.json'))
-  })
+  for (const key of ['other/manifests/00000001.json', 'b1/manifests/pruned.json', 'b1/kafka/../../evil.json']) {
+    test(`a manifest that names ${key} as its groups is refused, and nothing is copied`, async () => {
+      const { source, target, manifests } = await stage(1)
+      const [manifest] = manifests
+      if (manifest?.consumer_groups?.state !== 'taken') assert.fail()
+      const forged = { ...manifest, consumer_groups: { ...manifest.consumer_groups, key } }
+      source.objects.set('b1/manifests/00000001.json', sealJson(forged))
+      const report = await copy({ source, target })
+      assert.ok(report.problems[0]?.problem.includes(`it names "${key}", which is not a file of consumer groups`))
+      assert.ok(!target.objects.has(key) && !target.objects.has('b1/manifests/00000001.json'))
+    })
+  }
 })
 
 describe('a target', () => {
