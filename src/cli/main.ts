@@ -12,11 +12,13 @@ import { lookOf } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
 import { commandIn, parseCommandLine } from './program.ts'
 import { openResultFile } from './result/result-file.ts'
-import { Screen } from './screen.ts'
+import { plainOutput, Screen } from './screen.ts'
 import { Session } from './session.ts'
+import { terminalText } from './text.ts'
 
 /** The whole program: arguments in, exit code out. Every failure becomes a message and its exit code. */
-export async function main(argv: readonly string[], io: Io, actions: Actions = realActions): Promise<number> {
+export async function main(argv: readonly string[], raw: Io, actions: Actions = realActions): Promise<number> {
+  const io = forText(raw)
   try {
     const line = parseCommandLine(argv, io, version)
     return 'exitCode' in line ? line.exitCode : await runCommand(line.command, line.options, io, actions)
@@ -24,6 +26,21 @@ export async function main(argv: readonly string[], io: Io, actions: Actions = r
     const output = await openOutput(guessOptions(argv), io)
     const failure = toKafkaBackupError(error)
     return openResultFile(commandIn(argv) ?? null, output).close(reportFailure(failure, output), failure)
+  }
+}
+
+/** Names and messages come from archives and servers. Here is the one place that keeps them from steering a terminal; `Screen` does the same for standard error. */
+function forText(io: Io): Io {
+  const { ask } = io
+  return {
+    stdout: plainOutput(io.stdout),
+    stderr: io.stderr,
+    env: io.env,
+    clock: io.clock,
+    onSignal: listener => io.onSignal(listener),
+    writeFile: (path, text) => io.writeFile(path, text),
+    exit: code => io.exit(code),
+    ...(ask ? { ask: (question, signal) => ask(terminalText(question), signal) } : {}),
   }
 }
 

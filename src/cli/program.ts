@@ -12,7 +12,7 @@ import {
   type OptionSpec,
   version as versionOption,
 } from './option-specs.ts'
-import { withoutMarks } from './text.ts'
+import { terminalText, withoutMarks } from './text.ts'
 
 /** What the arguments ask for. Help and version are answered while parsing. */
 export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
@@ -107,7 +107,7 @@ function setUp(command: Command, io: Io, look: Look): void {
     .configureHelp({ styleTitle: look.bold })
     .configureOutput({
       writeOut: text => io.stdout.write(text),
-      writeErr: text => io.stderr.write(text),
+      writeErr: text => io.stderr.write(terminalText(text)),
       // Shown by whoever catches the error.
       outputError: () => undefined,
       getOutHelpWidth: () => Math.min(io.stdout.columns ?? 100, 100),

@@ -1,4 +1,18 @@
 import type { Output } from './io.ts'
+import { terminalText } from './text.ts'
+
+/** `output` for text of any origin: nothing written to it can steer a terminal. */
+export function plainOutput(output: Output): Output {
+  return {
+    write: text => output.write(terminalText(text)),
+    get isTTY() {
+      return output.isTTY
+    },
+    get columns() {
+      return output.columns
+    },
+  }
+}
 
 /** Standard error: lines one after the other and, on a terminal, one status below them that is redrawn in place. */
 export class Screen {
@@ -12,15 +26,16 @@ export class Screen {
   /** Whole lines, each with its newline; the status stays below them. */
   write(lines: string): void {
     const { clear, draw } = this.#strokes(this.#status)
-    this.#output.write(`${clear}${lines}${draw}`)
+    this.#output.write(`${clear}${terminalText(lines)}${draw}`)
   }
 
   /** Replaces the status; an empty text removes it. It must fit on one line of the terminal. */
   setStatus(text: string): void {
-    if (text === this.#status) return
+    const status = terminalText(text)
+    if (status === this.#status) return
     const { clear } = this.#strokes(this.#status)
-    this.#status = text
-    this.#output.write(`${clear}${text}`)
+    this.#status = status
+    this.#output.write(`${clear}${status}`)
   }
 
   #strokes(status: string): { clear: string; draw: string } {

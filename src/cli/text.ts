@@ -30,10 +30,22 @@ export function plural(count: number | bigint, noun: string): string {
 
 /** Text of unknown origin for a terminal: control characters, which could steer it, are shown as their codes. */
 export function printable(text: string): string {
-  return text.replace(/(?!\n)[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
+  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
     const code = character.codePointAt(0) ?? 0
     return `\\u${code.toString(16).padStart(4, '0')}`
   })
+}
+
+/** The styles of `lookOf`: the only control sequences that text may hold when it reaches a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences are what is looked for
+const style = /\x1b\[(?:1|2|22|31|32|33|39)m/
+
+/** What leaves for a terminal: everything that could steer it is shown as its code, except our own styles. */
+export function terminalText(text: string): string {
+  return text
+    .split(new RegExp(`(${style.source})`))
+    .map((part, at) => (at % 2 === 1 ? part : printable(part)))
+    .join('')
 }
 
 /** An argument as a POSIX shell reads it back. */

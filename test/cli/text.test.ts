@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
-import { formatInstant, formatRatio, formatTimestamp, plural, printable, shellQuote } from '../../src/cli/text.ts'
+import {
+  formatInstant,
+  formatRatio,
+  formatTimestamp,
+  plural,
+  printable,
+  shellQuote,
+  terminalText,
+} from '../../src/cli/text.ts'
 
 test('a time is shown in UTC to the second', () => {
   assert.equal(formatTimestamp(1_763_199_372_123n), '2025-11-15 09:36:12Z')
@@ -36,4 +44,11 @@ test('a shell reads back what was quoted', () => {
     const read = execFileSync('sh', ['-c', `printf %s ${shellQuote(text)}`], { encoding: 'utf8' })
     assert.equal(read, text)
   }
+})
+
+test('text for a terminal keeps our own styles and nothing else that steers it', () => {
+  const own = '\x1b[1m\x1b[31mbad\x1b[39m\x1b[22m'
+  assert.equal(terminalText(`${own}\ta\nb`), `${own}\ta\nb`)
+  const hidden = '\x1b[8msecret\x1b[2J\x1b]0;title\x07\x9b31m'
+  assert.equal(terminalText(hidden), '\\u001b[8msecret\\u001b[2J\\u001b]0;title\\u0007\\u009b31m')
 })

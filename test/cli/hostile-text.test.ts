@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { main } from '../../src/cli/main.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import { description, fakeActions, verifyReport } from './fake-actions.ts'
+import { FakeIo } from './fake-io.ts'
+
+const sequence = '\x1b]0;owned\x07\x1b[2J\x9b8m'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const steering = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/
+const one = ['--path', '/backups', '--backup-id', 'orders']
+
+for (const format of ['text', 'json']) {
+  test(`warnings and names of an archive cannot steer a terminal (${format})`, async () => {
+    const io = new FakeIo()
+    const hostile = { ...description, warnings: [`warning ${sequence}`] }
+    await main(['describe', ...one, '--format', format], io, fakeActions({ describeBackup: async () => hostile }))
+    assert.match(io.stdout.text, /warning \\u001b\]0;owned/)
+    assert.doesNotMatch(io.stdout.text, steering)
+  })
+
+  test(`problems of a verification cannot steer a terminal (${format})`, async () => {
+    const io = new FakeIo()
+    const hostile = { ...verifyReport, problems: [{ key: `k${sequence}`, problem: `p${sequence}` }] }
+    await main(
+      ['verify', ...one, '--format', format, '--no-progress'],
+      io,
+      fakeActions({ verifyBackup: async () => hostile }),
+    )
+    assert.match(io.stdout.text, /p\\u001b\]0;owned/)
+    assert.doesNotMatch(io.stdout.text + io.stderr.text, steering)
+  })
+}
+
+for (const format of ['text', 'json']) {
+  test(`errors and log lines cannot steer a terminal (--log-format ${format})`, async () => {
+    const io = new FakeIo()
+    const fail = async () => {
+      throw new KafkaBackupError('ARCHIVE_DAMAGED', `bad ${sequence}`)
+    }
+    await main(['describe', ...one, '--log-format', format], io, fakeActions({ describeBackup: fail }))
+    assert.match(io.stderr.text, /bad \\u001b\]0;owned/)
+    assert.doesNotMatch(io.stderr.text + io.stdout.text, steering)
+  })
+}
