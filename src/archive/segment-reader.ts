@@ -2,12 +2,20 @@ import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
+import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openHasher } from './hash.ts'
 import type { Segment } from './manifest.ts'
+import { MAX_FRAME_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
 const READ_BYTES = 4 << 20
+/** A broker takes requests of 100 MiB unless told otherwise, and one request holds a batch as a whole. */
+export const MAX_BATCH_BYTES = 512 << 20
+/** What does not compress grows by little. */
+const MAX_STORED_FRAME_BYTES = MAX_FRAME_BYTES + (MAX_FRAME_BYTES >> 7)
+/** Plain bytes of frames that all readers of the process hold at a time. Small frames never wait for it. */
+const frameBudget = new ByteBudget(2 * MAX_FRAME_BYTES, 8 << 20)
 
 /**
  * The segment's batches in pieces that hold whole batches only. Every stored byte is hashed on the way; when the last
@@ -46,13 +54,34 @@ interface Piece {
 }
 
 async function* readPieces(storage: Storage, segment: Segment, signal: AbortSignal): AsyncGenerator<Piece> {
+  assertFrames(segment)
   let position = 0
   for (const [storedBytes, plainBytes] of segment.frames ?? chunksOf(segment.size)) {
-    const stored = await readExactly(storage, segment, position, storedBytes, signal)
-    position += storedBytes
-    yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
+    const release = await frameBudget.take(plainBytes, signal)
+    try {
+      const stored = await readExactly(storage, segment, position, storedBytes, signal)
+      position += storedBytes
+      yield { stored, plain: segment.frames ? await openFrame(stored, plainBytes, segment) : stored }
+    } finally {
+      release()
+    }
   }
-  if (position !== segment.size) throw damaged(segment, `its frames end at ${position} of ${segment.size} bytes`)
+}
+
+/** Before a byte is read: what the index claims decides how much memory is made ready. */
+function assertFrames(segment: Segment): void {
+  const { frames, size, plain_size: plainSize } = segment
+  if (!frames) return
+  let stored = 0
+  let plain = 0
+  for (const [storedBytes, plainBytes] of frames) {
+    if (plainBytes > MAX_FRAME_BYTES) throw damaged(segment, `a zstd frame claims ${plainBytes} plain bytes`)
+    if (storedBytes > MAX_STORED_FRAME_BYTES) throw damaged(segment, `a zstd frame claims ${storedBytes} bytes`)
+    stored += storedBytes
+    plain += plainBytes
+  }
+  if (stored !== size) throw damaged(segment, `its frames end at ${stored} of ${size} bytes`)
+  if (plain !== plainSize) throw damaged(segment, `its frames hold ${plain} plain bytes instead of ${plainSize}`)
 }
 
 function* chunksOf(size: number): Generator<[number, number]> {
@@ -114,7 +143,7 @@ function endOfWholeBatches(bytes: Buffer, segment: Segment, start: number): numb
 }
 
 function checkSize(size: number, segment: Segment, start: number): void {
-  if (size > 0 && start + size <= segment.plain_size) return
+  if (size > 0 && size <= MAX_BATCH_BYTES && start + size <= segment.plain_size) return
   throw damaged(segment, `the record batch at byte ${start} has a length of ${size} bytes`)
 }
 

@@ -11,6 +11,9 @@ const COMPRESSIONS = 2
 // A small window keeps the work of several threads within their caches; frames grow by a little.
 const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_windowLog]: 17 }
 
+/** Plain bytes of a frame. A reader makes room for no more, whatever an index claims. */
+export const MAX_FRAME_BYTES = 128 << 20
+
 /** What a run of batches holds, told by whoever has walked them. */
 export interface ChunkFacts {
   startOffset: bigint
@@ -89,7 +92,8 @@ export class SegmentWriter {
   }
 
   /** Each piece becomes a zstd frame of its own, so that a reader can start at any of them. */
-  async #compressAll(pieces: readonly Buffer[]): Promise<Buffer[]> {
+  async #compressAll(batches: readonly Buffer[]): Promise<Buffer[]> {
+    const pieces = batches.flatMap(cutToFrames)
     // A few at a time: each has memory of its own while it waits for a thread, too.
     const frames = await runPool(pieces, COMPRESSIONS, compressPiece)
     frames.forEach((frame, i) => {
@@ -97,6 +101,12 @@ export class SegmentWriter {
     })
     return frames
   }
+}
+
+/** Only a batch larger than a frame may be is cut. */
+function cutToFrames(piece: Buffer): Buffer[] {
+  const count = Math.ceil(piece.length / MAX_FRAME_BYTES)
+  return Array.from({ length: count }, (_, i) => piece.subarray(i * MAX_FRAME_BYTES, (i + 1) * MAX_FRAME_BYTES))
 }
 
 /** With room for the worst case zstd works in one pass, straight from the piece into the frame. */

@@ -12,8 +12,8 @@ import type { Codec } from './header.ts'
 import { compressLz4, decompressLz4 } from './lz4.ts'
 import { compressSnappy, decompressSnappy } from './snappy.ts'
 
-/** No producer makes a batch of more; a hostile one can make 32 GB out of one megabyte. */
-const MAX_PLAIN_BYTES = 1 << 30
+/** Brokers take requests of 100 MiB unless told otherwise. A hostile producer can make 32 GB out of one megabyte. */
+const MAX_PLAIN_BYTES = 256 << 20
 
 const MIN_CHUNK_BYTES = 16 << 10
 const MAX_CHUNK_BYTES = 4 << 20

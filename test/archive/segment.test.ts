@@ -126,3 +126,42 @@ test('reading stops when it is told to', async () => {
   })()
   await assert.rejects(reading, error => error === reason)
 })
+
+describe('a hostile index cannot make a reader allocate what it claims', () => {
+  const bomb = zstdCompressSync(Buffer.alloc(4 << 20))
+
+  async function refusal(change: Partial<Segment>): Promise<string> {
+    const storage = openMemoryStorage()
+    const segment = await storeSegment(storage, 'b/s', batches, true)
+    storage.objects.set('b/s', bomb)
+    const before = process.memoryUsage().rss
+    const error = await readAll(storage, { ...segment, size: bomb.length, ...change }).catch(error => error)
+    assert.equal(error.code, 'ARCHIVE_DAMAGED')
+    assert.ok(process.memoryUsage().rss - before < 64 << 20)
+    return error.message
+  }
+
+  test('a frame above the ceiling is refused before it is read', async () => {
+    const plainSize = 4 * 2 ** 30
+    const message = await refusal({ frames: [[bomb.length, plainSize]], plain_size: plainSize })
+    assert.match(message, /a zstd frame claims 4294967296 plain bytes/)
+  })
+
+  test('frames that do not add up to the plain size are refused', async () => {
+    const message = await refusal({ frames: [[bomb.length, 4 << 20]], plain_size: 5 << 20 })
+    assert.match(message, /its frames hold 4194304 plain bytes instead of 5242880/)
+  })
+
+  test('a batch that claims more than a broker takes is refused before the rest is gathered', async () => {
+    const storage = openMemoryStorage()
+    const head = Buffer.alloc(4 << 20)
+    head.writeInt32BE(2 ** 31 - 20, 8)
+    const frame = zstdCompressSync(head)
+    storage.objects.set('b/s', frame)
+    const frames = Array.from({ length: 600 }, () => [frame.length, head.length] as [number, number])
+    const size = frame.length * frames.length
+    const segment = { ...(await storeSegment(storage, 'b/t', batches, true)), key: 'b/s', frames, size }
+    const claim = { ...segment, plain_size: head.length * frames.length }
+    await assert.rejects(readAll(storage, claim), /record batch at byte 0 has a length of/)
+  })
+})

@@ -16,6 +16,7 @@ export interface ConnectionOptions {
 
 interface Pending {
   target: ResponseBuffer
+  maxBytes: number
   filled: number
   /** Bytes of the whole frame, or 4 until its length has arrived. */
   needed: number
@@ -25,8 +26,12 @@ interface Pending {
   reject(error: Error): void
 }
 
-/** No broker sends a frame larger than its own `socket.request.max.bytes` ballpark; text of another protocol reads as more. */
-const MAX_FRAME_BYTES = 1 << 30
+/** Of a fetched answer, which may hold one huge batch. Text of another protocol reads as more. */
+const MAX_FETCH_BYTES = 1 << 30
+/** Of every other answer: metadata of a million partitions take less. */
+const MAX_CONTROL_BYTES = 256 << 20
+/** Of the first answer, before the peer has shown that it is a broker. */
+const MAX_FIRST_BYTES = 1 << 20
 /** How a TLS listener answers plain text: record type 21 (alert), version 3. */
 const TLS_ALERT = 0x1503
 const SCRATCH_BYTES = 64 * 1024
@@ -116,7 +121,8 @@ export class Connection {
           if (this.#failure) return reject(this.#failure)
           const into = target ?? new ResponseBuffer(CONTROL_RESPONSE_BYTES)
           into.reset()
-          this.#pending = { target: into, filled: 0, needed: 4, filledBefore: 0, resolve, reject }
+          const maxBytes = this.#maxAnswerBytes(target !== undefined)
+          this.#pending = { target: into, maxBytes, filled: 0, needed: 4, filledBefore: 0, resolve, reject }
           const length = Buffer.allocUnsafe(4)
           length.writeInt32BE(pieces.reduce((sum, piece) => sum + piece.length, 0))
           this.#socket.cork()
@@ -149,6 +155,11 @@ export class Connection {
     }
   }
 
+  #maxAnswerBytes(isFetch: boolean): number {
+    if (this.#phase !== 'answered') return MAX_FIRST_BYTES
+    return isFetch ? MAX_FETCH_BYTES : MAX_CONTROL_BYTES
+  }
+
   /** An answer that is long on its way over a slow line is no silence: what counts is that it goes on arriving. */
   #movedOn(): boolean {
     const pending = this.#pending
@@ -165,7 +176,7 @@ export class Connection {
 
   #onRead(length: number, buffer: Buffer): boolean {
     const pending = this.#pending
-    if (!pending || pending.filled + length > MAX_FRAME_BYTES) return this.#refuse('it sent bytes nobody asked for')
+    if (!pending || pending.filled + length > MAX_FETCH_BYTES) return this.#refuse('it sent bytes nobody asked for')
     if (buffer.buffer === this.#scratch.buffer) {
       // At least the length prefix, and at most one scratch buffer of the answer.
       if (pending.filled + length > pending.target.bytes.length) {
@@ -177,7 +188,7 @@ export class Connection {
     if (pending.needed === 4 && pending.filled >= 4) {
       const content = pending.target.bytes.readInt32BE(0)
       if (!this.#options.tls && content >>> 16 === TLS_ALERT) return this.#expectsTls()
-      if (content < 4 || content > MAX_FRAME_BYTES) return this.#refuse('its answer is not a Kafka frame')
+      if (content < 4 || content > pending.maxBytes) return this.#refuse('its answer is not a Kafka frame')
       pending.needed = 4 + content
       pending.target.reserve(pending.needed, pending.filled)
     }
