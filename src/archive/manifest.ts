@@ -51,6 +51,15 @@ const partition = z.strictObject({
   indexes: z.array(indexRef),
 })
 
+/** Kafka's own topics, whatever a document calls them: records written there from outside would damage a cluster. */
+const internalTopics = new Set([
+  '__consumer_offsets',
+  '__transaction_state',
+  '__share_group_state',
+  '__remote_log_metadata',
+  '__cluster_metadata',
+])
+
 export const topicSchema = z.strictObject({
   name: topicName,
   id: z.string(),
@@ -146,7 +155,11 @@ export type Segment = z.output<typeof segmentSchema>
 
 export function parseManifest(bytes: Buffer, key: string): Manifest {
   const { checksum: _, ...manifest } = parseSealed(manifestSchema, bytes, key)
-  return manifest
+  const topics = manifest.topics.map(topic => ({
+    ...topic,
+    internal: topic.internal || internalTopics.has(topic.name),
+  }))
+  return { ...manifest, topics }
 }
 
 export function parsePartitionIndex(text: string, key: string): PartitionIndex {

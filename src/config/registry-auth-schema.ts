@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { camelKeys } from './camel-keys.ts'
 import { fields, kinds } from './leaf.ts'
 import { text } from './text-leaves.ts'
-import { anyText, file, httpUrl } from './text-rules.ts'
+import { anyText, file, tokenUrl } from './text-rules.ts'
 
 export const tlsSchema = fields({
   ca_cert: text(file, { description: 'The CA certificate; required for `mtls`.' }).exactOptional(),
@@ -23,7 +23,7 @@ const mtlsAuth = fields({ type: authType('mtls'), tls: tlsSchema.exactOptional()
 
 const oauthAuth = fields({
   type: authType('oauth'),
-  token_url: text(httpUrl, { description: 'Where tokens are asked for.', hidden: true }),
+  token_url: text(tokenUrl, { description: 'Where tokens are asked for.', hidden: true }),
   client_id: text(anyText, { description: 'The client that asks for a token.' }),
   client_secret: text(anyText, { description: 'The secret of the client.', secret: true }),
   scope: text(anyText, { description: 'The scope asked for.' }),

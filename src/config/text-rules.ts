@@ -86,6 +86,17 @@ export const folder: TextRule = {
   },
 }
 
+export const fileMode: TextRule = {
+  type: 'text',
+  allowed: 'permissions in octal digits that let the owner read and write, such as 0640, in quotes',
+  pattern: '^0?[67][0-7][0-7]$',
+  wrong: text => {
+    if (!/^0?[0-7]{3}$/.test(text)) return 'is not three octal digits'
+    if (!/^0?[67]/.test(text)) return 'does not let the owner read and write'
+    return /[0-7]*[1357][0-7]*$/.test(text.slice(-3)) ? 'lets files be executed' : undefined
+  },
+}
+
 export const keyPrefix: TextRule = {
   type: 'text',
   allowed: 'names of A-Z a-z 0-9 . _ - joined by /, such as prod/eu, none of them beginning with a dot',

@@ -7,9 +7,10 @@ const secretName =
 /** Shorter ones would blot out ordinary words; where they stand under their name they are hidden all the same. */
 const SHORTEST = 4
 
-/** A login inside an address, and a private key as text: secrets wherever they stand. */
+/** A login inside an address or a header, and a private key as text: secrets wherever they occur. */
 const secretForms: readonly (readonly [RegExp, string])[] = [
   [/(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@"'<>]+@/gi, `$1${REDACTED}@`],
+  [/\b([Bb]asic|BASIC|[Bb]earer|BEARER) +(?=\S*[0-9A-Z=])[A-Za-z0-9+/=._~-]{4,}/g, `$1 ${REDACTED}`],
   [/-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END \1-----|$)/g, REDACTED],
 ]
 
@@ -30,6 +31,23 @@ function collect(value: unknown, isSecret: boolean): string[] {
   return Object.entries(value).flatMap(([name, item]) => collect(item, isSecret || isSecretName(name)))
 }
 
+/** How a server may echo a secret: in an address, in a form, in JSON, and in base64, as HTTP sends a login. */
+function encodedForms(secret: string): string[] {
+  const inAddress = encodeURIComponent(secret.toWellFormed())
+  const texts = [secret, inAddress, inAddress.replaceAll('%20', '+'), JSON.stringify(secret).slice(1, -1)]
+  const packed = [0, 1, 2].map(bytesBefore => base64Within(secret, bytesBefore)).filter(form => form.length >= SHORTEST)
+  const inAddresses = packed.map(form => form.replaceAll('+', '-').replaceAll('/', '_'))
+  return [...new Set([...texts, ...packed, ...inAddresses])]
+}
+
+/** The digits of base64 that depend on the secret alone where `bytesBefore` (modulo 3) bytes precede it, such as a user name. */
+function base64Within(secret: string, bytesBefore: number): string {
+  const bytes = Buffer.concat([Buffer.alloc(bytesBefore), Buffer.from(secret)])
+  const digits = bytes.toString('base64').replace(/=+$/, '')
+  const shared = bytes.length % 3 === 0 ? 0 : 1
+  return digits.slice(Math.ceil((bytesBefore * 8) / 6), digits.length - shared)
+}
+
 /** Hides secrets in whatever is shown or logged: known values, values under secret names, and what looks like one. */
 export class Redactor {
   readonly #secrets = new Set<string>()
@@ -42,9 +60,7 @@ export class Redactor {
   add(secrets: readonly string[]): void {
     for (const secret of secrets) {
       if (secret.length < SHORTEST) continue
-      for (const form of [secret, encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]) {
-        this.#secrets.add(form)
-      }
+      for (const form of encodedForms(secret)) this.#secrets.add(form)
     }
     // The longest first: one secret may be a part of another.
     const sources = [...this.#secrets].sort((a, b) => b.length - a.length).map(RegExp.escape)

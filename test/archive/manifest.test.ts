@@ -83,3 +83,25 @@ describe('an index is refused', () => {
     assert.throws(() => parsePartitionIndex(formatJson(manifest), 'key'), { code: 'ARCHIVE_DAMAGED' })
   })
 })
+
+describe('names in documents', () => {
+  const named = (name: string) =>
+    changed(copy => {
+      const topics = copy.topics as { name: string; internal: boolean }[]
+      if (topics[0]) topics[0].name = name
+    })
+
+  for (const name of ['', '.', '..', 'a/b', 'a\nb', 'a b', 'x'.repeat(250), '../../etc']) {
+    test(`refuse the topic ${JSON.stringify(name.slice(0, 10))}`, () => {
+      assert.throws(() => parseManifest(Buffer.from(named(name)), 'key'), {
+        code: 'ARCHIVE_DAMAGED',
+        message: /topics\.0\.name: is not a valid topic name/,
+      })
+    })
+  }
+
+  test('that belong to Kafka are internal whatever the document says', () => {
+    const { topics } = parseManifest(Buffer.from(named('__consumer_offsets')), 'key')
+    assert.equal(topics[0]?.internal, true)
+  })
+})

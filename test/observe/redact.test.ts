@@ -107,3 +107,25 @@ test('secrets that become known later are hidden from then on', () => {
   redactor.add(['hunter22'])
   assert.equal(redactor.text('hunter22'), '[redacted]')
 })
+
+test('a login that a server echoes is hidden in every encoding', () => {
+  const secret = 'p+ss/w rd~1'
+  const redactor = new Redactor([secret])
+  for (const user of ['', 'a', 'ab', 'abc', 'abcd']) {
+    const packed = Buffer.from(`${user}:${secret}`).toString('base64')
+    const shown = redactor.text(`refused ${packed} there`)
+    assert.match(shown, /^refused \S*\[redacted\]\S* there$/)
+    // What is left of the encoding tells at most the edges of the secret.
+    const left = shown.replace(/^refused (\S*)\[redacted\](\S*) there$/, '$2')
+    assert.ok(left.length <= 3, shown)
+  }
+  assert.equal(redactor.text(`q=${encodeURIComponent(secret).replaceAll('%20', '+')}`), 'q=[redacted]')
+})
+
+test('a login in an Authorization header is hidden though it is not known, and prose is left alone', () => {
+  const redactor = new Redactor()
+  assert.equal(redactor.text('Authorization: Basic dXNlcjpwYXNz'), 'Authorization: Basic [redacted]')
+  assert.equal(redactor.text('Bearer eyJhbGciOi.eyJz.c2ln!'), 'Bearer [redacted]!')
+  const prose = 'auth.type basic needs a user name; Bearer tokens and Basic credentials are refused'
+  assert.equal(redactor.text(prose), prose)
+})

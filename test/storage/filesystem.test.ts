@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, describe, test } from 'node:test'
 import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import { recordFiles, systemError } from './recorded-files.ts'
@@ -384,3 +384,31 @@ async function rejectsWith(call: Promise<unknown>, code: ErrorCode, message = /.
     return true
   })
 }
+
+describe('permissions', () => {
+  const modeOf = async (path: string) => ((await stat(path)).mode & 0o777).toString(8)
+
+  test('only the owner may read and write by default', async () => {
+    const path = freshPath()
+    await openFilesystemStorage({ path }).create('a/b.bin', body, signal)
+    assert.deepEqual(await Promise.all([path, join(path, 'a'), join(path, 'a/b.bin')].map(modeOf)), [
+      '700',
+      '700',
+      '600',
+    ])
+  })
+
+  test('file_mode is kept whatever the umask is, with folders that can be entered', async () => {
+    const path = freshPath()
+    const before = process.umask(0o077)
+    try {
+      const storage = openFilesystemStorage({ path, fileMode: '0640' })
+      await storage.create('a/b.bin', body, signal)
+      await storage.replace('a/c.bin', body, signal)
+    } finally {
+      process.umask(before)
+    }
+    const paths = [path, join(path, 'a'), join(path, 'a/b.bin'), join(path, 'a/c.bin')]
+    assert.deepEqual(await Promise.all(paths.map(modeOf)), ['750', '750', '640', '640'])
+  })
+})

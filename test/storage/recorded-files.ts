@@ -49,6 +49,7 @@ export function recordFiles(interfere: (call: string) => number | undefined = ()
     log,
     files: {
       open,
+      chmod: record('chmod', 0),
       link: record('link', 1),
       rename: record('rename', 1),
       lstat: record('lstat', 0),

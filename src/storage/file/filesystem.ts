@@ -4,6 +4,7 @@ import { assertKey, parsePrefix } from '../key.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import { hasErrno, mapErrno } from './errno.ts'
 import { type FileCalls, nodeFileCalls } from './file-calls.ts'
+import { type FileModes, fileModes } from './file-modes.ts'
 import { readBytes, readFile } from './file-read.ts'
 import { walkFolders, walkObjects } from './file-walk.ts'
 import { FileWriter } from './file-writer.ts'
@@ -14,11 +15,14 @@ export interface FilesystemOptions {
   path: string
   /** A folder below the path that all keys are relative to. */
   prefix?: string
+  /** Permissions of files in octal digits, such as 0640; those of folders follow. Without it only the owner has any. */
+  fileMode?: string
 }
 
 /** Objects as files below a folder, which is made by the first write. docs/storage.md has what the file system must offer. */
 export function openFilesystemStorage(options: FilesystemOptions, files: FileCalls = nodeFileCalls): Storage {
-  return new FilesystemStorage(join(resolve(options.path), parsePrefix(options.prefix ?? '')), files)
+  const root = join(resolve(options.path), parsePrefix(options.prefix ?? ''))
+  return new FilesystemStorage(root, fileModes(options.fileMode), files)
 }
 
 class FilesystemStorage implements Storage {
@@ -29,10 +33,10 @@ class FilesystemStorage implements Storage {
   readonly #folders: Folders
   readonly #writers = new Set<ObjectWriter>()
 
-  constructor(root: string, files: FileCalls) {
+  constructor(root: string, modes: FileModes, files: FileCalls) {
     this.location = root
     this.#files = files
-    this.#folders = new Folders(root, files)
+    this.#folders = new Folders(root, modes, files)
   }
 
   async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {

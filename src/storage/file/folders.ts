@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
+import type { FileModes } from './file-modes.ts'
 import { createFolderSync, type FolderSync } from './folder-sync.ts'
 
 /**
@@ -13,13 +14,15 @@ import { createFolderSync, type FolderSync } from './folder-sync.ts'
 export class Folders {
   /** Makes the entries of a folder, given by its path, durable. */
   readonly sync: FolderSync
+  readonly modes: FileModes
   readonly #root: string
   readonly #files: FileCalls
   readonly #prepared = new Map<string, Promise<string>>()
   #realRoot: string | undefined
 
-  constructor(root: string, files: FileCalls) {
+  constructor(root: string, modes: FileModes, files: FileCalls) {
     this.#root = root
+    this.modes = modes
     this.#files = files
     this.sync = createFolderSync(files)
   }
@@ -69,12 +72,14 @@ export class Folders {
 
   async #make(folder: string): Promise<string> {
     if (folder === '') {
-      await makeTree(this.#root, this.#files, this.sync)
+      await makeTree(this.#root, this.modes, this.#files, this.sync)
       return this.find('')
     }
     const parent = await this.prepare(parentOf(folder))
     try {
-      await this.#files.mkdir(join(parent, baseOf(folder)))
+      const path = join(parent, baseOf(folder))
+      await this.#files.mkdir(path, { mode: this.modes.folder })
+      if (this.modes.isExplicit) await this.#files.chmod(path, this.modes.folder)
     } catch (error) {
       if (!hasErrno(error, 'EEXIST')) throw error
     }
@@ -104,11 +109,12 @@ async function resolveRoot(root: string, files: FileCalls): Promise<string> {
 }
 
 /** Makes the root with what is missing above it, durably. */
-async function makeTree(root: string, files: FileCalls, sync: FolderSync): Promise<void> {
-  const highestMade = await files.mkdir(root, { recursive: true }).catch(error => {
+async function makeTree(root: string, modes: FileModes, files: FileCalls, sync: FolderSync): Promise<void> {
+  const highestMade = await files.mkdir(root, { recursive: true, mode: modes.folder }).catch(error => {
     throw hasErrno(error, 'EEXIST', 'ENOTDIR') ? notAFolder(root) : error
   })
   if (highestMade === undefined) return
+  if (modes.isExplicit) await files.chmod(root, modes.folder)
   for (let folder = root; ; folder = dirname(folder)) {
     await sync(dirname(folder))
     if (folder === highestMade || folder === dirname(folder)) return

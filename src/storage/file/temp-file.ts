@@ -114,7 +114,9 @@ async function openUnfinished(
     try {
       const folderPath = await folders.prepare(folder)
       const path = join(folderPath, `${unfinishedPrefix}${randomBytes(12).toString('hex')}`)
-      return { folder: folderPath, path, handle: await files.open(path, 'wx') }
+      const handle = await files.open(path, 'wx', folders.modes.file)
+      if (folders.modes.isExplicit) await handle.chmod(folders.modes.file)
+      return { folder: folderPath, path, handle }
     } catch (error) {
       if (!hasErrno(error, 'ENOENT') || attempt === maxOpenAttempts) throw error
       folders.forget(folder)
