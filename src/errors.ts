@@ -165,7 +165,7 @@ export const errorTable = {
   SOURCE_TRUNCATED: {
     retryable: false,
     exitCode: 1,
-    help: 'The source lost records that this backup holds. Keep it and start a new `backup_id`.',
+    help: 'The source lost records that this backup holds. Set `backup.on_truncation: new_incarnation` to keep them and copy the topic again from its start; docs/restore.md describes incarnations.',
   },
   SOURCE_CORRUPT: {
     retryable: true,

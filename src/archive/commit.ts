@@ -4,6 +4,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex, readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
+import { type Incarnation, incarnationKey } from './incarnation.ts'
 import { type FolderOf, indexKey, manifestCopyKey, manifestKey } from './layout.ts'
 import {
   FORMAT_VERSION,
@@ -18,7 +19,7 @@ import { sealJson } from './seal.ts'
 /** A generation on its way: the manifest to be, and the segments that no index names yet. */
 export interface Draft {
   manifest: Omit<Manifest, 'format' | 'format_version'>
-  /** By `topic id/partition`, in the order of their offsets. */
+  /** By `freshKey`, in the order of their offsets. */
   freshSegments: ReadonlyMap<string, readonly Segment[]>
   /** From 1. What an attempt that failed has left behind is not in the way of the next. */
   attempt: number
@@ -38,8 +39,9 @@ const SEGMENTS_PER_INDEX = 1000
 const MERGE_RATIO = 4
 const CONCURRENCY = 16
 
-export function freshKey(topicId: string, partition: number): string {
-  return `${topicId}/${partition}`
+/** Names a partition of one incarnation of a topic. */
+export function freshKey(topic: Incarnation, partition: number): string {
+  return `${incarnationKey(topic)}/${partition}`
 }
 
 /**
@@ -56,7 +58,7 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
       ...topic,
       partitions: topic.partitions.map(one => ({
         ...one,
-        indexes: refs.get(freshKey(topic.id, one.partition)) ?? one.indexes,
+        indexes: refs.get(freshKey(topic, one.partition)) ?? one.indexes,
       })),
     })),
   }
@@ -89,12 +91,12 @@ async function createManifest(storage: Storage, manifest: Manifest, signal: Abor
 async function writeIndexes(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Map<string, IndexRef[]>> {
   const changed = draft.manifest.topics.flatMap(topic =>
     topic.partitions
-      .map(one => ({ topic, one, fresh: draft.freshSegments.get(freshKey(topic.id, one.partition)) ?? [] }))
+      .map(one => ({ topic, one, fresh: draft.freshSegments.get(freshKey(topic, one.partition)) ?? [] }))
       .filter(({ fresh }) => fresh.length > 0),
   )
   const written = await runPool(changed, CONCURRENCY, async ({ topic, one, fresh }) => {
     const refs = await extendIndexes(storage, draft, topic, one.partition, one.indexes, fresh, signal)
-    return [freshKey(topic.id, one.partition), refs] as const
+    return [freshKey(topic, one.partition), refs] as const
   })
   return new Map(written)
 }
@@ -113,8 +115,7 @@ async function extendIndexes(
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation, run } = draft.manifest
   // Shards may bring segments of a topic and of the one that it replaced: both have the same name.
-  const incarnation = topic.state === 'replaced' ? `-${topic.id.slice(0, 8)}` : ''
-  const writer = `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}${incarnation}`
+  const writer = indexWriter(topic, `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}`)
   const place = { backupId, topic: topic.name, partition, folderOf: draft.folderOf }
   const key = indexKey(place, generation, writer)
   const head = { format: 'kafka-backup-index', format_version: FORMAT_VERSION }
@@ -122,6 +123,12 @@ async function extendIndexes(
   const bytes = Buffer.from(`${formatJson(index, 1)}\n`)
   await storage.create(key, bytes, signal)
   return [...kept, { key, size: bytes.length, blake3: hashOf(bytes), segments: segments.length }]
+}
+
+/** Pure. Incarnations of one name share a folder: the writer's part of the key keeps those that were replaced apart. */
+export function indexWriter(topic: ManifestTopic, run: string): string {
+  if (topic.state !== 'replaced') return run
+  return `${run}-${topic.id.slice(0, 8)}${topic.incarnation === undefined ? '' : `-${topic.incarnation}`}`
 }
 
 /**

@@ -34,19 +34,21 @@ export const groupsFileSchema = z.strictObject({
   left_out: z.array(z.strictObject({ group: z.string(), type: z.string() })),
 })
 
+export const takenGroupsSchema = z.strictObject({
+  state: z.literal('taken'),
+  taken_at: z.string(),
+  key: z.string(),
+  size: count,
+  blake3: hash,
+  groups: count,
+  positions: count,
+  /** Groups that could not be read. */
+  errors: count,
+})
+
 /** What a manifest says of consumer groups: that they were taken, with the object; that the job has it off; or that they could not be listed. */
 export const groupsSectionSchema = z.discriminatedUnion('state', [
-  z.strictObject({
-    state: z.literal('taken'),
-    taken_at: z.string(),
-    key: z.string(),
-    size: count,
-    blake3: hash,
-    groups: count,
-    positions: count,
-    /** Groups that could not be read. */
-    errors: count,
-  }),
+  takenGroupsSchema,
   z.strictObject({ state: z.literal('off') }),
   z.strictObject({ state: z.literal('failed'), taken_at: z.string(), error: z.string() }),
 ])
@@ -55,4 +57,4 @@ export type StoredPosition = z.output<typeof position>
 export type StoredGroup = z.output<typeof storedGroup>
 export type GroupsFile = z.output<typeof groupsFileSchema>
 export type GroupsSection = z.output<typeof groupsSectionSchema>
-export type TakenGroups = Extract<GroupsSection, { state: 'taken' }>
+export type TakenGroups = z.output<typeof takenGroupsSchema>

@@ -5,6 +5,7 @@ import { type GroupsFile, type GroupsSection, groupsFileSchema, type TakenGroups
 import { hashOf } from './hash.ts'
 import { groupsKey } from './layout.ts'
 import { type Manifest, parseAs } from './manifest.ts'
+import { keptGroupsOf } from './named-objects.ts'
 import type { Problem } from './verify-objects.ts'
 
 export interface GroupsPlace {
@@ -64,13 +65,27 @@ export interface GroupsFindings {
   problems: Problem[]
 }
 
-/** What is wrong with the groups of a backup. The object is small: it is read whole. */
+/** What is wrong with the groups of a backup, those of topics that are not current any more included. */
 export async function verifyGroups(
   storage: Storage,
-  { consumer_groups: section }: Pick<Manifest, 'consumer_groups'>,
+  manifest: Pick<Manifest, 'consumer_groups' | 'topics'>,
   signal: AbortSignal,
 ): Promise<GroupsFindings> {
-  if (section?.state !== 'taken') return { objects: 0, bytes: 0, problems: [] }
+  const { consumer_groups: section } = manifest
+  const all = [...(section?.state === 'taken' ? [section] : []), ...keptGroupsOf(manifest)]
+  const byKey = new Map(all.map(one => [one.key, one]))
+  const found: GroupsFindings = { objects: 0, bytes: 0, problems: [] }
+  for (const one of byKey.values()) {
+    const { objects, bytes, problems } = await verifyTaken(storage, one, signal)
+    found.objects += objects
+    found.bytes += bytes
+    found.problems.push(...problems)
+  }
+  return found
+}
+
+/** The object is small: it is read whole. */
+async function verifyTaken(storage: Storage, section: TakenGroups, signal: AbortSignal): Promise<GroupsFindings> {
   const { key, size } = section
   const found = { objects: 1, bytes: size }
   try {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
-import { groupsSectionSchema } from './groups-section.ts'
+import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64, topicName } from './scalars.ts'
@@ -15,7 +15,7 @@ const gap = z.strictObject({
   from: int64,
   /** The first offset that is there again; null where nobody can know. */
   to: int64.nullable(),
-  reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'unreadable']),
+  reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'source_truncated', 'unreadable']),
   found_at: z.string(),
 })
 
@@ -63,8 +63,14 @@ const internalTopics = new Set([
 export const topicSchema = z.strictObject({
   name: topicName,
   id: z.string(),
-  /** `replaced`: deleted, and a topic of the same name has another id. `absent`: not part of the newest run. */
+  /** Counts from 1 within one topic ID, and is absent for the first: a source that lost records starts another. */
+  incarnation: z.int().min(2).exactOptional(),
+  /** `replaced`: a newer incarnation has its name. `absent`: not part of the newest run. */
   state: z.enum(['current', 'replaced', 'absent']),
+  /** When a run found the newer incarnation. */
+  replaced_at: z.string().exactOptional(),
+  /** Committed offsets of groups, as they were when a run saw this incarnation last; absent while it is current. */
+  consumer_groups: takenGroupsSchema.exactOptional(),
   internal: z.boolean(),
   replication_factor: count,
   configs: z.record(z.string(), z.string()),

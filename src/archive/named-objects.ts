@@ -1,3 +1,4 @@
+import type { TakenGroups } from './groups-section.ts'
 import { registryKey } from './layout.ts'
 import type { IndexRef, Manifest, PartitionIndex } from './manifest.ts'
 import type { RegistrySection } from './registry-section.ts'
@@ -46,15 +47,23 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
   started_at: nothing,
   cluster: nothing,
   selection: nothing,
-  topics: manifest => indexRefsOf(manifest).map(({ key, size, blake3 }) => ({ key, size, blake3 })),
+  topics: manifest => [...indexRefsOf(manifest), ...keptGroupsOf(manifest)].map(vouchFor),
   schema_registry: ({ backup_id, schema_registry }) =>
     schema_registry ? registryFiles(backup_id, schema_registry) : [],
-  consumer_groups: ({ consumer_groups: groups }) =>
-    groups?.state === 'taken' ? [{ key: groups.key, size: groups.size, blake3: groups.blake3 }] : [],
-  access: ({ access }) => (access ? [{ key: access.key, size: access.size, blake3: access.blake3 }] : []),
+  consumer_groups: ({ consumer_groups: groups }) => (groups?.state === 'taken' ? [vouchFor(groups)] : []),
+  access: ({ access }) => (access ? [vouchFor(access)] : []),
   /** Keys are beside the objects, and wrapped for each place on its own. */
   encryption: nothing,
   warnings: nothing,
+}
+
+function vouchFor({ key, size, blake3 }: NamedObject): NamedObject {
+  return { key, size, blake3 }
+}
+
+/** Pure. Committed offsets of groups that belong to topics which are not current any more. An object may come more than once. */
+export function keptGroupsOf({ topics }: Pick<Manifest, 'topics'>): TakenGroups[] {
+  return topics.flatMap(({ consumer_groups }) => consumer_groups ?? [])
 }
 
 function registryFiles(backupId: string, { settings, global, subjects }: RegistrySection): NamedObject[] {

@@ -2,10 +2,8 @@ import { latestManifest } from '../archive/catalog.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
-import { observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
-import { planBackup } from './plan.ts'
-import type { BackupParts } from './round.ts'
+import { type BackupParts, prepareRound } from './round.ts'
 import { selectTopics } from './select-topics.ts'
 
 export interface CheckParts extends Pick<BackupParts, 'cluster' | 'storage' | 'clock'> {
@@ -80,7 +78,7 @@ async function checkPlan(
   let warnings: string[] = []
   const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
     const previous = await latestManifest(storage, options.backupId, signal)
-    const plan = planBackup(await observeSource(options, cluster, signal), previous, String(clock.now()))
+    const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
     warnings = plan.warnings
     return previous ? `goes on from generation ${previous.generation}` : 'will be new'
   })

@@ -1,4 +1,6 @@
 import { latestManifest } from '../archive/catalog.ts'
+import { freshKey } from '../archive/commit.ts'
+import { incarnationKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
@@ -44,17 +46,20 @@ function selectionOf({ topics }: BackupOptions): Shard['selection'] {
 
 /** Topics that no shard has seen came later than the run: they belong to the next one. */
 function withoutUnseen(prepared: Prepared, known: KnownState | undefined): Prepared {
-  const seen = new Set(known?.topics.map(({ id }) => id))
-  return { ...prepared, plan: { ...prepared.plan, topics: prepared.plan.topics.filter(({ id }) => seen.has(id)) } }
+  const seen = new Set(known?.topics.map(incarnationKey))
+  const topics = prepared.plan.topics.filter(topic => seen.has(incarnationKey(topic)))
+  return { ...prepared, plan: { ...prepared.plan, topics } }
 }
 
 /** Partitions of topics that some shards have seen, but not the one whose they are: it had started before. */
 function unseenPartitions(topics: readonly PlannedTopic[], known: KnownState | undefined): string[] {
-  const seen = new Set(known?.topics.flatMap(({ id, partitions }) => partitions.map(one => `${id}/${one.partition}`)))
-  return topics.flatMap(({ id, name, partitions }) =>
-    partitions
-      .filter(({ durable }) => !seen.has(`${id}/${durable.partition}`))
-      .map(({ durable }) => `${name}/${durable.partition}`),
+  const seen = new Set(
+    known?.topics.flatMap(topic => topic.partitions.map(({ partition }) => freshKey(topic, partition))),
+  )
+  return topics.flatMap(topic =>
+    topic.partitions
+      .filter(({ durable }) => !seen.has(freshKey(topic, durable.partition)))
+      .map(({ durable }) => `${topic.name}/${durable.partition}`),
   )
 }
 
@@ -77,9 +82,12 @@ function sumOf(carried: ReturnType<typeof segmentsOf>): BackupReport['copied'] {
 
 function newGapsOf(manifest: Manifest, previous: Manifest | undefined): NewGap[] {
   const gapsOf = (topics: Manifest['topics']) =>
-    topics.flatMap(({ id, name, partitions }) =>
-      partitions.flatMap(({ partition, gaps }) =>
-        gaps.map(gap => ({ identity: `${id}/${partition}/${gap.from}/${gap.reason}`, topic: name, partition, ...gap })),
+    topics.flatMap(topic =>
+      topic.partitions.flatMap(({ partition, gaps }) =>
+        gaps.map(gap => {
+          const identity = `${freshKey(topic, partition)}/${gap.from}/${gap.reason}`
+          return { identity, topic: topic.name, partition, ...gap }
+        }),
       ),
     )
   const before = new Set(gapsOf(previous?.topics ?? []).map(({ identity }) => identity))

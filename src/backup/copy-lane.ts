@@ -108,8 +108,13 @@ class Lane {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
       const chunk = part && cutChunk(fetched.bytes, part, place.offset, copy.end, copy.name)
-      if (chunk) {
+      const truncation = chunk && olderEpoch(copy, chunk, place.epoch)
+      if (truncation) {
         isIdle = false
+        this.leavers.push({ copy, error: truncation })
+      } else if (chunk) {
+        isIdle = false
+        copy.isEpochUnknown = false
         steps.push({ copy, chunk, part })
         const next = { offset: chunk.nextOffset, epoch: chunk.lastEpoch, emptyAnswers: 0 }
         if (next.offset < copy.end) fed.push([copy, next])
@@ -153,7 +158,7 @@ class Lane {
       partition: copy.partition,
       leaderEpoch: -1,
       offset,
-      lastFetchedEpoch: epoch,
+      lastFetchedEpoch: copy.isEpochUnknown ? -1 : epoch,
     }))
     if (this.#pauseMs > 0) await this.#parts.clock.sleep(this.#pauseMs, this.#signal)
     return this.#parts.fetcher.fetch(targets, this.#signal)
@@ -198,6 +203,15 @@ function partError(copy: PartitionCopy, part: AnswerPart): KafkaBackupError | un
   if (part.divergesAt === undefined) return undefined
   const history = `the history that this backup holds up to ${copy.position} is not the source's any more`
   const message = `${copy.name}: ${history}; they part at offset ${part.divergesAt} at the latest`
+  return new KafkaBackupError('SOURCE_TRUNCATED', message)
+}
+
+/** Epochs only ever rise within a log: a batch of a lower one is from another history than what is stored before it. */
+function olderEpoch(copy: PartitionCopy, { headers }: Chunk, storedEpoch: number): KafkaBackupError | undefined {
+  const [first] = headers
+  if (!first || first.leaderEpoch < 0 || first.leaderEpoch >= storedEpoch) return undefined
+  const [epoch, offset] = [first.leaderEpoch, first.baseOffset]
+  const message = `${copy.name}: the batch at offset ${offset} has leader epoch ${epoch}, but this backup holds epoch ${storedEpoch} before it`
   return new KafkaBackupError('SOURCE_TRUNCATED', message)
 }
 

@@ -227,8 +227,8 @@ export class CopyScheduler {
       if (!bound) continue
       if (bound.highWatermark < copy.position) throw truncated(copy, bound.highWatermark)
       if (bound.logStart > copy.position) this.#recordGap(copy, bound.logStart, 'retention')
-      // The position is there, so it was the epoch that the broker no longer knows.
-      else copy.lastEpoch = -1
+      // The position is there, so it was the epoch that the leader does not know; its batches tell whether it ever did.
+      else copy.isEpochUnknown = true
     }
   }
 

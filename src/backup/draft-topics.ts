@@ -5,9 +5,9 @@ import type { BackupPlan } from './plan.ts'
 
 /** The topics of a plan with what is durable of them now. */
 export function draftTopics({ topics }: BackupPlan, copies: readonly PartitionCopy[]): ManifestTopic[] {
-  const durable = new Map(copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.durable]))
+  const durable = new Map(copies.map(copy => [freshKey(copy.identity, copy.partition), copy.durable]))
   return topics.map(topic => ({
     ...topic,
-    partitions: topic.partitions.map(one => durable.get(freshKey(topic.id, one.durable.partition)) ?? one.durable),
+    partitions: topic.partitions.map(one => durable.get(freshKey(topic, one.durable.partition)) ?? one.durable),
   }))
 }

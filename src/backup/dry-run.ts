@@ -1,4 +1,5 @@
 import { latestManifest } from '../archive/catalog.ts'
+import { incarnationKey } from '../archive/incarnation.ts'
 import type { Gap } from '../archive/manifest.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './options.ts'
@@ -43,15 +44,15 @@ export async function dryRunBackup(
     signal,
   )
   const registry = await parts.readRegistry?.(signal)
-  const known = new Set(previous?.topics.map(topic => topic.id))
-  const topics = current.map(({ name, id, partitions }) => ({
+  const known = new Set(previous?.topics.map(incarnationKey))
+  const topics = current.map(({ name, partitions, ...identity }) => ({
     name,
     partitions: partitions.length,
     offsets: partitions.reduce((sum, one) => sum + offsetsOf(one), 0n),
     bytes: sizes
       ? partitions.reduce((sum, one) => sum + estimateBytes(one, sizes.get(`${name}/${one.durable.partition}`)), 0)
       : null,
-    isNew: !known.has(id),
+    isNew: !known.has(incarnationKey(identity)),
   }))
   return {
     backupId: options.backupId,

@@ -63,10 +63,10 @@ export class GenerationPublisher implements Publisher {
     this.#newest = manifest
     this.carried = new Map()
     const named = new Map(
-      manifest.topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic.id, one.partition), one])),
+      manifest.topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic, one.partition), one])),
     )
     for (const copy of copies) {
-      const partition = named.get(freshKey(copy.topicId, copy.partition))
+      const partition = named.get(freshKey(copy.identity, copy.partition))
       if (partition) copy.committed(partition)
     }
     // What an attempt whose answer was lost has committed is less than what there is now.
@@ -98,7 +98,7 @@ export class GenerationPublisher implements Publisher {
     const { clock, toolVersion, encryption } = this.#parts
     const { observed, groups, access, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
-    const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), copy.fresh] as const)
+    const fresh = copies.map(copy => [freshKey(copy.identity, copy.partition), copy.fresh] as const)
     return {
       attempt: this.#attempt++,
       freshSegments: new Map([...this.carried, ...fresh]),

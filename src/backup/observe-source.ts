@@ -27,9 +27,24 @@ export interface ObservedTopic {
   configs: Record<string, string>
   /** The values in force of the settings that decide which records it keeps. */
   effectiveConfigs: Record<string, string>
-  partitions: { partition: number; bounds: PartitionBounds }[]
+  partitions: ObservedPartition[]
   /** Partitions that nobody can read at the moment. */
   leaderless: number[]
+}
+
+export interface ObservedPartition {
+  partition: number
+  bounds: PartitionBounds
+  /** The log is not the one that the backup holds. */
+  divergence?: Divergence
+}
+
+/** A log that is not the one that was backed up: it was truncated, and has grown again since. */
+export interface Divergence {
+  /** The leader epoch of the last batch in the backup. */
+  storedEpoch: number
+  /** Where that epoch ends at the source; undefined where the source does not have it. */
+  endOffset: bigint | undefined
 }
 
 type ObserveOptions = Pick<BackupOptions, 'topics' | 'missingTopics'>

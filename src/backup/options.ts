@@ -15,6 +15,10 @@ export interface BackupOptions {
   connectionsPerBroker: number
   missingTopics: 'fail' | 'warn'
   onGap: 'warn' | 'fail'
+  /** What happens where the source lost records that the backup holds; see `planBackup`. */
+  onTruncation: 'fail' | 'new_incarnation'
+  /** Topics that start a new incarnation in this run, whatever their logs look like. */
+  newIncarnations?: readonly string[]
 }
 
 export interface TopicSelection {

@@ -1,3 +1,4 @@
+import type { Incarnation } from '../archive/incarnation.ts'
 import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layout.ts'
 import type { AbortedTransaction, Gap, ManifestPartition, Segment } from '../archive/manifest.ts'
 import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
@@ -25,11 +26,15 @@ const FRAME_BYTES = 1 << 20
 export class PartitionCopy {
   readonly topic: string
   readonly topicId: string
+  /** Which incarnation of the topic this is a partition of. */
+  readonly identity: Incarnation
   readonly partition: number
   readonly end: bigint
   /** Stored up to here, though perhaps in a segment that is still open. */
   position: bigint
   lastEpoch: number
+  /** The leader does not know the epoch, and refuses fetches that name it; batches must still not be of a lower one. */
+  isEpochUnknown = false
   readonly #parts: CopyParts
   readonly #place: PartitionPlace
   #durable: ManifestPartition
@@ -44,7 +49,7 @@ export class PartitionCopy {
   #rollWanted = false
 
   constructor(
-    topic: { name: string; id: string },
+    topic: { name: string } & Incarnation,
     planned: PlannedPartition,
     backupId: string,
     parts: CopyParts,
@@ -53,6 +58,7 @@ export class PartitionCopy {
     this.#fresh = fresh
     this.topic = topic.name
     this.topicId = topic.id
+    this.identity = topic
     this.partition = planned.durable.partition
     this.end = planned.end
     this.position = planned.durable.end_offset

@@ -1,11 +1,14 @@
+import { isSameIncarnation, newestById, numberOf } from '../archive/incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { emptyPartition, withGap } from '../archive/summary.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
+import { findReplaced } from './find-truncation.ts'
 import type { ObservedSource, ObservedTopic } from './observe-source.ts'
+import type { BackupOptions } from './options.ts'
 
 /** What a plan must know of the state that is durable already. */
-export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics'>
+export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
 
 export interface BackupPlan {
   /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
@@ -27,18 +30,40 @@ export interface PlannedPartition {
   newGaps: Gap[]
 }
 
+export type TruncationOptions = Pick<BackupOptions, 'onTruncation' | 'newIncarnations'>
+
 /**
  * Pure: what to copy, given the source as it is and the newest committed state. Only what is decided is copied: an open
- * transaction ends the backup of its partition at its first record.
+ * transaction ends the backup of its partition at its first record. A source that lost records which the backup holds is
+ * refused, unless the job says that the topic then starts a new incarnation: what is stored stays as it is, and the topic
+ * is copied from its log start.
  */
-export function planBackup(observed: ObservedSource, previous: KnownState | undefined, now: string): BackupPlan {
+export function planBackup(
+  observed: ObservedSource,
+  previous: KnownState | undefined,
+  now: string,
+  options: TruncationOptions = { onTruncation: 'fail' },
+): BackupPlan {
   refuseOtherCluster(observed, previous)
-  const warnings = [...observed.warnings]
   // By id alone: a broker that lags behind may show a topic again that counts as replaced, and what is stored of it stays.
-  const earlier = new Map(previous?.topics.map(topic => [topic.id, topic]))
-  const topics = observed.topics.map(topic => planTopic(topic, earlier.get(topic.id), now, warnings))
-  const kept = (previous?.topics ?? []).filter(topic => !observed.topics.some(({ id }) => id === topic.id))
-  return { topics: [...kept.map(topic => keepTopic(topic, observed, now, warnings)), ...topics], warnings }
+  const earlier = newestById(previous?.topics ?? [])
+  const replaced = findReplaced(observed, earlier, options)
+  const facts: PlanFacts = { now, warnings: [...observed.warnings], groups: previous?.consumer_groups }
+  const topics = observed.topics.map(topic => {
+    const before = earlier.get(topic.id)
+    return before && replaced.has(topic.id)
+      ? planTopic(topic, undefined, facts, numberOf(before) + 1)
+      : planTopic(topic, before, facts, before && numberOf(before))
+  })
+  const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
+  return { topics: [...kept.map(topic => keepTopic(topic, observed, facts)), ...topics], warnings: facts.warnings }
+}
+
+interface PlanFacts {
+  now: string
+  warnings: string[]
+  /** What the newest committed state says of consumer groups. */
+  groups: Manifest['consumer_groups'] | undefined
 }
 
 function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
@@ -54,25 +79,21 @@ function refuseOtherCluster(observed: ObservedSource, previous: KnownState | und
 function planTopic(
   topic: ObservedTopic,
   before: ManifestTopic | undefined,
-  now: string,
-  warnings: string[],
+  { now, warnings }: PlanFacts,
+  number = 1,
 ): PlannedTopic {
   const partitions = topic.partitions.map(({ partition, bounds }) => {
     const name = `${topic.name}/${partition}`
     warnOfOpenTransaction(name, bounds, warnings)
-    return planPartition(
-      name,
-      partition,
-      bounds,
-      before?.partitions.find(p => p.partition === partition),
-      now,
-    )
+    const known = before?.partitions.find(p => p.partition === partition)
+    return planPartition(partition, bounds, known, now)
   })
   const { name, id, internal, configs, replicationFactor } = topic
   const hidden = keepHidden(topic, before, warnings)
   const all = [...partitions, ...hidden].sort((a, b) => a.durable.partition - b.durable.partition)
-  const settings = { replication_factor: replicationFactor, configs, partitions: all }
-  return { name, id, state: 'current', internal, ...settings, effective_configs: topic.effectiveConfigs }
+  const incarnation = number > 1 && { incarnation: number }
+  const settings = { internal, replication_factor: replicationFactor, configs, partitions: all }
+  return { name, id, ...incarnation, state: 'current', ...settings, effective_configs: topic.effectiveConfigs }
 }
 
 /** Kafka never removes partitions: one that is not shown is unknown to a broker that lags behind. What is stored stays. */
@@ -87,7 +108,6 @@ function keepHidden(topic: ObservedTopic, before: ManifestTopic | undefined, war
 }
 
 function planPartition(
-  name: string,
   partition: number,
   bounds: PartitionBounds,
   before: ManifestPartition | undefined,
@@ -96,12 +116,6 @@ function planPartition(
   const seen = { high_watermark: bounds.highWatermark, last_stable_offset: bounds.lastStable }
   const bound = { end: bounds.lastStable, logStart: bounds.logStart }
   if (!before) return { durable: { ...emptyPartition(partition, bounds.logStart), ...seen }, ...bound, newGaps: [] }
-  if (bounds.highWatermark < before.end_offset) {
-    throw new KafkaBackupError(
-      'SOURCE_TRUNCATED',
-      `${name} ends at ${bounds.highWatermark}, but this backup holds it up to ${before.end_offset}`,
-    )
-  }
   // The topic is there: whatever hid it, or showed another in its place, it was not the end of it.
   const gaps = before.gaps.filter(({ to, reason }) => to !== null || reason === 'unreadable')
   const durable = { ...before, ...seen, gaps }
@@ -111,16 +125,20 @@ function planPartition(
 }
 
 /** A topic of an earlier run that is not, or no longer, part of this one. What is stored of it stays. */
-function keepTopic(topic: ManifestTopic, observed: ObservedSource, now: string, warnings: string[]): PlannedTopic {
-  const replaced = topic.state !== 'replaced' && observed.topics.some(({ name }) => name === topic.name)
+function keepTopic(topic: ManifestTopic, observed: ObservedSource, { now, warnings, groups }: PlanFacts): PlannedTopic {
+  const successor = observed.topics.find(({ name }) => name === topic.name)
+  const replaced = topic.state !== 'replaced' && successor !== undefined
+  const truncated = successor?.id === topic.id
   const deleted = topic.state === 'current' && !observed.visible.has(topic.name)
-  if (replaced)
-    warnings.push(`topic ${topic.name} was deleted and created anew; both are kept, told apart by their ids`)
+  if (replaced) warnings.push(describeReplaced(topic, truncated))
   if (deleted) warnings.push(`topic ${topic.name} is not there any more; what this backup holds of it is kept`)
-  const reason = replaced ? 'topic_recreated' : deleted ? 'topic_deleted' : undefined
+  const reason = replaced ? (truncated ? 'source_truncated' : 'topic_recreated') : deleted ? 'topic_deleted' : undefined
   return {
     ...topic,
     state: replaced || topic.state === 'replaced' ? 'replaced' : 'absent',
+    ...(replaced && { replaced_at: now }),
+    // Those of the generations to come are of its successor, or of none.
+    ...(topic.state === 'current' && groups?.state === 'taken' && { consumer_groups: groups }),
     partitions: topic.partitions.map(durable => {
       const { end_offset: end, start_offset: logStart } = durable
       if (!reason) return { durable, end, logStart, newGaps: [] }
@@ -129,6 +147,11 @@ function keepTopic(topic: ManifestTopic, observed: ObservedSource, now: string, 
       return { durable: isKnown ? durable : withGap(durable, gap), end, logStart, newGaps: isKnown ? [] : [gap] }
     }),
   }
+}
+
+function describeReplaced({ name }: ManifestTopic, truncated: boolean): string {
+  const what = truncated ? 'starts a new incarnation' : 'was deleted and created again'
+  return `topic ${name} ${what}; the records of both incarnations are kept, and a restore takes the newest by default`
 }
 
 function warnOfOpenTransaction(name: string, bounds: PartitionBounds, warnings: string[]): void {

@@ -10,6 +10,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { CopyScheduler } from './copy-scheduler.ts'
+import { observeHistory } from './observe-history.ts'
 import { type ObservedSource, observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupPlan, type KnownState, planBackup } from './plan.ts'
@@ -72,8 +73,9 @@ export async function prepareRound(
   signal: AbortSignal,
   known: KnownState | undefined = previous,
 ): Promise<Prepared> {
-  const observed = await observeSource(options, parts.cluster, signal)
-  return { observed, previous, plan: planBackup(observed, known, formatUtc(parts.clock.now())) }
+  const shown = await observeSource(options, parts.cluster, signal)
+  const observed = await observeHistory(shown, known, parts.cluster, signal)
+  return { observed, previous, plan: planBackup(observed, known, formatUtc(parts.clock.now()), options) }
 }
 
 /**

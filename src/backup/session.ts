@@ -54,7 +54,7 @@ export class BackupSession {
       .filter(topic => topic.state === 'current')
       .flatMap(topic =>
         topic.partitions.map(planned => {
-          const carried = publisher.carried.get(freshKey(topic.id, planned.durable.partition))
+          const carried = publisher.carried.get(freshKey(topic, planned.durable.partition))
           return new PartitionCopy(topic, planned, options.backupId, copyParts, carried)
         }),
       )

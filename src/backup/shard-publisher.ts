@@ -1,4 +1,5 @@
 import { freshKey } from '../archive/commit.ts'
+import { incarnationKey } from '../archive/incarnation.ts'
 import { FORMAT_VERSION, type ManifestTopic, type Segment } from '../archive/manifest.ts'
 import { type Shard, segmentsOf, writeShard } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
@@ -32,8 +33,8 @@ export class ShardPublisher implements Publisher {
   ) {
     this.run = parts.newRun()
     this.carried = segmentsOf(before)
-    const planned = new Set(prepared.plan.topics.map(({ id }) => id))
-    this.#gone = before.flatMap(({ topics }) => topics).filter(({ id }) => !planned.has(id))
+    const planned = new Set(prepared.plan.topics.map(incarnationKey))
+    this.#gone = before.flatMap(({ topics }) => topics).filter(topic => !planned.has(incarnationKey(topic)))
     this.#options = options
     this.#prepared = prepared
     this.#shard = shard
@@ -55,7 +56,7 @@ export class ShardPublisher implements Publisher {
   #draft({ copies, complete, warnings }: Published): Shard {
     const { observed, previous } = this.#prepared
     const { backupId, topics } = this.#options
-    const fresh = copies.map(copy => [freshKey(copy.topicId, copy.partition), [...copy.fresh]] as const)
+    const fresh = copies.map(copy => [freshKey(copy.identity, copy.partition), [...copy.fresh]] as const)
     const segments = [...this.carried, ...fresh.filter(([, some]) => some.length > 0)]
     return {
       format: 'kafka-backup-shard',

@@ -1,3 +1,4 @@
+import { incarnationKey } from '../archive/incarnation.ts'
 import { shardsPrefix } from '../archive/layout.ts'
 import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { furthest, type Shard } from '../archive/shard.ts'
@@ -46,15 +47,16 @@ export function isOwn(topicId: string, partition: number, { index, count }: Shar
 export function overlayShards(base: Manifest | undefined, shards: readonly Shard[]): KnownState | undefined {
   const first = base ?? shards[0]
   if (!first) return undefined
-  const topics = new Map<string, ManifestTopic>((base?.topics ?? []).map(topic => [topic.id, topic]))
+  const topics = new Map<string, ManifestTopic>((base?.topics ?? []).map(topic => [incarnationKey(topic), topic]))
   for (const topic of shards.flatMap(shard => shard.topics)) {
-    const known = topics.get(topic.id)
+    const known = topics.get(incarnationKey(topic))
     const own = new Set(topic.partitions.map(({ partition }) => partition))
     const others = known?.partitions.filter(({ partition }) => !own.has(partition)) ?? []
     const partitions = [...others, ...topic.partitions].sort((a, b) => a.partition - b.partition)
-    topics.set(topic.id, { ...topic, partitions })
+    topics.set(incarnationKey(topic), { ...topic, partitions })
   }
-  return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()] }
+  const groups = base?.consumer_groups && { consumer_groups: base.consumer_groups }
+  return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()], ...groups }
 }
 
 /** Pure. The one complete set among what was written; an error that says which shards are missing otherwise. */

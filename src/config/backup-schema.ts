@@ -25,6 +25,12 @@ export const backupSchema = fields({
       'What happens when records expired at the source before they were read. The manifest lists the gap either way; ' +
       '`fail` ends the run with exit code 4.',
   }).prefault('warn'),
+  on_truncation: choice(['fail', 'new_incarnation'], {
+    description:
+      'What happens when the source lost records that the backup holds, as after a rollback to a volume snapshot or an ' +
+      'unclean leader election. `fail` refuses to mix two histories; `new_incarnation` keeps what is stored as an older ' +
+      'incarnation of the topic and copies the topic again from its log start.',
+  }).prefault('fail'),
   consumer_groups: backupGroupsSchema,
   ...backupAccessFields,
   commit_interval: duration({

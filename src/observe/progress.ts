@@ -1,5 +1,5 @@
 /** What a long operation tells while it runs. Whoever listens turns it into a bar, log lines or metrics. */
-export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'unreadable'
+export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'source_truncated' | 'unreadable'
 
 export type ProgressEvent =
   /** The generation that a run goes on from. */

@@ -1,5 +1,5 @@
 import { readIndex } from '../archive/catalog.ts'
-import { commitGeneration, freshKey, renewManifestCopy } from '../archive/commit.ts'
+import { commitGeneration, freshKey, indexWriter, renewManifestCopy } from '../archive/commit.ts'
 import { hashOf } from '../archive/hash.ts'
 import { indexKeyBeside } from '../archive/layout.ts'
 import {
@@ -97,12 +97,12 @@ export async function commitTrim(
   const generation = manifest.generation + 1
   const cut = await runPool(trim.partitions, CONCURRENCY, async one => {
     const indexes = await writePages(storage, generation, one, by, signal)
-    return [freshKey(one.topic.id, one.partition.partition), { ...one.partition, indexes }] as const
+    return [freshKey(one.topic, one.partition.partition), { ...one.partition, indexes }] as const
   })
   const byKey = new Map<string, ManifestPartition>(cut)
   const topics = manifest.topics.map(topic => ({
     ...topic,
-    partitions: topic.partitions.map(one => byKey.get(freshKey(topic.id, one.partition)) ?? one),
+    partitions: topic.partitions.map(one => byKey.get(freshKey(topic, one.partition)) ?? one),
   }))
   return commitAgain(storage, { ...manifest, topics }, by, signal)
 }
@@ -155,10 +155,8 @@ async function writePages(
       kept.push(ref)
       continue
     }
-    // Both incarnations of a name may be cut.
-    const writer = topic.state === 'replaced' ? `${run}-${topic.id.slice(0, 8)}` : run
     // In the folder of the page that it follows: names of topics may be hidden.
-    const key = indexKeyBeside(ref.key, generation, writer)
+    const key = indexKeyBeside(ref.key, generation, indexWriter(topic, run))
     const page = { ...index, format_version: FORMAT_VERSION, segments: index.segments.slice(left) }
     const bytes = Buffer.from(`${formatJson(page, 1)}\n`)
     await storage.create(key, bytes, signal)

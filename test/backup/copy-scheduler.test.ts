@@ -46,6 +46,14 @@ async function withStage(
   }
 }
 
+/** The epoch lies outside the checksum of a batch. */
+const inEpoch = (batches: Buffer[], epoch: number) =>
+  batches.map(batch => {
+    const copy = Buffer.from(batch)
+    copy.writeInt32BE(epoch, 12)
+    return copy
+  })
+
 const ends = async (copies: PartitionCopy[]) => {
   for (const copy of copies) await copy.settle()
   return copies.map(copy => copy.durable.end_offset)
@@ -291,15 +299,36 @@ describe('what the source has lost', () => {
       await assert.rejects(run(), { code: 'SOURCE_TRUNCATED', message: /ends at 20, .* up to 25/ })
     }))
 
-  test('is nothing where only the epoch is unknown: it is left out the next time', () =>
-    withStage(fakeTopic('orders', [runs(3)]), {}, async ({ fake, copies, run }) => {
+  test('is nothing where only the epoch is unknown: the next fetch leaves it out, and the batches show it', () =>
+    withStage(fakeTopic('orders', [inEpoch(runs(3), 9)]), {}, async ({ fake, copies, run }) => {
       const [copy] = copies
       assert.ok(copy)
       copy.lastEpoch = 9
-      fake.state.fetchError = () => (copy.lastEpoch === 9 ? 1 : 0)
+      let refusals = 0
+      fake.state.fetchError = () => (refusals++ === 0 ? 1 : 0)
       await run()
       assert.deepEqual(await ends(copies), [30n])
       assert.deepEqual(copy.durable.gaps, [])
+    }))
+
+  test('is an error where the leader does not know the epoch and has batches of a lower one', () =>
+    withStage(fakeTopic('orders', [inEpoch(runs(3), 8)]), {}, async ({ fake, copies, run }) => {
+      const [copy] = copies
+      assert.ok(copy)
+      copy.lastEpoch = 9
+      let refusals = 0
+      fake.state.fetchError = () => (refusals++ === 0 ? 1 : 0)
+      await assert.rejects(run(), { code: 'SOURCE_TRUNCATED', message: /orders\/0: .*offset 0 .*epoch 8.*epoch 9/ })
+      assert.deepEqual(await ends(copies), [0n])
+    }))
+
+  test('is an error where a batch has a lower epoch than what is stored, though the leader does not refuse', () =>
+    withStage(fakeTopic('orders', [inEpoch(runs(3), 8)]), {}, async ({ copies, run }) => {
+      const [copy] = copies
+      assert.ok(copy)
+      copy.lastEpoch = 9
+      await assert.rejects(run(), { code: 'SOURCE_TRUNCATED' })
+      assert.deepEqual(await ends(copies), [0n])
     }))
 
   for (const [how, errorCode, change, reason] of [

@@ -33,6 +33,11 @@ function seen(
   }
 }
 
+function diverged(topic: ObservedTopic, endOffset: bigint | undefined): ObservedTopic {
+  const divergence = { storedEpoch: 7, endOffset }
+  return { ...topic, partitions: topic.partitions.map(one => ({ ...one, divergence })) }
+}
+
 function held(
   name: string,
   id: string,
@@ -162,6 +167,91 @@ describe('the plan of a backup', () => {
     assert.throws(plan, { code: 'SOURCE_TRUNCATED', message: /a\/0 ends at 39, .* up to 40/ })
   })
 
+  test('refuses a source whose log has another history, though it is longer than the backup', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n, last_epoch: 7 })])
+    const plan = (endOffset: bigint | undefined) => () =>
+      planBackup(observe([diverged(seen('a', 'id1', [0n, 90n]), endOffset)]), previous, now)
+    assert.throws(plan(25n), { code: 'SOURCE_TRUNCATED', message: /a\/0 .*epoch 7 up to offset 40.*ends at 25/ })
+    assert.throws(plan(undefined), { code: 'SOURCE_TRUNCATED', message: /a\/0 .*does not know that epoch/ })
+  })
+
+  const truncations: [string, ObservedTopic][] = [
+    ['is shorter than the backup', seen('a', 'id1', [0n, 39n])],
+    ['has another history', diverged(seen('a', 'id1', [0n, 90n]), 25n)],
+  ]
+  for (const [how, topic] of truncations) {
+    test(`starts a new incarnation of a topic that ${how} where the job allows it`, () => {
+      const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n, last_epoch: 7, segments: 1 })])
+      const plan = planBackup(observe([topic]), previous, now, { onTruncation: 'new_incarnation' })
+      const [old, fresh] = plan.topics
+      assert.deepEqual([old?.id, old?.incarnation, old?.state, old?.replaced_at], ['id1', undefined, 'replaced', now])
+      assert.deepEqual(old?.partitions[0]?.newGaps, [
+        { from: 40n, to: null, reason: 'source_truncated', found_at: now },
+      ])
+      assert.deepEqual([old?.partitions[0]?.durable.end_offset, old?.partitions[0]?.durable.segments], [40n, 1])
+      assert.deepEqual([fresh?.id, fresh?.incarnation, fresh?.state], ['id1', 2, 'current'])
+      assert.deepEqual(fresh?.partitions[0]?.durable.end_offset, 0n)
+      assert.ok(plan.warnings.some(line => /topic a starts a new incarnation/.test(line)))
+    })
+  }
+
+  test('continues the newest incarnation of a topic ID, and starts the next one when it is truncated in turn', () => {
+    const first = held('a', 'id1', 'replaced', { end_offset: 40n })
+    const previous = manifest([first, { ...held('a', 'id1', 'current', { end_offset: 20n }), incarnation: 2 }])
+    const plan = planBackup(observe([seen('a', 'id1', [0n, 30n])]), previous, now)
+    assert.deepEqual(
+      plan.topics.map(({ incarnation, state, partitions }) => [incarnation, state, partitions[0]?.durable.end_offset]),
+      [
+        [undefined, 'replaced', 40n],
+        [2, 'current', 20n],
+      ],
+    )
+    assert.deepEqual(plan.warnings, [])
+    const next = planBackup(observe([seen('a', 'id1', [0n, 10n])]), previous, now, { onTruncation: 'new_incarnation' })
+    assert.deepEqual(
+      next.topics.map(({ incarnation, state }) => [incarnation, state]),
+      [
+        [undefined, 'replaced'],
+        [2, 'replaced'],
+        [3, 'current'],
+      ],
+    )
+  })
+
+  test('starts a new incarnation of a topic that the run names, and refuses a name that it does not back up', () => {
+    const previous = manifest([held('a', 'id1', 'current', { end_offset: 40n })])
+    const asked = (name: string) =>
+      planBackup(observe([seen('a', 'id1', [0n, 90n])]), previous, now, {
+        onTruncation: 'fail',
+        newIncarnations: [name],
+      })
+    assert.deepEqual(
+      asked('a').topics.map(({ incarnation, state }) => [incarnation, state]),
+      [
+        [undefined, 'replaced'],
+        [2, 'current'],
+      ],
+    )
+    assert.throws(() => asked('b'), { code: 'USAGE', message: /no topic b/ })
+  })
+
+  test('keeps the committed offsets of groups with the topic that they were taken of', () => {
+    const groups = { taken_at: now, key: 'b1/kafka/groups-4.r.json', size: 9, blake3: 'f'.repeat(64) }
+    const consumer_groups = { state: 'taken' as const, ...groups, groups: 1, positions: 1, errors: 0 }
+    const previous = { ...manifest([held('a', 'old', 'current', { end_offset: 40n })]), consumer_groups }
+    const [old, fresh] = planBackup(observe([seen('a', 'new', [0n, 5n])]), previous, now).topics
+    assert.deepEqual([old?.consumer_groups, fresh?.consumer_groups], [consumer_groups, undefined])
+    const later = {
+      ...previous,
+      topics: [{ ...held('a', 'old', 'absent'), consumer_groups }],
+      consumer_groups: undefined,
+    }
+    const known = { backup_id: 'b1', cluster: later.cluster, topics: later.topics }
+    assert.deepEqual(planBackup(observe([]), known, now).topics[0]?.consumer_groups, consumer_groups)
+    const back = planBackup(observe([seen('a', 'old', [0n, 50n])]), known, now).topics[0]
+    assert.deepEqual([back?.state, back?.consumer_groups], ['current', undefined])
+  })
+
   test('keeps a topic that was re-created beside the new one, with a gap that has no end', () => {
     const previous = manifest([held('a', 'old', 'current', { end_offset: 40n })])
     const plan = planBackup(observe([seen('a', 'new', [0n, 5n])]), previous, now)
@@ -178,7 +268,7 @@ describe('the plan of a backup', () => {
     assert.ok(old && old.end <= old.durable.end_offset, 'nothing is copied of it')
     const [fresh] = plan.topics[1]?.partitions ?? []
     assert.deepEqual([fresh?.durable.end_offset, fresh?.end, fresh?.durable.records], [0n, 5n, 0])
-    assert.ok(plan.warnings.some(line => line.includes('deleted and created anew')))
+    assert.ok(plan.warnings.some(line => line.includes('deleted and created again')))
   })
 
   test('says that a topic was re-created only once', () => {

@@ -37,6 +37,7 @@ const fixed: BackupOptions = {
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',
+  onTruncation: 'fail',
 }
 
 interface Stage {

@@ -31,6 +31,7 @@ const fixed: BackupOptions = {
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',
+  onTruncation: 'fail',
 }
 
 interface Scene {
@@ -208,7 +209,7 @@ describe('a continuous run', () => {
     )
     const report = await verify(storage)
     assert.deepEqual([report.problems, report.records], [[], 50])
-    assert.ok(events.some(event => event.type === 'warning' && /created anew/.test(event.message)))
+    assert.ok(events.some(event => event.type === 'warning' && /created again/.test(event.message)))
   })
 
   test('goes on when a topic is deleted, keeps what it has of it, and records that there may have been more', async () => {

@@ -28,6 +28,7 @@ const options: BackupOptions = {
   connectionsPerBroker: 2,
   missingTopics: 'fail',
   onGap: 'warn',
+  onTruncation: 'fail',
 }
 
 class StillClock extends JumpingClock {

@@ -23,6 +23,7 @@ describe('a job that leaves out all it may', () => {
         segmentBytes: 134_217_728,
         missingTopics: 'fail',
         onGap: 'warn',
+        onTruncation: 'fail',
         consumerGroups: { include: ['*'], exclude: [] },
         acls: false,
         quotas: false,

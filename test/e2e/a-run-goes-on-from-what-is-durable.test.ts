@@ -61,7 +61,7 @@ describe('a run goes on from what is durable', () => {
       await kafka.driver.createTopic('again', { partitions: 2 })
       await seed('again', 50)
       const { manifest, warnings, newGaps } = await backUp(spec('again', path))
-      assert.ok(warnings.some(line => line.includes('deleted and created anew')))
+      assert.ok(warnings.some(line => line.includes('deleted and created again')))
       assert.deepEqual(new Set(newGaps.map(gap => gap.reason)), new Set(['topic_recreated']))
       await assertWhole('again', path)
       const replaced = manifest.topics.find(topic => topic.state === 'replaced')

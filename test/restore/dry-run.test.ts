@@ -167,6 +167,7 @@ describe('the dry run of a restore', () => {
       connectionsPerBroker: 1,
       missingTopics: 'fail' as const,
       onGap: 'warn' as const,
+      onTruncation: 'fail' as const,
     }
     const cluster = await source.open()
     const parts = { cluster, storage, clock: new JumpingClock(), newRun: () => 'r1', toolVersion: '0' }

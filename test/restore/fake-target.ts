@@ -94,6 +94,7 @@ export async function backUpTopics(storage: Storage, topics: FakeTopic[], regist
     connectionsPerBroker: 1,
     missingTopics: 'fail' as const,
     onGap: 'warn' as const,
+    onTruncation: 'fail' as const,
   }
   let runs = 0
   const newRun = () => `r${process.hrtime.bigint()}${runs++}`

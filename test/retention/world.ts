@@ -101,7 +101,7 @@ export class World {
         added.push(segment)
         partition = withSegment(partition, segment, 0, [])
       }
-      fresh.set(freshKey('id-orders', number), added)
+      fresh.set(freshKey({ id: 'id-orders' }, number), added)
       partitions.push(partition)
     }
     const inForce = cleanupPolicy !== null && { effective_configs: { 'cleanup.policy': cleanupPolicy, ...configs } }

@@ -15,6 +15,7 @@ const reasons: Record<GapReason, string> = {
   retention: 'deleted at the source before it was read',
   topic_deleted: 'the topic was deleted',
   topic_recreated: 'the topic was deleted and created again',
+  source_truncated: 'the source lost records that this backup holds',
   unreadable: 'the source cannot read it',
 }
 

@@ -1,0 +1,65 @@
+import type { ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { ObservedPartition, ObservedSource, ObservedTopic } from './observe-source.ts'
+import type { BackupOptions } from './options.ts'
+
+/** In a message; the rest is counted. */
+const MAX_NAMED = 10
+
+/**
+ * Pure. The IDs of topics that start a new incarnation: those that the run names, and those whose source lost records that
+ * the backup holds, where the job allows it. SOURCE_TRUNCATED where it does not, with all of them.
+ */
+export function findReplaced(
+  observed: ObservedSource,
+  earlier: ReadonlyMap<string, ManifestTopic>,
+  { onTruncation, newIncarnations = [] }: Pick<BackupOptions, 'onTruncation' | 'newIncarnations'>,
+): Set<string> {
+  refuseUnknown(observed, newIncarnations)
+  const asked = observed.topics.filter(({ name }) => newIncarnations.includes(name))
+  const replaced = new Set(asked.map(({ id }) => id))
+  const others = observed.topics.filter(({ id }) => !replaced.has(id))
+  const truncated = others
+    .map(topic => ({ id: topic.id, signs: findTruncations(topic, earlier.get(topic.id)) }))
+    .filter(({ signs }) => signs.length > 0)
+  const signs = truncated.flatMap(one => one.signs)
+  if (signs.length > 0 && onTruncation === 'fail') {
+    const more = signs.length > MAX_NAMED ? `; and ${signs.length - MAX_NAMED} more partitions` : ''
+    throw new KafkaBackupError('SOURCE_TRUNCATED', `${signs.slice(0, MAX_NAMED).join('; ')}${more}`)
+  }
+  for (const { id } of truncated) replaced.add(id)
+  return replaced
+}
+
+/** A name that selects nothing would leave the old incarnation in place in silence. */
+function refuseUnknown({ topics }: ObservedSource, names: readonly string[]): void {
+  const unknown = names.filter(name => !topics.some(topic => topic.name === name))
+  if (unknown.length === 0) return
+  throw new KafkaBackupError('USAGE', `--new-incarnation: this job backs up no topic ${unknown.join(', ')}`, {
+    help: 'Give the name of a topic that source.topics selects and that the cluster has.',
+  })
+}
+
+function findTruncations(topic: ObservedTopic, before: ManifestTopic | undefined): string[] {
+  const stored = new Map(before?.partitions.map(one => [one.partition, one]))
+  return topic.partitions.flatMap(one => {
+    const known = stored.get(one.partition)
+    const sign = known && findTruncation(one, known)
+    return sign === undefined ? [] : [`${topic.name}/${one.partition} ${sign}`]
+  })
+}
+
+function findTruncation(
+  { bounds, divergence }: ObservedPartition,
+  { end_offset }: ManifestPartition,
+): string | undefined {
+  if (bounds.highWatermark < end_offset) {
+    return `ends at ${bounds.highWatermark}, but this backup holds it up to ${end_offset}`
+  }
+  if (!divergence) return undefined
+  const { storedEpoch, endOffset } = divergence
+  const held = `this backup holds leader epoch ${storedEpoch} up to offset ${end_offset}`
+  return endOffset === undefined
+    ? `has another history than this backup: ${held}, and the source does not know that epoch`
+    : `has another history than this backup: ${held}, and at the source that epoch ends at ${endOffset}`
+}
