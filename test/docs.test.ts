@@ -10,7 +10,12 @@ import { accessFileSchema } from '../src/archive/access-section.ts'
 import { groupsFileSchema } from '../src/archive/groups-section.ts'
 import { leaseSchema } from '../src/archive/lease.ts'
 import { manifestSchema, partitionIndexSchema } from '../src/archive/manifest.ts'
-import { globalConfigSchema, registrySettingsSchema, subjectMetadataSchema } from '../src/archive/registry-section.ts'
+import {
+  globalConfigSchema,
+  registryCopiesSchema,
+  registrySettingsSchema,
+  subjectMetadataSchema,
+} from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
 import { cliReference, errorReference } from '../src/cli/reference.ts'
 import { formatResult } from '../src/cli/result/format-result.ts'
@@ -100,6 +105,7 @@ for (const [name, schema, marker] of [
   ['access rules', accessFileSchema, 'access-fields'],
   ['positions of groups', groupsFileSchema, 'groups-fields'],
   ['metadata of a subject', subjectMetadataSchema, 'registry-metadata-fields'],
+  ['current files of a registry', registryCopiesSchema, 'registry-copies-fields'],
 ] as const) {
   test(`docs/format.md names every field of the ${name}`, () => {
     const documented = tableRows(read('docs/format.md'), marker).map(([field]) => field)

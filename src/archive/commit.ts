@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -14,6 +14,7 @@ import {
   type PartitionIndex,
   type Segment,
 } from './manifest.ts'
+import { renewRegistryCopies } from './registry-copies.ts'
 import { sealJson } from './seal.ts'
 
 /** A generation on its way: the manifest to be, and the segments that no index names yet. */
@@ -63,6 +64,21 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
     })),
   }
   return createManifest(storage, manifest, signal)
+}
+
+/**
+ * Brings everything that is a copy of the newest generation up to date: `manifest.json` and the files of the registry under
+ * their plain names. The generation is committed already and does not depend on them, so failures are returned as warnings.
+ */
+export async function renewCopies(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<string[]> {
+  const warnings: string[] = []
+  try {
+    await renewManifestCopy(storage, manifest, signal)
+  } catch (error) {
+    warnings.push(`manifest.json is not the newest generation: ${toKafkaBackupError(error).message}`)
+  }
+  const stale = await renewRegistryCopies(storage, manifest, signal)
+  return stale === undefined ? warnings : [...warnings, stale]
 }
 
 /** Only a convenience for people, after the fact: whoever reads on starts at the generations. */

@@ -80,6 +80,21 @@ export function registryKey(backupId: string, file: string): string {
   return `${backupId}/schema-registry/${file}`
 }
 
+/** Where a run writes the files of the registry that generations name; they are never changed. */
+export function registryFile(generation: number, run: string, path: string): string {
+  return `generations/${generation}.${run}/${path}`
+}
+
+/** The path, relative to the folder of the registry, where the current content of a file is copied to. */
+export function currentRegistryPath(file: string): string | undefined {
+  return /^generations\/[^/]+\/(.+)$/.exec(file)?.[1]
+}
+
+/** Which copies of the current files of the registry are there, and of what content. */
+export function registryCopiesKey(backupId: string): string {
+  return registryKey(backupId, 'current.json')
+}
+
 /** The report of a run, for people and programs; nothing of a backup depends on it. `stamp` sorts by time. */
 export function reportKey(backupId: string, stamp: string, run: string): string {
   return `${backupId}/reports/${stamp}-${run}.json`

@@ -1,7 +1,7 @@
 import type { TakenGroups } from './groups-section.ts'
 import { registryKey } from './layout.ts'
 import type { IndexRef, Manifest, PartitionIndex } from './manifest.ts'
-import type { RegistrySection } from './registry-section.ts'
+import { type RegistrySection, registryFilesOf } from './registry-section.ts'
 
 /** An object that a generation needs, with what the archive vouches for. */
 export interface NamedObject {
@@ -66,14 +66,6 @@ export function keptGroupsOf({ topics }: Pick<Manifest, 'topics'>): TakenGroups[
   return topics.flatMap(({ consumer_groups }) => consumer_groups ?? [])
 }
 
-function registryFiles(backupId: string, { settings, global, subjects }: RegistrySection): NamedObject[] {
-  const files = [
-    settings,
-    global,
-    ...subjects.flatMap(({ metadata, versions }) => [
-      metadata,
-      ...versions.map(({ schema_file: file, size, blake3 }) => ({ file, size, blake3 })),
-    ]),
-  ]
-  return files.map(({ file, size, blake3 }) => ({ key: registryKey(backupId, file), size, blake3 }))
+function registryFiles(backupId: string, section: RegistrySection): NamedObject[] {
+  return registryFilesOf(section).map(({ file, size, blake3 }) => ({ key: registryKey(backupId, file), size, blake3 }))
 }

@@ -1,3 +1,4 @@
+import { levelInForce } from '../registry/level-in-force.ts'
 import {
   joinSubject,
   type RegistrySettings,
@@ -8,21 +9,21 @@ import {
 } from '../registry/model.ts'
 import type { FolderOf } from './layout.ts'
 import type { GlobalConfigFile, RegistrySettingsFile, RegistrySubject, SubjectMetadata } from './registry-section.ts'
-import { subjectFolder } from './subject-folder.ts'
 
-export const SETTINGS_FILE = '_schemas.json'
-export const GLOBAL_FILE = 'config/global.json'
+const SETTINGS_FILE = '_schemas.json'
+const GLOBAL_FILE = 'config/global.json'
 
 const endings = { AVRO: 'avsc', JSON: 'json', PROTOBUF: 'proto' } as const satisfies Record<SchemaType, string>
 const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 
-/** A file on its way: its place, were it the first of that name, and its bytes. */
+/** A file to be written: the path of its current copy, relative to the folder of the registry, and its bytes. */
 export interface RegistryFile {
   path: string
   bytes: Buffer
 }
 
-export interface SubjectFiles extends Pick<RegistrySubject, 'name' | 'schema_type' | 'compatibility'> {
+export interface SubjectFiles
+  extends Pick<RegistrySubject, 'name' | 'schema_type' | 'compatibility' | 'compatibility_source'> {
   metadata: RegistryFile
   versions: ({ version: number; id: number; deleted: boolean } & RegistryFile)[]
 }
@@ -33,31 +34,25 @@ export interface RegistryFiles {
   subjects: SubjectFiles[]
 }
 
+/** Pure. All subjects of a snapshot, in the order of their names. */
+export function subjectsOf({ subjects, versions }: RegistrySnapshot): string[] {
+  return [...new Set([...subjects.keys(), ...versions.map(({ subject }) => subject)])].sort()
+}
+
 /** Pure. A snapshot as files. The same registry gives the same bytes, whenever it is asked. */
-export function layOutRegistry(snapshot: RegistrySnapshot, folderOf: FolderOf = subjectFolder): RegistryFiles {
+export function layOutRegistry(snapshot: RegistrySnapshot, folderOf: FolderOf): RegistryFiles {
   const bySubject = Map.groupBy(snapshot.versions, ({ subject }) => subject)
-  const names = [...new Set([...snapshot.subjects.keys(), ...bySubject.keys()])].sort()
   const { compatibility, config } = snapshot.global
   return {
     settings: jsonFile(SETTINGS_FILE, settingsOf(snapshot)),
     global: jsonFile(GLOBAL_FILE, { compatibility, config } satisfies GlobalConfigFile),
-    subjects: names.map(name =>
-      layOutSubject(name, snapshot.subjects.get(name) ?? unset, bySubject.get(name) ?? [], folderOf),
-    ),
+    subjects: subjectsOf(snapshot).map(name => {
+      const { level, source } = levelInForce(snapshot, name)
+      const settings = snapshot.subjects.get(name) ?? unset
+      const files = layOutSubject(name, settings, bySubject.get(name) ?? [], `subjects/${folderOf(name)}`)
+      return { ...files, compatibility: level, compatibility_source: source }
+    }),
   }
-}
-
-export function metadataPath(subject: string, folderOf: FolderOf = subjectFolder): string {
-  return `subjects/${folderOf(subject)}/metadata.json`
-}
-
-export function versionPath(
-  subject: string,
-  version: number,
-  ending: string,
-  folderOf: FolderOf = subjectFolder,
-): string {
-  return `subjects/${folderOf(subject)}/v${version}.${ending}`
 }
 
 /** Pure. The version that `latest` means: the highest that is live, else the highest. */
@@ -94,21 +89,20 @@ function layOutSubject(
   name: string,
   { compatibility, mode, config }: RegistrySettings,
   unsorted: readonly SchemaVersion[],
-  folderOf: FolderOf,
-): SubjectFiles {
+  folder: string,
+): Omit<SubjectFiles, 'compatibility' | 'compatibility_source'> {
   const versions = unsorted.toSorted((a, b) => a.version - b.version)
   const metadata: SubjectMetadata = { subject: name, compatibility, mode, config, versions: versions.map(describe) }
   const newest = newestOf(metadata.versions)
   return {
     name,
     schema_type: newest?.schema_type ?? null,
-    compatibility,
-    metadata: jsonFile(metadataPath(name, folderOf), metadata),
+    metadata: jsonFile(`${folder}/metadata.json`, metadata),
     versions: versions.map(({ version, id, isDeleted, schemaType, schema }) => ({
       version,
       id,
       deleted: isDeleted,
-      path: versionPath(name, version, endings[schemaType], folderOf),
+      path: `${folder}/v${version}.${endings[schemaType]}`,
       bytes: Buffer.from(schema),
     })),
   }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { levelSources } from '../registry/level-in-force.ts'
 import { count, hash } from './scalars.ts'
 
 const schemaType = z.enum(['AVRO', 'JSON', 'PROTOBUF'])
@@ -9,7 +10,8 @@ const storedFile = z.strictObject({ file: z.string(), size: count, blake3: hash 
 
 /** What a manifest says of the registry: it names, and vouches for, every object of it. */
 export const registrySectionSchema = z.strictObject({
-  schema_registry_version: z.string().nullable(),
+  /** `unknown` where the registry does not report it. */
+  schema_registry_version: z.string(),
   backup_timestamp: z.string(),
   settings: storedFile,
   global: storedFile,
@@ -18,7 +20,10 @@ export const registrySectionSchema = z.strictObject({
       name: z.string(),
       /** Of its newest version; null where it has none. */
       schema_type: schemaType.nullable(),
+      /** The level in force; null where it is the registry's default, which registries do not report. */
       compatibility: z.string().nullable(),
+      /** Where that level is set. */
+      compatibility_source: z.enum(levelSources),
       metadata: storedFile,
       versions: z.array(
         z.strictObject({
@@ -87,9 +92,29 @@ export const subjectMetadataSchema = z.strictObject({
   ),
 })
 
+/** `current.json`: the copies under the plain names, by path, with the hash of the content that was written. */
+export const registryCopiesSchema = z.strictObject({
+  format: z.literal('kafka-backup-registry-copies'),
+  format_version: z.literal(1),
+  files: z.record(z.string(), hash),
+  checksum: hash,
+})
+
 export type RegistrySection = z.output<typeof registrySectionSchema>
 export type RegistrySubject = RegistrySection['subjects'][number]
 export type StoredFile = z.output<typeof storedFile>
 export type RegistrySettingsFile = z.output<typeof registrySettingsSchema>
 export type GlobalConfigFile = z.output<typeof globalConfigSchema>
 export type SubjectMetadata = z.output<typeof subjectMetadataSchema>
+
+/** Pure. Every object that a section names. */
+export function registryFilesOf({ settings, global, subjects }: RegistrySection): StoredFile[] {
+  return [
+    settings,
+    global,
+    ...subjects.flatMap(({ metadata, versions }) => [
+      metadata,
+      ...versions.map(({ schema_file: file, size, blake3 }) => ({ file, size, blake3 })),
+    ]),
+  ]
+}

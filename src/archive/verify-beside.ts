@@ -9,6 +9,7 @@ export interface BesideFindings {
   objects: number
   bytes: number
   problems: Problem[]
+  warnings: string[]
 }
 
 /** What is wrong with all that belongs to the records and is no record. */
@@ -18,14 +19,12 @@ export async function verifyBeside(
   known: Parameters<typeof verifyRegistry>[2],
   signal: AbortSignal,
 ): Promise<BesideFindings> {
-  const all = [
-    await verifyRegistry(storage, manifest, known, signal),
-    await verifyGroups(storage, manifest, signal),
-    await verifyAccess(storage, manifest, signal),
-  ]
+  const registry = await verifyRegistry(storage, manifest, known, signal)
+  const all = [registry, await verifyGroups(storage, manifest, signal), await verifyAccess(storage, manifest, signal)]
   return {
     objects: all.reduce((sum, { objects }) => sum + objects, 0),
     bytes: all.reduce((sum, { bytes }) => sum + bytes, 0),
     problems: all.flatMap(({ problems }) => problems),
+    warnings: registry.warnings,
   }
 }

@@ -1,10 +1,17 @@
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { registryKey } from './layout.ts'
+import { registryCopiesKey, registryKey } from './layout.ts'
 import type { Manifest } from './manifest.ts'
 import { readJson, readMetadata, readStored } from './read-registry.ts'
-import { globalConfigSchema, registrySettingsSchema, type StoredFile } from './registry-section.ts'
+import { currentFilesOf } from './registry-copies.ts'
+import {
+  globalConfigSchema,
+  type RegistrySection,
+  registryFilesOf,
+  registrySettingsSchema,
+  type StoredFile,
+} from './registry-section.ts'
 import type { Problem } from './verify-objects.ts'
 
 const CONCURRENCY = 16
@@ -13,6 +20,7 @@ export interface RegistryFindings {
   objects: number
   bytes: number
   problems: Problem[]
+  warnings: string[]
 }
 
 /**
@@ -21,15 +29,14 @@ export interface RegistryFindings {
  */
 export async function verifyRegistry(
   storage: Storage,
-  { backup_id, schema_registry: section }: Manifest,
+  { backup_id, generation, schema_registry: section }: Manifest,
   { deep, sizes }: { deep: boolean; sizes: ReadonlyMap<string, number> },
   signal: AbortSignal,
 ): Promise<RegistryFindings> {
-  if (!section) return { objects: 0, bytes: 0, problems: [] }
+  if (!section) return { objects: 0, bytes: 0, problems: [], warnings: [] }
   const texts = section.subjects.flatMap(({ versions }) =>
     versions.map(({ schema_file: file, size, blake3 }) => ({ file, size, blake3 })),
   )
-  const metadata = section.subjects.map(subject => subject.metadata)
   const checks = [
     check(section.settings, () => readJson(storage, backup_id, section.settings, registrySettingsSchema, signal)),
     check(section.global, () => readJson(storage, backup_id, section.global, globalConfigSchema, signal)),
@@ -43,12 +50,39 @@ export async function verifyRegistry(
     const problem = misfitOf(file, sizes.get(key)) ?? (await damageOf(key, read))
     return problem === undefined ? [] : [{ key, problem }]
   })
-  const all = [section.settings, section.global, ...metadata, ...texts]
+  const all = registryFilesOf(section)
+  const stale = await findStaleCopies(storage, backup_id, section, { deep, sizes }, signal)
   return {
     objects: all.length,
     bytes: all.reduce((sum, { size }) => sum + size, 0),
     problems: [...found.flat(), ...checkIds(backup_id, section)],
+    warnings: stale.length === 0 ? [] : [describeStale(backup_id, generation, stale)],
   }
+}
+
+/** The copies under plain names that are missing or have other content. Restores do not read them. */
+async function findStaleCopies(
+  storage: Storage,
+  backupId: string,
+  section: RegistrySection,
+  { deep, sizes }: { deep: boolean; sizes: ReadonlyMap<string, number> },
+  signal: AbortSignal,
+): Promise<string[]> {
+  const found = await runPool(currentFilesOf(section), CONCURRENCY, async ([path, { size, blake3 }]) => {
+    const key = registryKey(backupId, path)
+    if (sizes.get(key) !== size) return [key]
+    const problem = deep
+      ? await damageOf(key, () => readStored(storage, backupId, { file: path, size, blake3 }, signal))
+      : undefined
+    return problem === undefined ? [] : [key]
+  })
+  return found.flat()
+}
+
+function describeStale(backupId: string, generation: number, [first, ...others]: readonly string[]): string {
+  const more = others.length === 0 ? '' : ` and ${others.length} more`
+  const remedy = `delete ${registryCopiesKey(backupId)} and run the backup again`
+  return `the content of ${first}${more} is not that of generation ${generation}; restores do not read it. To write it again, ${remedy}`
 }
 
 interface Check {
@@ -76,7 +110,7 @@ async function damageOf(key: string, read: () => Promise<unknown>): Promise<stri
 }
 
 /** Every id leads to a text that the subjects name. */
-function checkIds(backupId: string, section: NonNullable<Manifest['schema_registry']>): Problem[] {
+function checkIds(backupId: string, section: RegistrySection): Problem[] {
   const named = new Set(section.subjects.flatMap(({ versions }) => versions.map(({ schema_file }) => schema_file)))
   return Object.entries(section.id_mapping)
     .filter(([, file]) => !named.has(file))

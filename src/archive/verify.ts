@@ -54,7 +54,7 @@ export async function verifyBackup(
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
-  const warnings = await judgeManifest(storage, manifest, problems, signal)
+  const warnings = [...(await judgeManifest(storage, manifest, problems, signal)), ...beside.warnings]
   const { generation, complete, topics } = manifest
   return {
     ok: problems.length === 0,

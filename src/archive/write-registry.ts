@@ -1,20 +1,12 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { hashOf } from './hash.ts'
-import { type FolderOf, registryKey } from './layout.ts'
-import {
-  GLOBAL_FILE,
-  layOutRegistry,
-  mappedId,
-  metadataPath,
-  type RegistryFile,
-  type RegistryFiles,
-  SETTINGS_FILE,
-  versionPath,
-} from './registry-files.ts'
-import type { RegistrySection, StoredFile } from './registry-section.ts'
+import { currentRegistryPath, type FolderOf, registryFile, registryKey } from './layout.ts'
+import { layOutRegistry, mappedId, type RegistryFile, type RegistryFiles, subjectsOf } from './registry-files.ts'
+import { type RegistrySection, registryFilesOf, type StoredFile } from './registry-section.ts'
+import { assignSubjectFolders, subjectFolder } from './subject-folder.ts'
 
 export interface RegistryPlace {
   backupId: string
@@ -29,9 +21,9 @@ export interface RegistryPlace {
 const CONCURRENCY = 16
 
 /**
- * Makes a snapshot durable and returns what the manifest says of it. Nothing counts before a manifest with it is there.
- * Nothing that is there is touched: an object that changed since the generation before gets a name of its own, and what a
- * run has left behind that died before its commit is used where it is the same, and avoided where not.
+ * Makes a snapshot durable and returns what the manifest says of it. Nothing counts before a manifest with it is there. An
+ * object that did not change since the generation before is named again; any other is written below a folder of this run,
+ * so that what earlier generations name is never touched. The copies under the plain names follow after the commit.
  */
 export async function writeRegistry(
   storage: Storage,
@@ -39,8 +31,9 @@ export async function writeRegistry(
   place: RegistryPlace,
   signal: AbortSignal,
 ): Promise<RegistrySection> {
-  const files = layOutRegistry(snapshot, place.folderOf)
-  const known = place.previous ? filesOf(place.previous, place.folderOf) : new Map<string, StoredFile>()
+  const files = layOutRegistry(snapshot, place.folderOf ?? chooseFolders(snapshot, place.previous))
+  const previous = place.previous ? registryFilesOf(place.previous) : []
+  const known = new Map(previous.map(file => [currentRegistryPath(file.file), file]))
   const written = await runPool(listFiles(files), CONCURRENCY, async file => {
     const stored = await storeFile(storage, file, known.get(file.path), place, signal)
     return [file.path, stored] as const
@@ -48,26 +41,18 @@ export async function writeRegistry(
   return sectionOf(snapshot, files, new Map(written))
 }
 
-function listFiles({ settings, global, subjects }: RegistryFiles): RegistryFile[] {
-  return [settings, global, ...subjects.flatMap(({ metadata, versions }) => [metadata, ...versions])]
+/** A subject of the generation before keeps its folder. */
+function chooseFolders(snapshot: RegistrySnapshot, previous: RegistrySection | undefined): FolderOf {
+  const known = (previous?.subjects ?? []).flatMap(({ name, metadata: { file } }) => {
+    const folder = /\/subjects\/([^/]+)\/metadata\.json$/.exec(file)?.[1]
+    return folder === undefined ? [] : [[name, folder] as const]
+  })
+  const folders = assignSubjectFolders(subjectsOf(snapshot), new Map(known))
+  return subject => folders.get(subject) ?? subjectFolder(subject)
 }
 
-/** The objects of a section, by the names that they would have as the first of their kind. */
-function filesOf(
-  { settings, global, subjects }: RegistrySection,
-  folderOf: FolderOf | undefined,
-): Map<string, StoredFile> {
-  const files = new Map<string, StoredFile>([
-    [SETTINGS_FILE, settings],
-    [GLOBAL_FILE, global],
-  ])
-  for (const { name, metadata, versions } of subjects) {
-    files.set(metadataPath(name, folderOf), metadata)
-    for (const { version, schema_file: file, size, blake3 } of versions) {
-      files.set(versionPath(name, version, file.slice(file.lastIndexOf('.') + 1), folderOf), { file, size, blake3 })
-    }
-  }
-  return files
+function listFiles({ settings, global, subjects }: RegistryFiles): RegistryFile[] {
+  return [settings, global, ...subjects.flatMap(({ metadata, versions }) => [metadata, ...versions])]
 }
 
 async function storeFile(
@@ -79,23 +64,9 @@ async function storeFile(
 ): Promise<StoredFile> {
   const [size, blake3] = [bytes.length, hashOf(bytes)]
   if (known?.size === size && known.blake3 === blake3) return known
-  const renamed = [`g${generation}`, `g${generation}.${run}`].map(mark => path.replace(/\.(\w+)$/, `.${mark}.$1`))
-  for (const file of known ? renamed : [path, ...renamed]) {
-    if (await createOrMeet(storage, registryKey(backupId, file), bytes, signal)) return { file, size, blake3 }
-  }
-  const key = registryKey(backupId, renamed[1] ?? path)
-  throw new KafkaBackupError('STORAGE_EXISTS', `${key} is taken at ${storage.location}, and holds something else`)
-}
-
-/** False where something else has the key already. */
-async function createOrMeet(storage: Storage, key: string, bytes: Buffer, signal: AbortSignal): Promise<boolean> {
-  try {
-    await storage.create(key, bytes, signal)
-    return true
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_EXISTS')) throw error
-    return (await storage.read(key, signal)).equals(bytes)
-  }
+  const file = registryFile(generation, run, path)
+  await storage.create(registryKey(backupId, file), bytes, signal)
+  return { file, size, blake3 }
 }
 
 function sectionOf(
@@ -108,10 +79,8 @@ function sectionOf(
     if (!file) throw new KafkaBackupError('INTERNAL', `${path} was not written`)
     return file
   }
-  const subjects = files.subjects.map(({ name, schema_type, compatibility, metadata, versions }) => ({
-    name,
-    schema_type,
-    compatibility,
+  const subjects = files.subjects.map(({ metadata, versions, ...subject }) => ({
+    ...subject,
     metadata: storedAs(metadata),
     versions: versions.map(({ version, id, deleted, ...file }) => {
       const { file: schema_file, size, blake3 } = storedAs(file)
@@ -119,7 +88,7 @@ function sectionOf(
     }),
   }))
   return {
-    schema_registry_version: snapshot.registryVersion,
+    schema_registry_version: snapshot.registryVersion ?? 'unknown',
     backup_timestamp: snapshot.takenAt,
     settings: storedAs(files.settings),
     global: storedAs(files.global),

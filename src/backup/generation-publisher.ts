@@ -1,6 +1,6 @@
-import { commitGeneration, type Draft, freshKey, renewManifestCopy } from '../archive/commit.ts'
+import { commitGeneration, type Draft, freshKey, renewCopies } from '../archive/commit.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -71,20 +71,11 @@ export class GenerationPublisher implements Publisher {
     }
     // What an attempt whose answer was lost has committed is less than what there is now.
     if (isEarlier) return this.publish(state, onProgress)
-    await this.#renewCopy(manifest, onProgress)
+    for (const message of await renewCopies(storage, manifest, this.#storeSignal)) {
+      onProgress({ type: 'warning', message })
+    }
     onProgress({ type: 'committed', generation: manifest.generation, complete })
     return `generation ${manifest.generation}`
-  }
-
-  /** The generation is committed already; a copy that stays behind is told, and renewed by the next commit. */
-  async #renewCopy(manifest: Manifest, onProgress: OnProgress): Promise<void> {
-    const { storage } = this.#parts
-    try {
-      await renewManifestCopy(storage, manifest, this.#storeSignal)
-    } catch (error) {
-      const { message } = toKafkaBackupError(error)
-      onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
-    }
   }
 
   #saysNothingNew({ manifest }: Draft, newest: Manifest): boolean {

@@ -17,43 +17,37 @@ export interface History {
   shared: readonly number[]
 }
 
-export interface Agreement {
-  /** The newest generation that is the same on both sides; undefined where there is none. */
-  agreed: number | undefined
-  /** Manifests of the source that are damaged, and could not be compared. */
-  problems: Problem[]
-}
-
 const CONCURRENCY = 8
 
 /**
  * Refuses a target that holds another backup of the same id, or the same one with commits of its own. Run ids are random, so
- * that one generation which is the same on both sides proves those before it; `isThorough` compares all of them.
+ * that one generation which is the same on both sides proves those before it; `isThorough` compares all of them. Returns
+ * the manifests of the source that are damaged, and could not be compared.
  */
 export async function compareHistories(
   sides: Sides,
   history: History,
   isThorough: boolean,
   signal: AbortSignal,
-): Promise<Agreement> {
+): Promise<Problem[]> {
   const { backupId, source, target, shared } = history
   const [newest, newestThere] = [source.at(-1) ?? 0, target.at(-1)]
-  if (newestThere === undefined) return { agreed: undefined, problems: [] }
+  if (newestThere === undefined) return []
   if (newestThere > newest) {
     throw diverged(sides, backupId, `it has generation ${newestThere}, and the newest of the source is ${newest}`)
   }
   const problems: Problem[] = []
-  let agreed: number | undefined
+  let agrees = false
   for (const generation of shared.toReversed()) {
     const problem = await compareGeneration(sides, backupId, generation, signal)
     if (problem) problems.push(problem)
-    else agreed ??= generation
-    if (agreed !== undefined && !isThorough) break
+    else agrees = true
+    if (agrees && !isThorough) break
   }
-  if (agreed === undefined && !(await shareData(sides, history, newestThere, signal))) {
+  if (!agrees && !(await shareData(sides, history, newestThere, signal))) {
     throw diverged(sides, backupId, 'no generation and no data of it are those of the source')
   }
-  return { agreed, problems }
+  return problems
 }
 
 /** Undefined where it is the same; a problem where the source's is damaged. */
@@ -100,8 +94,8 @@ function damageOf(read: Buffer | KafkaBackupError, key: string): string | undefi
 }
 
 /**
- * Where retention has left no generation on both sides, data tell: the names of segments and indexes hold the random id of
- * the run that wrote them. Names of schemas do not, and prove nothing.
+ * Where retention has left no generation on both sides, data decide: the names of objects contain the random id of the run
+ * that wrote them.
  */
 async function shareData(
   { source, target }: Sides,
@@ -123,8 +117,7 @@ async function dataOf(
 ): Promise<Map<string, string>> {
   const manifest = await readManifest(storage, backupId, generation, signal)
   const indexes = await runPool(indexRefsOf(manifest), CONCURRENCY, ref => readIndex(storage, ref, signal))
-  const objects = [...objectsOf(manifest, indexes)].filter(({ key }) => key.startsWith(`${backupId}/kafka/`))
-  return new Map(objects.map(({ key, blake3 }) => [key, blake3]))
+  return new Map([...objectsOf(manifest, indexes)].map(({ key, blake3 }) => [key, blake3]))
 }
 
 function diverged({ target }: Sides, backupId: string, why: string): KafkaBackupError {

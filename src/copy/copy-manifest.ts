@@ -1,6 +1,7 @@
 import { assertManifestKeys } from '../archive/assert-keys.ts'
 import { manifestCopyKey, manifestKey } from '../archive/layout.ts'
 import { type Manifest, parseManifest } from '../archive/manifest.ts'
+import { renewRegistryCopies } from '../archive/registry-copies.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { isSameGeneration } from './same-generation.ts'
@@ -44,17 +45,28 @@ export async function commitManifest(
   }
 }
 
-/** For people; a copy that was killed before leaves an old one. */
-export async function renewCopyOfManifest(
+/**
+ * Brings what is a copy of the newest generation at the target up to date; a run that was killed before leaves old ones. The
+ * generation does not depend on them, so what the store refuses is returned as a warning.
+ */
+export async function renewTargetCopies(
   target: Storage,
   backupId: string,
   newest: number,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<string[]> {
   const key = manifestCopyKey(backupId)
   const bytes = await target.read(manifestKey(backupId, newest), signal)
-  if ((await readIfWhole(target, key, signal))?.equals(bytes)) return
-  await target.replace(key, bytes, signal)
+  const warnings: string[] = []
+  try {
+    if (!(await readIfWhole(target, key, signal))?.equals(bytes)) await target.replace(key, bytes, signal)
+  } catch (error) {
+    if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_RETAINED')) throw error
+    warnings.push(`${key} is not the newest generation: ${error.message}`)
+  }
+  const stale = await renewRegistryCopies(target, parseManifest(bytes, manifestKey(backupId, newest)), signal)
+  signal.throwIfAborted()
+  return stale === undefined ? warnings : [...warnings, stale]
 }
 
 async function readIfWhole(storage: Storage, key: string, signal: AbortSignal): Promise<Buffer | undefined> {

@@ -26,11 +26,11 @@ export async function draftCopy(
   assertThere(sides, backupId, source, generation)
   const chosen = chooseGenerations(source, target, generation, verifyExisting)
   const history = { backupId, source, target, shared: chosen.shared }
-  const { agreed, problems } = await compareHistories(sides, history, verifyExisting, signal)
+  const problems = await compareHistories(sides, history, verifyExisting, signal)
   const survey = await surveySource(sides.source, backupId, chosen.walked, signal)
   const sizes = await listSizes(sides.target, backupId, signal)
   const { objects, existing, misfits } = planObjects(survey.generations, chosen.missing, sizes, verifyExisting)
-  await assertTargetFits(sides, { backupId, existing, misfits, agreed }, signal)
+  assertTargetFits(sides, misfits)
   const missing = new Set(chosen.missing)
   return {
     backupId,

@@ -3,7 +3,7 @@ import { hasCode, reasonOf } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { CommitQueue } from './commit-queue.ts'
-import { renewCopyOfManifest } from './copy-manifest.ts'
+import { renewTargetCopies } from './copy-manifest.ts'
 import { checkObject, copyObject } from './copy-object.ts'
 import type { CopyPlan, PlannedObject, Sides } from './sides.ts'
 
@@ -42,7 +42,8 @@ export async function runCopy(
       }
     })
     const newest = Math.max(plan.newestThere ?? 0, queue.committed.at(-1) ?? 0)
-    if (newest > 0) await renewCopyOfManifest(sides.target, plan.backupId, newest, scoped)
+    const warnings = newest > 0 ? await renewTargetCopies(sides.target, plan.backupId, newest, scoped) : []
+    for (const message of warnings) onProgress({ type: 'warning', message })
   } catch (error) {
     throw reasonOf(error, signal)
   }

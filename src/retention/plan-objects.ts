@@ -1,4 +1,4 @@
-import { manifestCopyKey, prunedMarkKey, registryKey } from '../archive/layout.ts'
+import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import type { StoredObject } from '../storage/storage.ts'
 
 /** What an object of a backup is, by its key alone. */
@@ -10,10 +10,10 @@ const patterns: readonly (readonly [ObjectClass, RegExp])[] = [
   ['data', /^kafka\/[^/]+\/\d+\/(\d{20}\.[\w-]+\.log(\.zst)?|index-\d+\.[\w-]+\.json)$/],
   // Positions of groups and whatever else belongs to a whole generation.
   ['data', /^kafka\/[a-z]+-\d+\.[\w-]+\.json$/],
-  ['data', /^schema-registry\/.+$/],
+  ['data', /^schema-registry\/generations\/.+$/],
   ['shard', /^shards\/\d+\/shard-\d+-of-\d+\.[\w-]+\.json$/],
-  // Journals of restores, reports of runs, and keys: they live as long as the backup.
-  ['kept', /^(restores|reports|keys)\/.+$/],
+  // Journals of restores, reports of runs, keys, and the current files of the registry: they live as long as the backup.
+  ['kept', /^(restores|reports|keys|schema-registry)\/.+$/],
 ]
 
 export function classify(backupId: string, key: string): ObjectClass {
@@ -69,15 +69,10 @@ export function planSweep(objects: readonly StoredObject[], facts: SweepFacts): 
     if (!isGraceOver(object, facts)) plan.waiting.push(object)
     else {
       plan.remove.push(object)
-      plan.hasStrays ||= kind === 'data' && !(facts.freed.has(object.key) && isOfOneRun(facts.backupId, object.key))
+      plan.hasStrays ||= kind === 'data' && !facts.freed.has(object.key)
     }
   }
   return plan
-}
-
-/** The names of schemas hold no run: one who writes a schema that is there already names that very object. */
-function isOfOneRun(backupId: string, key: string): boolean {
-  return !key.startsWith(registryKey(backupId, ''))
 }
 
 /**

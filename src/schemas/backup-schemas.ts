@@ -1,11 +1,12 @@
 import { latestManifest } from '../archive/catalog.ts'
-import { commitGeneration, renewManifestCopy } from '../archive/commit.ts'
+import { commitGeneration, renewCopies } from '../archive/commit.ts'
 import { shardsPrefix } from '../archive/layout.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import { readJson } from '../archive/read-registry.ts'
+import { renewRegistryCopies } from '../archive/registry-copies.ts'
 import { type RegistrySection, registrySettingsSchema } from '../archive/registry-section.ts'
 import { writeRegistry } from '../archive/write-registry.ts'
-import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -68,6 +69,10 @@ export async function backupSchemas(
     const sealed = encryption && { encryption: encryption.section }
     const made = { ...head, created_at: formatUtc(clock.now()), ...kept, schema_registry: registry, ...sealed }
     await commit(storage, { ...made, warnings: [...kept.warnings, ...warnings] }, onProgress, signal)
+  } else if (previous) {
+    // A run that died right after its commit has left the copies of an older state.
+    const stale = await renewRegistryCopies(storage, previous, signal)
+    if (stale !== undefined) onProgress({ type: 'warning', message: stale })
   }
   return {
     backupId,
@@ -126,10 +131,6 @@ async function commit(
 ): Promise<void> {
   const draft = { manifest, freshSegments: new Map(), attempt: 1 }
   const { manifest: committed } = await commitGeneration(storage, draft, signal)
-  // The generation counts already; a copy that stays behind is told, and renewed by the next commit.
-  await renewManifestCopy(storage, committed, signal).catch(error => {
-    const { message } = toKafkaBackupError(error)
-    onProgress({ type: 'warning', message: `manifest.json is not the newest generation: ${message}` })
-  })
+  for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })
 }

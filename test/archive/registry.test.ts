@@ -3,13 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration, renewCopies } from '../../src/archive/commit.ts'
 import { describeBackup } from '../../src/archive/describe.ts'
-import { parseManifest } from '../../src/archive/manifest.ts'
+import { type Manifest, parseManifest } from '../../src/archive/manifest.ts'
 import { readRegistry } from '../../src/archive/read-registry.ts'
-import type { RegistrySection } from '../../src/archive/registry-section.ts'
+import { renewRegistryCopies } from '../../src/archive/registry-copies.ts'
+import { type RegistrySection, registryFilesOf } from '../../src/archive/registry-section.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { writeRegistry } from '../../src/archive/write-registry.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import { levelInForce } from '../../src/registry/level-in-force.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
@@ -61,7 +64,7 @@ async function store(
     { manifest, freshSegments: new Map(), attempt: 1 },
     never,
   )
-  await renewManifestCopy(storage, committed, never)
+  assert.deepEqual(await renewCopies(storage, committed, never), [])
   return section
 }
 
@@ -69,6 +72,25 @@ const manifestIn = (storage: MemoryStorage, generation = 1) => {
   const key = `b1/manifests/0000000${generation}.json`
   return parseManifest(storage.objects.get(key) ?? assert.fail(), key)
 }
+
+/** Every file under its plain name has the content that the manifest vouches for, and there is no other. */
+function assertCurrent(storage: MemoryStorage, { schema_registry }: Pick<Manifest, 'schema_registry'>): void {
+  const files = registryFilesOf(schema_registry ?? assert.fail())
+  const paths = files.map(({ file }) => file.replace(/^generations\/[^/]+\//, ''))
+  assert.deepEqual(currentIn(storage), paths.toSorted())
+  for (const [at, { file }] of files.entries()) {
+    const current = storage.objects.get(`${folder}${paths[at]}`)?.toString()
+    assert.equal(current, storage.objects.get(`${folder}${file}`)?.toString(), file)
+  }
+}
+
+/** The files under plain names. */
+const currentIn = (storage: MemoryStorage) =>
+  filesIn(storage)
+    .filter(file => !file.startsWith('generations/') && file !== 'current.json')
+    .sort()
+
+const storedIn = (storage: MemoryStorage) => filesIn(storage).filter(file => file.startsWith('generations/'))
 
 const filesIn = (storage: MemoryStorage) =>
   [...storage.objects.keys()].filter(key => key.startsWith(folder)).map(key => key.slice(folder.length))
@@ -83,7 +105,7 @@ describe('a registry in an archive', () => {
   test('lies under the names of the format, with the texts of schemas as they are', async () => {
     const storage = openMemoryStorage()
     await store(storage, rich)
-    assert.deepEqual(filesIn(storage).sort(), [
+    assert.deepEqual(currentIn(storage), [
       '_schemas.json',
       'config/global.json',
       'subjects/%/metadata.json',
@@ -101,6 +123,7 @@ describe('a registry in an archive', () => {
       'subjects/orders-value/v3.avsc',
     ])
     assert.equal(storage.objects.get(`${folder}subjects/orders-value/v1.avsc`)?.toString(), text)
+    assertCurrent(storage, manifestIn(storage))
   })
 
   test('is in the manifest with its subjects, versions and ids, those of other contexts apart (edge 33)', async () => {
@@ -114,12 +137,12 @@ describe('a registry in an archive', () => {
     assert.deepEqual(
       orders?.versions.map(({ version, id, schema_file }) => ({ version, id, schema_file })),
       [
-        { version: 1, id: 5, schema_file: 'subjects/orders-value/v1.avsc' },
-        { version: 3, id: 7, schema_file: 'subjects/orders-value/v3.avsc' },
+        { version: 1, id: 5, schema_file: 'generations/1.run1/subjects/orders-value/v1.avsc' },
+        { version: 3, id: 7, schema_file: 'generations/1.run1/subjects/orders-value/v3.avsc' },
       ],
     )
-    assert.equal(id_mapping['5'], 'subjects/orders-value/v1.avsc')
-    assert.equal(id_mapping[':.eu:5'], 'subjects/%3a.eu%3aorders-value/v1.avsc')
+    assert.equal(id_mapping['5'], 'generations/1.run1/subjects/orders-value/v1.avsc')
+    assert.equal(id_mapping[':.eu:5'], 'generations/1.run1/subjects/%3a.eu%3aorders-value/v1.avsc')
     assert.deepEqual(Object.keys(id_mapping).sort(), ['10', '5', '6', '7', '8', '9', ':.eu:5'])
   })
 
@@ -167,16 +190,18 @@ describe('a later generation', () => {
   test('gives what changed a new name, and leaves the old generation as it was', async () => {
     const storage = openMemoryStorage()
     const previous = await store(storage, first)
-    const before = filesIn(storage)
+    const before = storedIn(storage)
     const second = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 3), versionOf('b', 1, 2, { schema: '"int"' })], {
       subjects: { c: { compatibility: 'NONE' } },
     })
     await store(storage, second, { generation: 2, run: 'run2', previous })
     assert.deepEqual(
-      filesIn(storage)
+      storedIn(storage)
         .filter(file => !before.includes(file))
         .sort(),
-      ['subjects/a/metadata.g2.json', 'subjects/a/v2.avsc', 'subjects/b/v1.g2.avsc', 'subjects/c/metadata.json'],
+      ['a/metadata.json', 'a/v2.avsc', 'b/v1.avsc', 'c/metadata.json'].map(
+        path => `generations/2.run2/subjects/${path}`,
+      ),
     )
     assert.deepEqual(await readRegistry(storage, manifestIn(storage, 1), never), first)
     assert.deepEqual(await readRegistry(storage, manifestIn(storage, 2), never), second)
@@ -188,10 +213,8 @@ describe('a later generation', () => {
     await writeRegistry(storage, first, place, never)
     const changed = snapshotOf([versionOf('a', 1, 1, { schema: '"int"' }), versionOf('b', 1, 2)])
     await store(storage, changed)
-    assert.ok(filesIn(storage).includes('subjects/a/v1.g1.avsc'))
     const again = snapshotOf([versionOf('a', 1, 1, { schema: '"long"' }), versionOf('b', 1, 2)])
     const section = await writeRegistry(storage, again, { ...place, run: 'run3' }, never)
-    assert.ok(filesIn(storage).includes('subjects/a/v1.g1.run3.avsc'))
     assert.deepEqual(await readRegistry(storage, { backup_id: 'b1', schema_registry: section }, never), again)
     assert.deepEqual(await readRegistry(storage, manifestIn(storage), never), changed)
   })
@@ -205,8 +228,8 @@ describe('verify of a registry', () => {
     const storage = openMemoryStorage()
     await store(storage, rich)
     for (const deep of [false, true]) {
-      const { ok, problems, objects } = await verify(storage, deep)
-      assert.deepEqual([problems, ok, objects], [[], true, 1 + filesIn(storage).length])
+      const { ok, problems, warnings, objects } = await verify(storage, deep)
+      assert.deepEqual([problems, warnings, ok, objects], [[], [], true, 1 + storedIn(storage).length])
     }
   })
 
@@ -216,7 +239,7 @@ describe('verify of a registry', () => {
     'subjects/orders-value/metadata.json',
     'subjects/orders-value/v1.avsc',
   ]) {
-    const key = `${folder}${file}`
+    const key = `${folder}generations/1.run1/${file}`
 
     test(`finds that ${file} is missing or torn, without reading texts`, async () => {
       const storage = openMemoryStorage()
@@ -240,6 +263,184 @@ describe('verify of a registry', () => {
       assert.deepEqual((await verify(storage, false)).problems, file.endsWith('.avsc') ? [] : problems)
     })
   }
+})
+
+const fileNamed = (storage: MemoryStorage, path: string) => storage.objects.get(`${folder}${path}`)?.toString()
+
+describe('the files under plain names', () => {
+  const at = (generation: number, previous: RegistrySection) => ({ generation, run: `run${generation}`, previous })
+
+  test('always have the current content, also of a version that was deleted and registered again', async () => {
+    const storage = openMemoryStorage()
+    const first = await store(storage, snapshotOf([versionOf('Orders.Created', 1, 1), versionOf('b', 1, 2)]))
+    const changed = snapshotOf([versionOf('Orders.Created', 1, 3, { schema: '"int"' }), versionOf('b', 1, 2)], {
+      subjects: { b: { compatibility: 'NONE' } },
+      global: { compatibility: 'FULL', mode: 'READWRITE', config: null },
+      maxIds: new Map([['.', 3]]),
+    })
+    const second = await store(storage, changed, at(2, first))
+    assertCurrent(storage, { schema_registry: second })
+    assert.equal(fileNamed(storage, 'subjects/Orders.Created/v1.avsc'), '"int"')
+    assert.match(fileNamed(storage, 'subjects/b/metadata.json') ?? '', /"compatibility": "NONE"/)
+    assert.match(fileNamed(storage, 'config/global.json') ?? '', /"compatibility": "FULL"/)
+    assert.match(fileNamed(storage, '_schemas.json') ?? '', /"\.": 3/)
+    for (const generation of [1, 2]) assert.ok(await readRegistry(storage, manifestIn(storage, generation), never))
+  })
+
+  test('go with the subject or version that the registry no longer has', async () => {
+    const storage = openMemoryStorage()
+    const first = await store(storage, snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2), versionOf('b', 1, 3)]))
+    const second = await store(storage, snapshotOf([versionOf('a', 2, 2)]), at(2, first))
+    assertCurrent(storage, { schema_registry: second })
+    assert.deepEqual(currentIn(storage).slice(2), ['subjects/a/metadata.json', 'subjects/a/v2.avsc'])
+  })
+
+  test('are written only where they changed', async () => {
+    const storage = openMemoryStorage()
+    const first = await store(storage, snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2)]))
+    const calls: string[] = []
+    const watched = {
+      ...storage,
+      replace: (key: string, body: Uint8Array, signal: AbortSignal) => {
+        calls.push(key)
+        return storage.replace(key, body, signal)
+      },
+    }
+    assert.equal(await renewRegistryCopies(watched, manifestIn(storage), never), undefined)
+    assert.equal(calls.length, 0)
+    const next = snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2), versionOf('b', 2, 3)])
+    const place = { backupId: 'b1', generation: 2, run: 'run2', previous: first }
+    const schema_registry = await writeRegistry(storage, next, place, never)
+    await renewRegistryCopies(watched, { backup_id: 'b1', generation: 2, schema_registry }, never)
+    const written = [...new Set(calls)].map(key => key.slice(folder.length)).sort()
+    assert.deepEqual(written, ['current.json', 'subjects/b/metadata.json', 'subjects/b/v2.avsc'])
+  })
+
+  test('that a run could not replace are a warning, and the next run replaces them', async () => {
+    const storage = openMemoryStorage()
+    const first = await store(storage, snapshotOf([versionOf('a', 1, 1)]))
+    const changed = snapshotOf([versionOf('a', 1, 1, { schema: '"int"' }), versionOf('b', 1, 2)])
+    const place = { backupId: 'b1', generation: 2, run: 'run2', previous: first }
+    const manifest = {
+      backup_id: 'b1',
+      generation: 2,
+      schema_registry: await writeRegistry(storage, changed, place, never),
+    }
+    const locked = {
+      ...storage,
+      replace: async (key: string, body: Uint8Array, signal: AbortSignal) => {
+        if (storage.objects.has(key)) throw new KafkaBackupError('STORAGE_DENIED', `${key} is locked`)
+        await storage.replace(key, body, signal)
+      },
+    }
+    const warning = await renewRegistryCopies(locked, manifest, never)
+    assert.match(
+      warning ?? '',
+      /^the files under plain names in b1\/schema-registry\/ are not those of generation 2, which is complete: b1\/schema-registry\/\S+ is locked, and \d more$/,
+    )
+    assert.equal(fileNamed(storage, 'subjects/b/v1.avsc'), versionOf('b', 1, 2).schema)
+    assert.notEqual(fileNamed(storage, 'subjects/a/v1.avsc'), '"int"')
+    assert.equal(await renewRegistryCopies(storage, manifest, never), undefined)
+    assertCurrent(storage, manifest)
+  })
+
+  test('are right after a run that died at any point of renewing them, also when the registry went back to its old state', async () => {
+    for (let nth = 1; nth <= 12; nth++) {
+      const storage = openMemoryStorage()
+      const [old, changed] = ['"long"', '"int"'].map(schema => snapshotOf([versionOf('a', 1, 1, { schema })]))
+      const first = await store(storage, old ?? assert.fail())
+      const place = { backupId: 'b1', generation: 2, run: 'run2', previous: first }
+      const section = await writeRegistry(storage, changed ?? assert.fail(), place, never)
+      let left = nth
+      const dying = {
+        ...storage,
+        replace: async (key: string, body: Uint8Array, signal: AbortSignal) => {
+          if (--left < 0) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'dead')
+          await storage.replace(key, body, signal)
+        },
+      }
+      await renewRegistryCopies(dying, { backup_id: 'b1', generation: 2, schema_registry: section }, never)
+      for (const schema_registry of [first, section, first]) {
+        assert.equal(
+          await renewRegistryCopies(storage, { backup_id: 'b1', generation: 3, schema_registry }, never),
+          undefined,
+        )
+        assertCurrent(storage, { schema_registry })
+      }
+    }
+  })
+
+  test('are written again, and others removed, where current.json is lost or damaged', async () => {
+    for (const damage of [undefined, Buffer.from('{}')]) {
+      const storage = openMemoryStorage()
+      await store(storage, snapshotOf([versionOf('a', 1, 1)]))
+      storage.objects.set(`${folder}subjects/a/v1.avsc`, Buffer.from('changed'))
+      storage.objects.set(`${folder}subjects/gone/v1.avsc`, Buffer.from('old'))
+      if (damage) storage.objects.set(`${folder}current.json`, damage)
+      else storage.objects.delete(`${folder}current.json`)
+      assert.equal(await renewRegistryCopies(storage, manifestIn(storage), never), undefined)
+      assertCurrent(storage, manifestIn(storage))
+    }
+  })
+
+  test('that are missing or differ are a warning of verify, and no damage', async () => {
+    const storage = openMemoryStorage()
+    await store(storage, rich)
+    const verify = (deep: boolean) => verifyBackup(storage, 'b1', { deep, onProgress: () => undefined }, never)
+    const file = `${folder}subjects/orders-value/v1.avsc`
+    const whole = storage.objects.get(file) ?? assert.fail()
+    storage.objects.set(file, Buffer.from(whole.toString().replace('"n"', '"m"')))
+    assert.deepEqual((await verify(false)).warnings, [])
+    const { ok, warnings } = await verify(true)
+    const remedy =
+      'restores do not read it. To write it again, delete b1/schema-registry/current.json and run the backup again'
+    assert.deepEqual([ok, warnings], [true, [`the content of ${file} is not that of generation 1; ${remedy}`]])
+    storage.objects.delete(file)
+    storage.objects.delete(`${folder}_schemas.json`)
+    assert.match(
+      (await verify(false)).warnings[0] ?? '',
+      /^the content of b1\/schema-registry\/_schemas\.json and 1 more is not that of generation 1/,
+    )
+  })
+})
+
+describe('the level of a subject', () => {
+  test('is the one in force, with where it is set', async () => {
+    const storage = openMemoryStorage()
+    const names = ['own', 'inherits', ':.eu:own', ':.eu:inherits', ':.us:inherits']
+    const snapshot = snapshotOf(
+      names.sort().map((name, at) => versionOf(name, 1, at + 1)),
+      {
+        contexts: ['.', '.eu', '.us'],
+        subjects: { own: { compatibility: 'FULL' }, ':.eu:own': { compatibility: 'FORWARD' } },
+        contextSettings: new Map([['.eu', { compatibility: 'NONE', mode: null, config: null }]]),
+        global: { compatibility: 'BACKWARD', mode: 'READWRITE', config: null },
+      },
+    )
+    const { subjects } = await store(storage, snapshot)
+    assert.deepEqual(
+      Object.fromEntries(subjects.map(one => [one.name, [one.compatibility, one.compatibility_source]])),
+      {
+        ':.eu:inherits': ['NONE', 'context'],
+        ':.eu:own': ['FORWARD', 'subject'],
+        ':.us:inherits': [null, 'default'],
+        inherits: ['BACKWARD', 'global'],
+        own: ['FULL', 'subject'],
+      },
+    )
+    assert.deepEqual(await readRegistry(storage, manifestIn(storage), never), snapshot)
+  })
+
+  test('of a context without one is that of all contexts', () => {
+    const contextSettings = new Map([['.__GLOBAL', { compatibility: 'FULL', mode: null, config: null }]])
+    const snapshot = snapshotOf([versionOf(':.us:a', 1, 1)], { contexts: ['.', '.us'], contextSettings })
+    assert.deepEqual(levelInForce(snapshot, ':.us:a'), { level: 'FULL', source: 'global' })
+  })
+})
+
+test('the version of a registry that does not report one is "unknown"', async () => {
+  const section = await store(openMemoryStorage(), { ...snapshotOf([versionOf('a', 1, 1)]), registryVersion: null })
+  assert.equal(section.schema_registry_version, 'unknown')
 })
 
 describe('describe of a registry', () => {

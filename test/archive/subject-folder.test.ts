@@ -1,15 +1,21 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseSubjectFolder, subjectFolder } from '../../src/archive/subject-folder.ts'
+import {
+  assignSubjectFolders,
+  escapedSubjectFolder,
+  parseSubjectFolder,
+  subjectFolder,
+} from '../../src/archive/subject-folder.ts'
 import { isKey } from '../../src/storage/key.ts'
 
 const folders: Record<string, string> = {
   'orders-value': 'orders-value',
   'com.acme_v2.orders-value': 'com.acme_v2.orders-value',
-  Orders: '%4frders',
+  'Orders.Created': 'Orders.Created',
   '../x': '%2e.%2fx',
   '.': '%2e',
-  '..': '%2e.',
+  '..': '%2e%2e',
+  'orders.': 'orders%2e',
   '.tmp-1': '%2etmp-1',
   'google/protobuf/any.proto': 'google%2fprotobuf%2fany.proto',
   ':.prod:orders': '%3a.prod%3aorders',
@@ -45,9 +51,37 @@ test('names that are no valid Unicode do not meet', () => {
   assert.equal(new Set(names).size, names.length)
 })
 
+const foldersOf = (subjects: readonly string[], known: Record<string, string> = {}) =>
+  Object.fromEntries(assignSubjectFolders(subjects, new Map(Object.entries(known))))
+
+test('of names that differ only in case the first keeps its letters, and the others are escaped', () => {
+  assert.deepEqual(foldersOf(['ORDERS', 'Orders', 'Payments', 'orders']), {
+    ORDERS: 'ORDERS',
+    Orders: '%4frders',
+    Payments: 'Payments',
+    orders: '%6frders',
+  })
+  assert.equal(escapedSubjectFolder('1-a'), '1-%61')
+})
+
+test('a subject keeps the folder that it has, whatever subjects come and go', () => {
+  const first = foldersOf(['Orders', 'orders'])
+  assert.deepEqual(foldersOf(['ORDERS', 'Orders', 'orders'], first), { ...first, ORDERS: '%4f%52%44%45%52%53' })
+  assert.deepEqual(foldersOf(['orders'], first), { orders: '%6frders' })
+  assert.deepEqual(foldersOf(['ORDERS', 'orders'], first), { ORDERS: 'ORDERS', orders: '%6frders' })
+})
+
 test('every folder is a safe part of a key, and no two differ in case alone', () => {
-  const subjects = [...Object.keys(folders), 'orders', 'ORDERS', 'oRders', 'Ä', 'ä', 'A'.repeat(300), 'a'.repeat(300)]
-  const names = subjects.map(subjectFolder)
-  for (const name of names) assert.ok(isKey(`b1/schema-registry/subjects/${name}/metadata.g2.0011aabb.json`), name)
-  assert.equal(new Set(names.map(name => name.toLowerCase())).size, names.length)
+  const subjects = [
+    ...[...Object.keys(folders), 'orders', 'ORDERS', 'oRders', 'Ä', 'ä', 'A'.repeat(300), 'a'.repeat(300)],
+    ...['A'.repeat(150), 'a'.repeat(150), '%6frders', '%4frders', 'é-A', 'é-a'],
+  ]
+  for (const some of [subjects, subjects.toReversed()]) {
+    const names = Object.values(foldersOf(some))
+    assert.equal(names.length, subjects.length)
+    for (const name of names) {
+      assert.ok(isKey(`b1/schema-registry/generations/2.0011aabb/subjects/${name}/metadata.json`), name)
+    }
+    assert.equal(new Set(names.map(name => name.toLowerCase())).size, names.length)
+  }
 })

@@ -147,9 +147,15 @@ Next: kafka-backup verify --path /backups --backup-id orders
   test('says how many schemas the backup holds', async () => {
     const file = { file: 'f', size: 1, blake3: 'b' }
     const version = { version: 1, id: 1, deleted: false, schema_file: 'f', size: 1, blake3: 'b' }
-    const subject = { schema_type: 'AVRO', compatibility: null, metadata: file, versions: [version, version] } as const
+    const subject = {
+      schema_type: 'AVRO',
+      compatibility: 'BACKWARD',
+      compatibility_source: 'global' as const,
+      metadata: file,
+      versions: [version, version],
+    } as const
     const schema_registry = {
-      ...{ schema_registry_version: null, backup_timestamp: '', settings: file, global: file, id_mapping: {} },
+      ...{ schema_registry_version: 'unknown', backup_timestamp: '', settings: file, global: file, id_mapping: {} },
       subjects: ['a', 'b'].map(name => ({ name, ...subject, versions: [...subject.versions] })),
     }
     const report = { ...backupReport, manifest: { ...backupReport.manifest, schema_registry } }

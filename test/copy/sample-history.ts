@@ -1,4 +1,4 @@
-import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
+import { commitGeneration, renewCopies } from '../../src/archive/commit.ts'
 import { writeGroups } from '../../src/archive/groups.ts'
 import { segmentKey } from '../../src/archive/layout.ts'
 import type { Manifest, ManifestPartition, Segment } from '../../src/archive/manifest.ts'
@@ -74,6 +74,6 @@ async function storeGeneration(
   }
   const manifest = draftManifest([topicOf('orders', partitions)], sections)
   const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
-  await renewManifestCopy(storage, committed, never)
+  await renewCopies(storage, committed, never)
   return committed
 }

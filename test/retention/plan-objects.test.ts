@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { planSweep } from '../../src/retention/plan-objects.ts'
 
-test('a schema that was named once may be named again by a writer that sleeps; a segment may not', () => {
+test('what a removed generation named is no stray; what none has named is', () => {
   const segment = 'a/kafka/orders/0/00000000000000000000.run1.log'
-  const schema = 'a/schema-registry/subjects/orders-value/v1.avsc'
+  const schema = 'a/schema-registry/generations/1.run1/subjects/orders-value/v1.avsc'
   const planOf = (key: string, freed: string[]) =>
     planSweep([{ key, size: 1, modifiedMs: 0 }], {
       backupId: 'a',
@@ -17,10 +17,18 @@ test('a schema that was named once may be named again by a writer that sleeps; a
   for (const [key, freed, hasStrays] of [
     [segment, [segment], false],
     [segment, [], true],
-    [schema, [schema], true],
+    [schema, [schema], false],
     [schema, [], true],
   ] as const) {
     const plan = planOf(key, [...freed])
     assert.deepEqual([plan.remove.length, plan.hasStrays], [1, hasStrays], key)
   }
+})
+
+test('the current files of the registry stay as long as the backup, whatever generations name', () => {
+  const keys = ['_schemas.json', 'current.json', 'config/global.json', 'subjects/orders-value/v1.avsc']
+  const objects = keys.map(path => ({ key: `a/schema-registry/${path}`, size: 1, modifiedMs: 0 }))
+  const facts = { backupId: 'a', references: new Set<string>(), freed: new Set<string>(), newestGeneration: 2 }
+  const plan = planSweep(objects, { ...facts, storeNowMs: 1, graceMs: 0 })
+  assert.deepEqual([plan.remove, plan.waiting, plan.unknown], [[], [], []])
 })
