@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import type { RegistrySubject } from '../../src/archive/registry-section.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { encodeSegment } from '../../src/registry/client/address.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
 import type { RegistrySnapshot, SchemaReference, SchemaType } from '../../src/registry/model.ts'
+import { backupSchemasJob } from '../../src/wiring/schema-jobs.ts'
 import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import { withFolder } from './backup-job.ts'
 
 const never = new AbortController().signal
 
@@ -112,6 +119,58 @@ describe('a registry of Apicurio', () => {
     assert.equal(subjects.size, names.length + many.length + 6)
     assert.deepEqual(all.warnings, [])
   })
+
+  test('is backed up into files that always have its current content under their plain names', () =>
+    withFolder(async folder => {
+      const subjects = ['Orders.Created', 'orders.created', 'kept']
+      const versions = async (path: string) => JSON.parse(await readFile(join(folder, 'b1', path), 'utf8'))
+      const fileOf = (path: string) => readFile(join(folder, 'b1/schema-registry', path), 'utf8')
+      const document = {
+        mode: 'backup',
+        backup_id: 'b1',
+        source: { bootstrap_servers: ['localhost:1'], topics: { include: ['*'] } },
+        storage: { backend: 'filesystem', path: folder },
+        enterprise: { schema_registry: { enabled: true, url: apicurio.url, backup: { subjects } } },
+      }
+      const job = parseJob(JSON.stringify(document), { source: 'test job', env: {}, mode: 'backup' })
+      const warnings: string[] = []
+      const onProgress = (event: ProgressEvent) => event.type === 'warning' && warnings.push(event.message)
+      for (const subject of subjects) await register(subject, 'AVRO', '"int"')
+      await backupSchemasJob(job, { onProgress }, never)
+      assert.deepEqual((await readdir(join(folder, 'b1/schema-registry/subjects'))).sort(), [
+        '%6frders.created',
+        'Orders.Created',
+        'kept',
+      ])
+      for (const query of ['', '?permanent=true']) {
+        await client.call({ method: 'DELETE', path: `/subjects/Orders.Created${query}` }, never)
+      }
+      await register('Orders.Created', 'AVRO', '"string"')
+      await client.call({ method: 'PUT', path: '/config/kept', body: { compatibility: 'FULL' } }, never)
+      await client.call({ method: 'PUT', path: '/config', body: { compatibility: 'FORWARD' } }, never)
+      await backupSchemasJob(job, { onProgress }, never)
+      assert.equal(await fileOf('subjects/Orders.Created/v1.avsc'), '"string"')
+      assert.equal(JSON.parse(await fileOf('subjects/kept/metadata.json')).compatibility, 'FULL')
+      assert.equal(JSON.parse(await fileOf('config/global.json')).compatibility, 'FORWARD')
+      assert.equal(JSON.parse(await fileOf('_schemas.json')).registry_version, apicurio.version)
+      const { schema_registry: section } = await versions('manifest.json')
+      assert.deepEqual(
+        section.subjects.map((one: RegistrySubject) => [one.name, one.compatibility, one.compatibility_source]),
+        [
+          ['Orders.Created', 'FORWARD', 'global'],
+          ['kept', 'FULL', 'subject'],
+          ['orders.created', 'FORWARD', 'global'],
+        ],
+      )
+      for (const [generation, text] of [
+        ['00000001', '"int"'],
+        ['00000002', '"string"'],
+      ] as const) {
+        const { subjects: listed } = (await versions(`manifests/${generation}.json`)).schema_registry
+        assert.equal(await fileOf(listed[0].versions[0].schema_file), text)
+      }
+      assert.deepEqual(warnings, [])
+    }))
 
   test('is found out when the address lacks its base path', async () => {
     const wrong = await openRegistryClient({ urls: [apicurio.origin], attempts: 1 })
