@@ -78,7 +78,7 @@ export const errorTable = {
   WRITER_CONFLICT: {
     retryable: false,
     exitCode: 5,
-    help: 'Another process committed to this backup_id meanwhile. Let it finish, then run again.',
+    help: 'Another process writes to this backup_id. Let it finish or stop it, then run the same command again.',
   },
 
   SHARDS_INCOMPLETE: {

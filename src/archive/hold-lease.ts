@@ -1,49 +1,14 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
-import { type Clock, formatUtc } from '../lib/clock.ts'
-import type { OnProgress } from '../observe/progress.ts'
-import type { Storage } from '../storage/storage.ts'
-import { leaseKey } from './layout.ts'
-import { type FoundLease, type LeaseDocument, type LeaseRole, readLiveLeases } from './lease.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { HeldLease, type Lease, type LeaseClaim, type LeaseParts } from './held-lease.ts'
+import { awaitPrune, beginWriter } from './writer-lease.ts'
 
-export interface LeaseParts {
-  storage: Storage
-  clock: Clock
-  newRun: () => string
-  toolVersion: string
-  /** Of this process. */
-  host: string
-  pid: number
-  onProgress: OnProgress
-}
-
-export interface LeaseClaim {
-  backupId: string
-  role: LeaseRole
-  /** What is done, for people: `restore`. */
-  kind: string
-  ttlMs?: number
-}
-
-export interface Lease {
-  readonly run: string
-  /** The clock of the store: only differences between its own times mean anything. */
-  storeNow(): number
-  /** The others that live. */
-  others(signal: AbortSignal): Promise<FoundLease[]>
-  /** Fails where it was not renewed in time, so that others may take its holder for dead. */
-  assertHeld(): void
-}
-
-const TTL_MS = 300_000
-const WAIT_MS = 2000
-const REMOVAL_MS = 10_000
-/** Objects of one lease that may live at the same time: it is renewed three times in its term. */
-const LIVING_KEYS = 4
+export type { Lease, LeaseClaim, LeaseParts } from './held-lease.ts'
 
 /**
  * Works under a lease, which is renewed until the work has ended and removed then, however it ended. A writer waits for
- * a prune that is at work: of the two that look for each other after they have written their leases, at least one sees
- * the other. A reader that may not write does its work without: the grace period of a prune is all that covers it.
+ * another writer of the same backup and for a prune that is at work: of two that look for each other after they have
+ * written their leases, at least one sees the other. A reader that may not write does its work without: the grace period
+ * of a prune is all that covers it.
  */
 export async function withLease<T>(
   parts: LeaseParts,
@@ -51,14 +16,20 @@ export async function withLease<T>(
   signal: AbortSignal,
   work: (lease: Lease | undefined) => Promise<T>,
 ): Promise<T> {
-  const lease = new HeldLease(parts, claim)
-  if (!(await tryBegin(lease, parts, claim, signal))) return work(undefined)
+  const lease = await begin(parts, claim, signal)
+  if (!lease) return work(undefined)
   try {
-    if (claim.role === 'writer') await lease.awaitPrune(signal)
+    if (claim.role === 'writer') await awaitPrune(lease, parts, claim, signal)
     return await work(lease)
   } finally {
     await lease.end()
   }
+}
+
+async function begin(parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<HeldLease | undefined> {
+  if (claim.role === 'writer') return beginWriter(parts, claim, signal)
+  const lease = new HeldLease(parts, claim)
+  return (await tryBegin(lease, parts, claim, signal)) ? lease : undefined
 }
 
 async function tryBegin(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<boolean> {
@@ -70,138 +41,5 @@ async function tryBegin(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, 
     const message = `no lease can be written at ${parts.storage.location}, so that only the grace period keeps a prune away: ${error.message}`
     parts.onProgress({ type: 'note', message })
     return false
-  }
-}
-
-class HeldLease implements Lease {
-  readonly run: string
-  readonly #parts: LeaseParts
-  readonly #claim: LeaseClaim
-  /** Those that may still live, the newest last. */
-  #keys: string[]
-  #renewals = 0
-  readonly #ttlMs: number
-  readonly #startedAt: string
-  readonly #stop = new AbortController()
-  #renewing: Promise<void> = Promise.resolve()
-  /** When it was surely not yet written for the last time. */
-  #writtenMs = 0
-  #storeMs = 0
-  #seenMs = 0
-
-  constructor(parts: LeaseParts, claim: LeaseClaim) {
-    this.run = parts.newRun()
-    this.#parts = parts
-    this.#claim = claim
-    this.#keys = [leaseKey(claim.backupId, this.run)]
-    this.#ttlMs = claim.ttlMs ?? TTL_MS
-    this.#startedAt = formatUtc(parts.clock.now())
-  }
-
-  async begin(signal: AbortSignal): Promise<void> {
-    const { storage, clock } = this.#parts
-    const writtenMs = clock.monotonic()
-    await storage.create(this.#newest(), this.#encode(), signal)
-    this.#writtenMs = writtenMs
-    const stored = await storage.stat(this.#newest(), signal)
-    this.#storeMs = stored?.modifiedMs ?? clock.now()
-    this.#seenMs = clock.monotonic()
-    this.#renewing = this.#renew()
-  }
-
-  storeNow(): number {
-    return this.#storeMs + (this.#parts.clock.monotonic() - this.#seenMs)
-  }
-
-  async others(signal: AbortSignal): Promise<FoundLease[]> {
-    const leases = await readLiveLeases(this.#parts.storage, this.#claim.backupId, this.storeNow(), signal)
-    return leases.filter(({ run }) => run !== this.run)
-  }
-
-  /** One that is seen for a whole term without being renewed is dead, though the store's clock jumped back since. */
-  async awaitPrune(signal: AbortSignal): Promise<void> {
-    const { clock, onProgress } = this.#parts
-    const seenAt = new Map<string, number>()
-    for (let isTold = false; ; isTold = true) {
-      const nowMs = clock.monotonic()
-      const prune = (await this.others(signal)).find(({ role, key, modifiedMs, ttlMs }) => {
-        const written = `${key} ${modifiedMs}`
-        if (!seenAt.has(written)) seenAt.set(written, nowMs)
-        return role === 'prune' && nowMs - (seenAt.get(written) ?? nowMs) <= ttlMs
-      })
-      if (!prune) return
-      const message = `backup \`${this.#claim.backupId}\` is being pruned (${prune.holder}); waiting for it`
-      if (!isTold) onProgress({ type: 'note', message })
-      await clock.sleep(WAIT_MS, signal)
-    }
-  }
-
-  assertHeld(): void {
-    const { clock, storage } = this.#parts
-    if (clock.monotonic() - this.#writtenMs <= this.#ttlMs) return
-    const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so that others may take this run for dead`
-    throw new KafkaBackupError('WRITER_CONFLICT', message, { help: 'Run the same command again.' })
-  }
-
-  /** A lease that stays behind is dead soon. */
-  async end(): Promise<void> {
-    const { storage, clock } = this.#parts
-    this.#stop.abort()
-    await this.#renewing
-    const late = new AbortController()
-    const cancel = clock.after(REMOVAL_MS, () => late.abort())
-    await Promise.all(this.#keys.map(key => storage.remove(key, late.signal).catch(() => undefined)))
-    cancel()
-  }
-
-  async #renew(): Promise<void> {
-    const { clock } = this.#parts
-    const { signal } = this.#stop
-    while (!signal.aborted) {
-      try {
-        await clock.sleep(this.#ttlMs / 3, signal)
-        const writtenMs = clock.monotonic()
-        await this.#write(signal)
-        this.#writtenMs = writtenMs
-      } catch {
-        // What cannot be renewed now is tried again; `assertHeld` tells when it is too late.
-      }
-    }
-  }
-
-  /** Where the store keeps what is there, by a policy or as the permission is missing, the lease goes on in another object. */
-  async #write(signal: AbortSignal): Promise<void> {
-    const { storage } = this.#parts
-    try {
-      await storage.replace(this.#newest(), this.#encode(), signal)
-    } catch (error) {
-      if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_RETAINED')) throw error
-      const next = leaseKey(this.#claim.backupId, this.run, ++this.#renewals)
-      this.#keys = [...this.#keys, next].slice(-LIVING_KEYS)
-      await storage.create(next, this.#encode(), signal)
-    }
-  }
-
-  #newest(): string {
-    return this.#keys.at(-1) ?? leaseKey(this.#claim.backupId, this.run)
-  }
-
-  #encode(): Buffer {
-    const { clock, host, pid, toolVersion } = this.#parts
-    const { role, kind } = this.#claim
-    const document: LeaseDocument = {
-      format: 'kafka-backup-lease',
-      format_version: 1,
-      role,
-      kind,
-      run: this.run,
-      host,
-      pid,
-      tool_version: toolVersion,
-      started_at: this.#startedAt,
-      renewed_at: formatUtc(clock.now()),
-      ttl_ms: this.#ttlMs,
-    }
-    return Buffer.from(`${JSON.stringify(document, undefined, 1)}\n`)
   }
 }

@@ -115,6 +115,16 @@ export function leaseKey(backupId: string, run: string, renewal = 0): string {
   return `${leasesPrefix(backupId)}${run}${renewal === 0 ? '' : `.${renewal}`}.json`
 }
 
+/** The lease of a writer that works alone. Of two that create the same number one wins. */
+export function writerLeaseKey(backupId: string, number: number): string {
+  return `${leasesPrefix(backupId)}writer-${String(number).padStart(8, '0')}.json`
+}
+
+/** The number of a writer's lease; 0 for every other key. */
+export function parseWriterNumber(key: string): number {
+  return Number(/\/leases\/writer-(\d+)\.json$/.exec(key)?.[1] ?? 0)
+}
+
 /** Beside the manifests, so that the listing every reader begins with shows it. */
 export function prunedMarkKey(backupId: string): string {
   return `${manifestsPrefix(backupId)}pruned.json`

@@ -20,15 +20,28 @@ export const leaseSchema = z.object({
   renewed_at: z.string(),
   /** It counts for so long after it was written last, by the clock of the store. */
   ttl_ms: count,
+  /** A hash that processes with the same process table share, and when this one started: both absent where unknown. */
+  machine: z.string().exactOptional(),
+  process_start: count.exactOptional(),
 })
 
 export type LeaseDocument = z.output<typeof leaseSchema>
 export type LeaseRole = LeaseDocument['role']
 
+/** Names a process of a machine: a number alone is given to another process later. */
+export interface ProcessIdentity {
+  machine: string
+  processStart: number
+}
+
 export interface FoundLease {
   key: string
   run: string
   role: LeaseRole
+  /** What the holder does: `backup`, `shard`. Empty where the lease cannot be read. */
+  kind: string
+  pid?: number
+  identity?: ProcessIdentity
   modifiedMs: number
   ttlMs: number
   /** Who holds it, for a message. */
@@ -53,12 +66,12 @@ export async function readLiveLeases(
     if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
   }
   const found = await Promise.all(objects.map(object => readLease(storage, object, signal)))
-  const living = found
+  const byAge = found
     .filter(lease => lease !== undefined)
-    .filter(lease => storeNowMs - lease.modifiedMs <= lease.ttlMs)
-    .sort((a, b) => a.modifiedMs - b.modifiedMs)
+    .sort((a, b) => a.modifiedMs - b.modifiedMs || renewalOf(a.key) - renewalOf(b.key))
   // Of one that is renewed by further objects the newest counts.
-  return [...new Map(living.map(lease => [lease.run, lease])).values()]
+  const newest = [...new Map(byAge.map(lease => [lease.run, lease])).values()]
+  return newest.filter(({ modifiedMs, ttlMs }) => ttlMs > 0 && storeNowMs - modifiedMs <= ttlMs)
 }
 
 async function readLease(
@@ -66,14 +79,25 @@ async function readLease(
   { key, modifiedMs }: StoredObject,
   signal: AbortSignal,
 ): Promise<FoundLease | undefined> {
-  const run = key.slice(key.lastIndexOf('/') + 1).replace(/(\.\d+)?\.json$/, '')
   try {
     const lease = leaseSchema.parse(JSON.parse((await storage.read(key, signal)).toString('utf8')))
     const holder = `${lease.kind} on ${lease.host}, process ${lease.pid}, since ${lease.started_at}`
-    return { key, run, role: lease.role, modifiedMs, ttlMs: lease.ttl_ms, holder }
+    const { run, role, kind, pid, machine, process_start } = lease
+    const identity =
+      machine === undefined || process_start === undefined ? {} : { identity: { machine, processStart: process_start } }
+    return { key, run, role, kind, pid, ...identity, modifiedMs, ttlMs: lease.ttl_ms, holder }
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error
-    return { key, run, role: 'reader', modifiedMs, ttlMs: LONGEST_TTL_MS, holder: `${key}, which cannot be read` }
+    const unread = { role: 'reader', kind: '', holder: `${key}, which cannot be read` } as const
+    return { key, run: runOf(key), ...unread, modifiedMs, ttlMs: LONGEST_TTL_MS }
   }
+}
+
+function runOf(key: string): string {
+  return key.slice(key.lastIndexOf('/') + 1).replace(/(\.\d+)?\.json$/, '')
+}
+
+function renewalOf(key: string): number {
+  return Number(/\.(\d+)\.json$/.exec(key)?.[1] ?? 0)
 }

@@ -40,6 +40,13 @@ export const backupSchema = fields({
     min: '1s',
     max: '7d',
   }).prefault('60s'),
+  lease_duration: duration({
+    description:
+      'How long a run counts as alive after it last renewed its lease. A second run of the same `backup_id` waits for ' +
+      'at most this long: it starts when the first has ended or died, and is refused when the first renews its lease.',
+    min: '5s',
+    max: '1h',
+  }).prefault('2m'),
   continuous: flag({
     description:
       'Goes on until it is stopped: every `commit_interval` it copies and commits what is new. Topics and partitions ' +
@@ -59,6 +66,7 @@ export const backupSchema = fields({
   .transform(backup =>
     camelKeys(backup, {
       commit_interval: 'commitIntervalMs',
+      lease_duration: 'leaseDurationMs',
       memory_budget: 'memoryBudgetBytes',
       rate_limit: 'bytesPerSecond',
     }),

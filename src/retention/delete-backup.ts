@@ -79,8 +79,8 @@ async function removeParts(context: PruneContext, signal: AbortSignal): Promise<
 
 /** Of processes that died. Whoever has come meanwhile keeps its own. */
 async function removeLeases({ parts, backupId, lease }: PruneContext, signal: AbortSignal): Promise<void> {
-  const living = new Set([lease.run, ...(await lease.others(signal)).map(({ run }) => run)])
-  const isDead = ({ key }: StoredObject) => !living.has(runOf(key))
+  const living = new Set((await lease.others(signal)).map(({ key }) => key))
+  const isDead = ({ key }: StoredObject) => !living.has(key) && runOf(key) !== lease.run
   const leases = (await listBackup(parts.storage, backupId, signal)).filter(
     object => classOf(backupId, object) === 'lease',
   )

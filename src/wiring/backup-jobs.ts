@@ -56,7 +56,8 @@ export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> 
 
 export function backupOptions(job: BackupJob): BackupOptions {
   const { topics, clientRack } = job.source
-  return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...job.backup }
+  const { leaseDurationMs: _, ...backup } = job.backup
+  return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...backup }
 }
 
 /** A reading of the groups that a job keeps, as often as it is asked for one; nothing where it keeps none. */
@@ -87,7 +88,7 @@ function withRun<T>(
       withParts(job, watched, signal, async parts => {
         await assertFit({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
-        const claim = { backupId: job.backupId, role: 'writer', kind } as const
+        const claim = { backupId: job.backupId, role: 'writer', kind, ttlMs: job.backup.leaseDurationMs } as const
         return withLeaseAt(parts.storage, claim, watched, signal, async lease => {
           // Made before anything is copied: shards that begin at the same time share one data key.
           const encryption = await parts.storage.keysFor(job.backupId, signal)

@@ -4,6 +4,7 @@ import { systemClock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { type Hooks, newRun, quiet } from './parts.ts'
+import { hasProcessEnded, processIdentity } from './process-identity.ts'
 
 /** Works under a lease on a backup; what only takes a look (`quiet`) writes none. */
 export function withLeaseAt<T>(
@@ -18,6 +19,7 @@ export function withLeaseAt<T>(
 }
 
 export function leaseParts(storage: Storage, { onProgress }: Pick<Hooks, 'onProgress'>): LeaseParts {
-  const process_ = { host: hostname(), pid: process.pid }
+  const identity = processIdentity()
+  const process_ = { host: hostname(), pid: process.pid, ...(identity && { identity }), hasEnded: hasProcessEnded }
   return { storage, clock: systemClock, newRun, toolVersion: version, ...process_, onProgress }
 }

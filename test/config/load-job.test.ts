@@ -30,6 +30,7 @@ describe('a job that leaves out all it may', () => {
         users: false,
         continuous: false,
         commitIntervalMs: 60_000,
+        leaseDurationMs: 120_000,
         memoryBudgetBytes: 100_663_296,
         connectionsPerBroker: 2,
       },

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
+import { readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import type { OnProgress } from '../../src/observe/progress.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
-import { backUp, withFolder } from './backup-job.ts'
+import { backUp, jobText, withFolder } from './backup-job.ts'
+import { launcher, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -114,16 +118,71 @@ describe('a run goes on from what is durable', () => {
       await assertWhole('here', path)
     }))
 
-  test('of two runs on one backup_id at once, one commits and the other ends with exit code 5; nothing mixes', () =>
+  test('of two runs on one backup_id at once, the second waits, names the first, and copies nothing twice', () =>
     withFolder(async path => {
       await kafka.driver.createTopic('race', { partitions: 2 })
       await seed('race')
-      const results = await Promise.allSettled([backUp(spec('race', path)), backUp(spec('race', path))])
-      const lost = results.filter(result => result.status === 'rejected')
-      assert.equal(lost.length, 1)
-      assert.equal(lost[0]?.reason.code, 'WRITER_CONFLICT')
-      assert.equal(lost[0]?.reason.exitCode, 5)
+      const warnings: string[] = []
+      const onProgress: OnProgress = event => event.type === 'warning' && warnings.push(event.message)
+      const reports = await Promise.all([1, 2].map(() => backUp(spec('race', path), { onProgress })))
+      assert.deepEqual(reports.map(({ copied }) => copied.records).sort(), [0, 3000])
+      assert.match(
+        warnings.join(),
+        /^backup `b1` at .* is being written by another run \(backup on .*, process \d+, since /,
+      )
       await assertWhole('race', path)
+    }))
+
+  test('a run is refused with exit code 5 before it copies, when the other one goes on for longer than a lease', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('busy', { partitions: 2 })
+      await seed('busy')
+      const stop = new AbortController()
+      const begun = Promise.withResolvers<void>()
+      const onProgress: OnProgress = event => event.type === 'idle' && begun.resolve()
+      const busy = { ...spec('busy', path), backup: { lease_duration: '6s', continuous: true, commit_interval: '30s' } }
+      const first = backUp(busy, { onProgress }, stop.signal)
+      await begun.promise
+      const copied: unknown[] = []
+      const second = backUp(spec('busy', path), { onProgress: event => event.type === 'copied' && copied.push(event) })
+      await assert.rejects(second, {
+        code: 'WRITER_CONFLICT',
+        exitCode: 5,
+        message: /another run \(backup on .*process/,
+      })
+      assert.deepEqual(copied, [])
+      stop.abort(new Error('enough'))
+      await assert.rejects(first, /enough/)
+      await assert.rejects(readdir(join(path, 'b1/leases')), { code: 'ENOENT' })
+    }))
+
+  test('a run that was killed is resumed: at once on the same machine, elsewhere when its lease has expired', () =>
+    withFolder(async path => {
+      await kafka.driver.createTopic('killed', { partitions: 2 })
+      await seed('killed')
+      const slow = { continuous: true, commit_interval: '1s', lease_duration: '8s' }
+      const config = join(path, 'job.yaml')
+      await writeFile(config, jobText({ ...spec('killed', path), backup: slow }))
+      for (const isElsewhere of [false, true]) {
+        await seed('killed', 50)
+        const args = ['backup', '--config', config, '-v']
+        const killed = await run(launcher, args, { signal: 'SIGKILL', when: /committed generation/ })
+        assert.equal(killed.code, null, killed.stderr)
+        const [name = ''] = await readdir(join(path, 'b1/leases'))
+        const file = join(path, 'b1/leases', name)
+        const { mtime } = await stat(file)
+        if (isElsewhere) {
+          const { machine: _, ...lease } = JSON.parse(await readFile(file, 'utf8'))
+          await writeFile(file, JSON.stringify(lease))
+          await utimes(file, mtime, mtime)
+        }
+        await seed('killed', 100)
+        const report = await backUp(spec('killed', path))
+        const waitedMs = Date.parse(report.manifest.started_at) - mtime.getTime()
+        if (isElsewhere) assert.ok(waitedMs >= 8000, `it waited until ${waitedMs} ms after the last renewal`)
+        assert.equal(report.copied.records, 100)
+      }
+      await assertWhole('killed', path)
     }))
 
   test('an interrupted run commits what it has stored, and the next one goes on', () =>

@@ -46,7 +46,7 @@ const never = new AbortController().signal
 let places = 0
 
 /** Small segments, so that there are many calls to the store and many moments between them. */
-export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_budget: '32MiB' }
+export const manyCalls = { segment_bytes: '1MiB', commit_interval: '1s', memory_budget: '32MiB', lease_duration: '5s' }
 
 /** The first half is stored as the producer compressed it, the second is compressed on the way. */
 export async function prepareSubject(lab: Lab, spec: SubjectSpec): Promise<Subject> {

@@ -1,0 +1,180 @@
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
+import { formatDuration } from '../lib/units.ts'
+import { HeldLease, type LeaseClaim, type LeaseParts } from './held-lease.ts'
+import { leasesPrefix, parseWriterNumber, writerLeaseKey } from './layout.ts'
+import type { FoundLease } from './lease.ts'
+
+/** A killed run keeps the next one waiting for so long; a live one renews its lease three times in it. */
+export const WRITER_TTL_MS = 120_000
+const WAIT_MS = 2000
+/** By the clock of this machine: only clocks that differ by more make the first attempt fail, and the second waits. */
+const OLD_MS = 24 * 3_600_000
+
+/**
+ * Begins the lease of a writer. Shards work at the same time. Every other writer works alone: it creates the lease with
+ * the next number, which one of several can, and gives it up when it then finds a rival.
+ */
+export async function beginWriter(parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<HeldLease> {
+  const rivals = new Rivals(parts, { ttlMs: WRITER_TTL_MS, ...claim })
+  if (claim.kind === 'shard') return beginShard(rivals, signal)
+  for (let mustWait = false; ; mustWait = true) {
+    const { hasLeases, next } = await surveyLeases(parts, claim, signal)
+    if (hasLeases || mustWait) await waitAsReader(rivals, signal)
+    const lease = await tryBeginAlone(rivals, next, signal)
+    if (lease) return lease
+  }
+}
+
+/** Pure. Shards and the commit of what they have done are no rivals; whatever else writes is one. */
+export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>): boolean {
+  if (other.role !== 'writer') return false
+  return (
+    !(['shard', 'commit'].includes(kind) && other.kind === 'shard') && !(kind === 'shard' && other.kind === 'commit')
+  )
+}
+
+export function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
+  const observed = new Observed(parts.clock)
+  const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
+  return awaitOthers(lease, parts, isPrune, signal, ({ holder }) => {
+    const message = `backup \`${claim.backupId}\` is being pruned (${holder}); waiting for it`
+    parts.onProgress({ type: 'note', message })
+  })
+}
+
+async function beginShard(rivals: Rivals, signal: AbortSignal): Promise<HeldLease> {
+  const lease = new HeldLease(rivals.parts, rivals.claim)
+  await lease.begin(signal)
+  try {
+    await rivals.await(lease, signal)
+    return lease
+  } catch (error) {
+    await lease.end()
+    throw error
+  }
+}
+
+async function surveyLeases({ storage, clock }: LeaseParts, { backupId }: LeaseClaim, signal: AbortSignal) {
+  let [hasLeases, last] = [false, 0]
+  for await (const { key, modifiedMs } of storage.list(leasesPrefix(backupId), signal)) {
+    hasLeases ||= clock.now() - modifiedMs <= OLD_MS
+    last = Math.max(last, parseWriterNumber(key))
+  }
+  return { hasLeases, next: last + 1 }
+}
+
+/** The lease of a reader is in no writer's way, and shows the time of the store. */
+async function waitAsReader(rivals: Rivals, signal: AbortSignal): Promise<void> {
+  const { parts, claim } = rivals
+  const lease = new HeldLease(parts, { ...claim, role: 'reader', kind: `${claim.kind}, waiting` })
+  await lease.begin(signal)
+  try {
+    await rivals.await(lease, signal)
+  } finally {
+    await lease.end()
+  }
+}
+
+async function tryBeginAlone(rivals: Rivals, number: number, signal: AbortSignal): Promise<HeldLease | undefined> {
+  const { parts, claim } = rivals
+  const lease = new HeldLease(parts, claim, writerLeaseKey(claim.backupId, number))
+  try {
+    await lease.begin(signal)
+  } catch (error) {
+    // It belongs to another writer, which must keep it.
+    if (hasCode(error, 'STORAGE_EXISTS')) return undefined
+    throw error
+  }
+  try {
+    if (!(await lease.others(signal)).some(other => rivals.isLive(other))) return lease
+  } catch (error) {
+    await lease.end()
+    throw error
+  }
+  await lease.end()
+  // Two that meet here both step back; the requests in between decide who comes back first.
+  await parts.clock.sleep(WAIT_MS, signal)
+  return undefined
+}
+
+/** The other writers of a backup, as one that wants to begin sees them. */
+class Rivals {
+  readonly parts: LeaseParts
+  readonly claim: LeaseClaim
+  readonly #observed: Observed
+
+  constructor(parts: LeaseParts, claim: LeaseClaim) {
+    this.parts = parts
+    this.claim = claim
+    this.#observed = new Observed(parts.clock)
+  }
+
+  isLive(other: FoundLease): boolean {
+    return isRival(this.claim.kind, other) && !this.parts.hasEnded?.(other) && !this.#observed.isExpired(other)
+  }
+
+  /** Fails when a rival renews its lease meanwhile: it lives, and may do so for hours. */
+  async await(lease: HeldLease, signal: AbortSignal): Promise<void> {
+    const { parts, claim } = this
+    const where = `backup \`${claim.backupId}\` at ${parts.storage.location}`
+    const seen = new Map<string, string>()
+    const isAwaited = (other: FoundLease) => {
+      if (!this.isLive(other)) return false
+      const written = writtenOf(other)
+      if ((seen.get(other.run) ?? written) !== written) throw rivalError(where, other)
+      seen.set(other.run, written)
+      return true
+    }
+    await awaitOthers(lease, parts, isAwaited, signal, ({ holder, ttlMs, modifiedMs }) => {
+      const leftMs = Math.max(0, Math.min(ttlMs, modifiedMs + ttlMs - lease.storeNow()))
+      const message = `${where} is being written by another run (${holder}); waiting up to ${formatDuration(leftMs)} for it to end`
+      parts.onProgress({ type: 'warning', message })
+    })
+  }
+}
+
+function rivalError(where: string, { holder }: FoundLease): KafkaBackupError {
+  return new KafkaBackupError('WRITER_CONFLICT', `${where} is being written by another run (${holder})`, {
+    help: 'Let it finish or stop it, then run the same command again.',
+  })
+}
+
+/** A lease that is seen for its whole term without being renewed is dead, though the store's clock jumped back since. */
+class Observed {
+  readonly #clock: Clock
+  readonly #seenAt = new Map<string, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  isExpired(lease: FoundLease): boolean {
+    const nowMs = this.#clock.monotonic()
+    const seenAt = this.#seenAt.get(writtenOf(lease))
+    if (seenAt === undefined) this.#seenAt.set(writtenOf(lease), nowMs)
+    return nowMs - (seenAt ?? nowMs) > lease.ttlMs
+  }
+}
+
+function writtenOf({ key, modifiedMs }: FoundLease): string {
+  return `${key} ${modifiedMs}`
+}
+
+/** Each is reported once. */
+async function awaitOthers(
+  lease: HeldLease,
+  { clock }: LeaseParts,
+  isAwaited: (other: FoundLease) => boolean,
+  signal: AbortSignal,
+  report: (other: FoundLease) => void,
+): Promise<void> {
+  const reported = new Set<string>()
+  for (;;) {
+    const awaited = (await lease.others(signal)).find(isAwaited)
+    if (!awaited) return
+    if (!reported.has(awaited.run)) report(awaited)
+    reported.add(awaited.run)
+    await clock.sleep(WAIT_MS, signal)
+  }
+}

@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { type LeaseParts, withLease } from '../../src/archive/hold-lease.ts'
+import { isRival } from '../../src/archive/writer-lease.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { World } from '../retention/world.ts'
+import { never } from './sample-archive.ts'
+
+const turn = async () => {
+  for (let i = 0; i < 20; i++) await new Promise(resolve => setImmediate(resolve))
+}
+const backup = { backupId: 'a', role: 'writer', kind: 'backup' } as const
+
+/** A run whose end the test decides. */
+function start(world: World, parts: Partial<LeaseParts> = {}, kind = 'backup') {
+  const events: ProgressEvent[] = []
+  const end = Promise.withResolvers<void>()
+  const run = { hasBegun: false, events, end: end.resolve, done: Promise.resolve<unknown>(undefined) }
+  const onProgress = (event: ProgressEvent) => void events.push(event)
+  run.done = withLease({ ...world.partsAt(), onProgress, ...parts }, { ...backup, kind }, never, async () => {
+    run.hasBegun = true
+    await end.promise
+  })
+  run.done.catch(() => undefined)
+  return run
+}
+
+async function pass(world: World, seconds: number): Promise<void> {
+  for (let passed = 0; passed < seconds; passed += 2) {
+    world.clock.pass(2000)
+    await turn()
+  }
+}
+
+/** Leaves the lease behind as a killed process does. */
+async function kill(world: World, parts: Partial<LeaseParts> = {}): Promise<string> {
+  const killed = start(world, parts)
+  await turn()
+  const [key = ''] = world.keys('a/leases/writer-')
+  const bytes = world.storage.objects.get(key) ?? assert.fail()
+  const modifiedMs = world.storage.modified.get(key) ?? assert.fail()
+  killed.end()
+  await killed.done
+  world.storage.objects.set(key, bytes)
+  world.storage.modified.set(key, modifiedMs)
+  return key
+}
+
+describe('a writer', () => {
+  test('waits for another one, names it, and begins when that has ended', async () => {
+    const world = new World()
+    const first = start(world)
+    await turn()
+    const second = start(world)
+    await pass(world, 10)
+    assert.deepEqual([first.hasBegun, second.hasBegun], [true, false])
+    const [warning] = second.events
+    assert.match(
+      warning?.type === 'warning' ? warning.message : '',
+      /^backup `a` at .* is being written by another run \(backup on h1, process 1, since 2026-03-15T12:00:00.000Z\); waiting up to 1m 58s for it to end$/,
+    )
+    first.end()
+    await first.done
+    await pass(world, 4)
+    assert.equal(second.hasBegun, true)
+    assert.equal(second.events.length, 1)
+    second.end()
+    await second.done
+    assert.deepEqual(world.keys(), [])
+  })
+
+  test('is refused when the other one renews its lease meanwhile', async () => {
+    const world = new World()
+    const first = start(world)
+    await turn()
+    const second = start(world)
+    await pass(world, 38)
+    assert.equal(second.hasBegun, false)
+    await pass(world, 6)
+    await assert.rejects(second.done, {
+      code: 'WRITER_CONFLICT',
+      exitCode: 5,
+      message: /^backup `a` at .* is being written by another run \(backup on h1, process 1, since /,
+    })
+    assert.equal(second.hasBegun, false)
+    assert.equal(world.keys('a/leases/').length, 1)
+    first.end()
+    await first.done
+  })
+
+  test('that was killed elsewhere is waited for until its lease expires', async () => {
+    const world = new World()
+    await kill(world)
+    await pass(world, 60)
+    const next = start(world)
+    await pass(world, 58)
+    assert.equal(next.hasBegun, false)
+    await pass(world, 6)
+    assert.equal(next.hasBegun, true)
+    next.end()
+    await next.done
+  })
+
+  test('that was killed a while ago is not waited for', async () => {
+    const world = new World()
+    await kill(world)
+    await pass(world, 122)
+    const next = start(world)
+    await turn()
+    assert.equal(next.hasBegun, true)
+    next.end()
+    await next.done
+  })
+
+  test('that was killed is waited for no longer than its term, though the clock of the store jumped back', async () => {
+    const world = new World()
+    const key = await kill(world)
+    world.storage.modified.set(key, world.clock.now() + 365 * 86_400_000)
+    const next = start(world)
+    await pass(world, 118)
+    assert.equal(next.hasBegun, false)
+    await pass(world, 10)
+    assert.equal(next.hasBegun, true)
+    next.end()
+    await next.done
+  })
+
+  test('that was killed on this machine is not waited for', async () => {
+    const world = new World()
+    const identity = { machine: 'm1', processStart: 77 }
+    await kill(world, { identity, pid: 7 })
+    const next = start(world, { hasEnded: holder => holder.pid === 7 && holder.identity?.processStart === 77 })
+    await turn()
+    assert.equal(next.hasBegun, true)
+    next.end()
+    await next.done
+  })
+
+  test('that starts together with others works alone, and each gets its turn', async () => {
+    const world = new World()
+    const runs = [1, 2, 3, 4].map(() => start(world))
+    for (let turns = 1; turns <= 4; turns++) {
+      await pass(world, 12)
+      assert.equal(runs.filter(({ hasBegun }) => hasBegun).length, turns)
+      for (const run of runs) if (run.hasBegun) run.end()
+    }
+    await Promise.all(runs.map(({ done }) => done))
+    assert.deepEqual(world.keys(), [])
+  })
+
+  test('that may not remove its lease says that it has ended, so that the next one does not wait', async () => {
+    for (const mayReplace of [true, false]) {
+      const world = new World()
+      const denied = async () => {
+        throw new KafkaBackupError('STORAGE_DENIED', 'no')
+      }
+      const storage = { ...world.storage, remove: denied, ...(mayReplace ? {} : { replace: denied }) }
+      for (let i = 0; i < 3; i++) {
+        const run = start(world, { storage })
+        await turn()
+        assert.equal(run.hasBegun, true)
+        run.end()
+        await run.done
+      }
+      assert.ok(world.keys().length >= 3)
+    }
+  })
+
+  test('is no rival of a shard as a shard or as their commit, and a rival of every other writer', () => {
+    const writer = (kind: string) => ({ role: 'writer', kind }) as const
+    const rivalsOf = (kind: string) =>
+      ['backup', 'shard', 'commit', 'copy', 'schemas backup'].filter(other => isRival(kind, writer(other)))
+    assert.deepEqual(rivalsOf('backup'), ['backup', 'shard', 'commit', 'copy', 'schemas backup'])
+    assert.deepEqual(rivalsOf('shard'), ['backup', 'copy', 'schemas backup'])
+    assert.deepEqual(rivalsOf('commit'), ['backup', 'commit', 'copy', 'schemas backup'])
+    assert.equal(isRival('backup', { role: 'reader', kind: 'restore' }), false)
+  })
+
+  test('waits for shards, which work side by side and wait for it', async () => {
+    const world = new World()
+    const shards = [1, 2].map(() => start(world, {}, 'shard'))
+    await turn()
+    assert.deepEqual(
+      shards.map(({ hasBegun }) => hasBegun),
+      [true, true],
+    )
+    const whole = start(world)
+    await pass(world, 4)
+    assert.equal(whole.hasBegun, false)
+    for (const shard of shards) shard.end()
+    await Promise.all(shards.map(({ done }) => done))
+    await pass(world, 4)
+    assert.equal(whole.hasBegun, true)
+    const late = start(world, {}, 'shard')
+    await pass(world, 4)
+    assert.equal(late.hasBegun, false)
+    whole.end()
+    await whole.done
+    await pass(world, 4)
+    assert.equal(late.hasBegun, true)
+    late.end()
+    await late.done
+  })
+})
