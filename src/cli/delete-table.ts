@@ -30,6 +30,6 @@ export const deleteCommand: CommandSpec = {
     { command: 'kafka-backup delete --config job.yaml --yes', meaning: 'for schedulers; may be run again' },
   ],
   exits:
-    '2 when nobody can be asked and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when somebody works with the backup: then nothing is removed, or the rest goes when it is run again',
+    '2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when somebody works with the backup: then nothing is removed, or the rest goes when it is run again',
   onInterrupt: 'No manifest names what is gone; run the same command to go on.',
 }

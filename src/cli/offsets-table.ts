@@ -97,7 +97,8 @@ const options: readonly OptionSpec[] = [
     description: 'for `header_based`: no unread record is older; the search begins there',
   },
   { name: 'snapshot-id', value: text('id'), description: 'the snapshot to roll back to, to compare with or to delete' },
-  { ...dryRun, description: 'for `rollback`: shows what would be set and changes nothing' },
+  { ...dryRun, description: 'for `reset` and `rollback`: shows what would be set and changes nothing' },
+  { name: 'yes', short: 'y', description: 'for `reset`, `rollback` and `delete`: does not ask for confirmation' },
   { name: 'strict', description: 'for `verify`: a position that has gone on since is a difference, too' },
 ]
 
@@ -105,7 +106,7 @@ export const offsetsCommand: CommandSpec = {
   name: 'offsets',
   summary: 'show and set the positions of consumer groups, and take it back',
   description:
-    'Lists groups with their lag, plans and makes resets, and rolls them back. `list`, `show`, `plan`, `script` and `verify` change nothing. `reset` and `rollback` write a snapshot of the positions first, which another rollback leads back to. Groups with active members are refused.',
+    'Lists groups with their lag, plans and makes resets, and rolls them back. `list`, `show`, `plan`, `script` and `verify` change nothing. `reset` and `rollback` show the plan, ask for confirmation (`--yes` skips that), and write a snapshot of the committed offsets first, which another rollback leads back to. Groups with active members are refused.',
   argument: { name: 'action', choices: offsetActions, description: 'what to do' },
   options,
   examples: [
@@ -117,11 +118,11 @@ export const offsetsCommand: CommandSpec = {
     {
       command:
         'kafka-backup offsets reset --config job.yaml --group billing --topic orders --strategy timestamp --timestamp 2026-01-31T08:00:00Z',
-      meaning: 'sets it, with a snapshot at the storage of the job',
+      meaning: 'asks, then sets it, with a snapshot at the storage of the job',
     },
     {
       command:
-        'kafka-backup offsets reset --config restore.yaml --group billing --strategy header_based --from-snapshot 20260131t080000z-1a2b3c4d',
+        'kafka-backup offsets reset --config restore.yaml --group billing --strategy header_based --from-snapshot 20260131t080000z-1a2b3c4d --yes',
       meaning: 'after a restore: goes on where the source was left',
     },
     {
@@ -142,7 +143,7 @@ export const offsetsCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 when a group is active, or none could be set; 3 when `verify` finds a difference or a snapshot is damaged; 4 when some groups or partitions could not be set; 130 or 143 when interrupted',
+    '1 when a group is active, or none could be set; 2 when there is no terminal to confirm on and `--yes` is missing: then nothing is changed; 3 when `verify` finds a difference or a snapshot is damaged; 4 when some groups or partitions could not be set; 130 or 143 when interrupted',
   onInterrupt:
     'Positions that were set stay set, and the snapshot of those before is kept; run the same command again, or roll back.',
 }

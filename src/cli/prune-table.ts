@@ -22,7 +22,8 @@ export const pruneCommand: CommandSpec = {
     {
       name: 'match',
       value: text('id'),
-      description: 'only these backups: an id, or a pattern with * and ?; may be repeated',
+      description:
+        'only these backups, as one series: an id, or a pattern with * and ?; may be repeated. Without it every backup is judged by itself',
       isRepeatable: true,
     },
     keepRule('last', 'so many backups, the newest ones'),
@@ -61,6 +62,6 @@ export const pruneCommand: CommandSpec = {
     { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'takes a backup back' },
   ],
   exits:
-    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when nobody can be asked and `--yes` is missing: then nothing is removed; 5 when the lease could not be kept up',
+    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 5 when the lease could not be kept up',
   onInterrupt: 'No manifest names what is gone; run the same command to go on.',
 }

@@ -18,6 +18,7 @@ export function plainOutput(output: Output): Output {
 export class Screen {
   readonly #output: Output
   #status = ''
+  #isHidden = false
 
   constructor(output: Output) {
     this.#output = output
@@ -35,10 +36,39 @@ export class Screen {
     if (status === this.#status) return
     const { clear } = this.#strokes(this.#status)
     this.#status = status
-    this.#output.write(`${clear}${status}`)
+    if (!this.#isHidden) this.#output.write(`${clear}${status}`)
+  }
+
+  /** Takes the status away while something else writes to the terminal, and draws it again. */
+  async withoutStatus<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#hide()
+    try {
+      return await work()
+    } finally {
+      this.#show()
+    }
+  }
+
+  /** The same for what is written at once. */
+  writeElsewhere(write: () => void): void {
+    this.#hide()
+    write()
+    this.#show()
+  }
+
+  #hide(): void {
+    const { clear } = this.#strokes(this.#status)
+    if (clear !== '') this.#output.write(clear)
+    this.#isHidden = true
+  }
+
+  #show(): void {
+    this.#isHidden = false
+    const { draw } = this.#strokes(this.#status)
+    if (draw !== '') this.#output.write(draw)
   }
 
   #strokes(status: string): { clear: string; draw: string } {
-    return status === '' ? { clear: '', draw: '' } : { clear: '\r\x1b[K', draw: status }
+    return status === '' || this.#isHidden ? { clear: '', draw: '' } : { clear: '\r\x1b[K', draw: status }
   }
 }

@@ -104,23 +104,25 @@ export class Session {
     }
   }
 
-  /** Whether whoever sits there agrees; undefined where nobody can be asked. */
-  async confirm(question: string): Promise<boolean | undefined> {
-    if (!this.#io.ask || this.options.logFormat === 'json') return undefined
-    const answer = await this.#io.ask(`${question} [y/N] `, this.signal)
-    return /^\s*y(es)?\s*$/i.test(answer)
+  /** Whether there is a terminal to confirm on. */
+  get canAsk(): boolean {
+    return this.#io.ask !== undefined && this.options.logFormat !== 'json'
   }
 
-  /** Whether whoever sits there types this very text; undefined where nobody can be asked. */
-  async confirmByTyping(question: string, text: string): Promise<boolean | undefined> {
-    if (!this.#io.ask || this.options.logFormat === 'json') return undefined
-    return (await this.#io.ask(`${question} `, this.signal)).trim() === text
+  /** Whether the answer on the terminal is yes. */
+  async confirm(question: string): Promise<boolean> {
+    return /^\s*y(es)?\s*$/i.test(await this.#ask(`${question} [y/N] `))
+  }
+
+  /** Whether the answer on the terminal is this very text. */
+  async confirmByTyping(question: string, text: string): Promise<boolean> {
+    return (await this.#ask(`${question} `)).trim() === text
   }
 
   /** The result, in the format that was asked for. */
   print(lines: () => readonly string[], document: () => unknown): void {
     const text = this.options.format === 'json' ? formatJson(document(), 2) : lines().join('\n')
-    this.#io.stdout.write(`${text}\n`)
+    this.#screen.writeElsewhere(() => this.#io.stdout.write(`${text}\n`))
   }
 
   /** The result as it may be kept elsewhere: without the secrets of the job. */
@@ -134,6 +136,11 @@ export class Session {
     const { stderr, env } = this.#io
     this.#screen.write(`${this.#redactor.text(lines(lookOf(stderr, env)).join('\n'))}\n`)
     return true
+  }
+
+  async #ask(question: string): Promise<string> {
+    const { ask } = this.#io
+    return ask ? this.#screen.withoutStatus(() => ask(question, this.signal)) : ''
   }
 
   async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {

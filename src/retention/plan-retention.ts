@@ -30,11 +30,17 @@ export function planRetention(
   policy: RetentionPolicy,
   nowMs: number,
 ): Map<string, Verdict> {
+  const series = policy.eachAlone ? backups.map(backup => [backup]) : [backups]
+  const verdicts = series.flatMap(members => planSeries(members, policy, nowMs))
+  return new Map(verdicts.map(verdict => [verdict.backupId, verdict]))
+}
+
+function planSeries(backups: readonly RetainedBackup[], policy: RetentionPolicy, nowMs: number): Verdict[] {
   const complete = backups
     .filter(({ hasComplete, error }) => hasComplete && error === undefined)
     .toSorted((a, b) => b.timeMs - a.timeMs || (a.backupId < b.backupId ? 1 : -1))
   const kept = keptByRules(complete, policy)
-  const verdicts = backups.map(backup => {
+  return backups.map(backup => {
     const { backupId } = backup
     const reasons = [...(kept.get(backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
     // Rules keep whole backups, and the newest is always among those: it alone may be one that goes on.
@@ -42,7 +48,6 @@ export function planRetention(
     if (reasons.length > 0) return { backupId, isKept: true, mayCut, reasons }
     return { backupId, isKept: false, mayCut: false, reasons: [whyItGoes(backup, policy)] }
   })
-  return new Map(verdicts.map(verdict => [verdict.backupId, verdict]))
 }
 
 /** Of each period the newest, as far back as there are backups, not as time goes. */

@@ -4,6 +4,8 @@ import { KafkaBackupError } from '../errors.ts'
 export interface RetentionPolicy {
   /** Ids that the rules are about, with * and ?. All others are left alone. */
   match: readonly string[]
+  /** Judges every backup by itself. Otherwise all that match are one series, of which newer ones replace older ones. */
+  eachAlone?: boolean | undefined
   keepLast?: number | undefined
   keepHourly?: number | undefined
   keepDaily?: number | undefined
@@ -28,7 +30,9 @@ export function checkRules(rules: Partial<RetentionPolicy>): Partial<RetentionPo
       ? Number.isSafeInteger(value) && Number(value) >= 0
       : field === 'olderThanMs' || field === 'graceMs'
         ? Number.isFinite(value) && Number(value) >= 0
-        : field === 'match' && Array.isArray(value) && value.every(one => typeof one === 'string')
+        : field === 'eachAlone'
+          ? typeof value === 'boolean'
+          : field === 'match' && Array.isArray(value) && value.every(one => typeof one === 'string')
     if (!isRight) throw new KafkaBackupError('USAGE', `the rule ${field} of a prune cannot be ${String(value)}`)
   }
   return Object.fromEntries(given)

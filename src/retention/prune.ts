@@ -3,7 +3,7 @@ import { totalsOf as manifestTotals } from '../archive/summary.ts'
 import { hasCode } from '../errors.ts'
 import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'
-import type { RetentionPolicy } from './policy.ts'
+import { hasKeepRules, type RetentionPolicy } from './policy.ts'
 import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 import { type SurveyedBackup, surveyLocation } from './survey.ts'
@@ -35,7 +35,20 @@ export async function runPrune(
     const isIdle = backup.error !== undefined && !backup.mark
     if (!isIdle) await pruneOne(backup, verdicts.get(backup.backupId), policy, parts, { isDryRun, outcome }, signal)
   }
-  return { location: parts.storage.location, isDryRun, graceMs: policy.graceMs, backups, notes: [] }
+  return {
+    location: parts.storage.location,
+    isDryRun,
+    graceMs: policy.graceMs,
+    backups,
+    notes: notesOf(policy, judged.length),
+  }
+}
+
+function notesOf(policy: RetentionPolicy, count: number): string[] {
+  if (!policy.eachAlone || !hasKeepRules(policy) || count < 2) return []
+  return [
+    'every backup was judged by itself, so rules such as keep_last keep all of them; name the backups of a series with --match',
+  ]
 }
 
 function factsOf({ backupId, newest, newestComplete, leases, error }: SurveyedBackup, isOwn: boolean): RetainedBackup {

@@ -15,10 +15,15 @@ import type { Hooks } from './parts.ts'
 const DEFAULT_GRACE_MS = 24 * 3_600_000
 const PRUNE_EVERY_MS = 3_600_000
 
-/** The rules of a job, or those of nobody, with what is given in their place. */
+/**
+ * The rules of a job, or those of nobody, with what is given in their place. Backups are one series only where something
+ * names them: what else lies at the location has nothing to do with each other.
+ */
 export function policyOf(job: Job | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
   const { afterBackup: _, ...rules } = (job?.mode === 'backup' ? job.retention : undefined) ?? { afterBackup: false }
-  return { match: [job?.backupId ?? '*'], graceMs: DEFAULT_GRACE_MS, ...rules, ...checkRules(given) }
+  const everything = { match: ['*'], ...(given.match === undefined && { eachAlone: true }) }
+  const match = job ? { match: [job.backupId] } : everything
+  return { ...match, graceMs: DEFAULT_GRACE_MS, ...rules, ...checkRules(given) }
 }
 
 export async function pruneAt(

@@ -49,18 +49,18 @@ describe('delete', () => {
     ] as const) {
       const { code, dryRuns, questions, err } = await run(at, { answer })
       assert.equal(code, 0)
-      assert.deepEqual(questions, ['Nobody can take it back. Type the id to remove it: '])
+      assert.deepEqual(questions, ['This cannot be undone. Type the id to remove it: '])
       assert.deepEqual(dryRuns, isDone ? [true, false] : [true])
       assert.match(err, /backup orders: 12 objects \(4\.0 KiB\), 3 generations would be removed/)
       assert.equal(err.includes('nothing was removed'), !isDone)
     }
   })
 
-  test('removes nothing where nobody can be asked and --yes is missing, and exits 2', async () => {
+  test('removes nothing where there is no terminal to confirm on and --yes is missing, and exits 2', async () => {
     const { code, out, err, dryRuns } = await run(at)
     assert.deepEqual([code, dryRuns], [2, [true]])
     assert.match(out, /12 objects/)
-    assert.match(err, /nothing was removed: nobody can be asked here/)
+    assert.match(err, /nothing was removed: no terminal to confirm on/)
   })
 
   test('--yes acts at once, and tells the result file what went', async () => {
@@ -119,7 +119,7 @@ describe('delete', () => {
     const all = ['delete', '--path', '/backups', '--match', 'orders-?']
     const asked = await run(all, { answer: 'orders-?' })
     assert.deepEqual([asked.code, asked.dryRuns], [0, [true, true, false, false]])
-    assert.deepEqual(asked.questions, ['Nobody can take it back. Type the pattern to remove it: '])
+    assert.deepEqual(asked.questions, ['This cannot be undone. Type the pattern to remove it: '])
     assert.deepEqual((await run(all, { answer: 'orders-1' })).dryRuns, [true, true])
     const { code, out, ids, result, calls } = await run([...all, '--yes', '--format', 'json'])
     assert.deepEqual([code, ids, calls.findBackupsAt?.[1]], [0, ['orders-1', 'orders-2'], ['orders-?']])
@@ -139,6 +139,16 @@ describe('delete', () => {
     const { code, out, result } = await run(all, { actions: { deleteAt } })
     assert.deepEqual([code, result.code, result.totals.objects], [5, 'BACKUP_IN_USE', 12])
     assert.match(out, /^backup orders-2: 12 objects/)
+    const json = await run([...all, '--format', 'json'], { actions: { deleteAt } })
+    assert.deepEqual([json.code, json.result.code], [5, 'BACKUP_IN_USE'])
+    const { backups, error } = JSON.parse(json.out)
+    assert.deepEqual([backups.length, error.code], [1, 'BACKUP_IN_USE'])
+  })
+
+  test('prints one document of JSON where there is no terminal to confirm on', async () => {
+    const { code, out } = await run([...at, '--format', 'json'])
+    assert.equal(code, 2)
+    assert.equal(JSON.parse(out).error.code, 'USAGE')
   })
 
   test('--dry-run shows it, in JSON too, and does not go together with --yes', async () => {

@@ -37,8 +37,19 @@ const report = (...outcomes: Outcome[]): PlanReport => ({
 })
 
 /** Runs `offsets` with a session that has these answers; what it opened and was asked for is told. */
-async function offsets(args: string[], answers: Partial<OffsetsSession> = {}, actions: Partial<Actions> = {}) {
-  const io = new FakeIo()
+async function offsets(
+  args: string[],
+  answers: Partial<OffsetsSession> = {},
+  actions: Partial<Actions> = {},
+  terminal: { columns?: number; answer?: string } = {},
+) {
+  const { answer, ...size } = terminal
+  const questions: string[] = []
+  const ask = async (question: string) => {
+    questions.push(question)
+    return answer ?? ''
+  }
+  const io = Object.assign(new FakeIo(size), answer === undefined ? {} : { ask })
   const seen: { place?: OffsetsPlace; requests: ResetRequest[]; closed: number } = { requests: [], closed: 0 }
   const session: Partial<OffsetsSession> = {
     plan: async request => {
@@ -57,7 +68,7 @@ async function offsets(args: string[], answers: Partial<OffsetsSession> = {}, ac
     return session as OffsetsSession
   }
   const code = await main(['offsets', ...args], io, fakeActions({ openOffsets, ...actions }))
-  return { code, io, seen }
+  return { code, io, seen, questions }
 }
 
 const at = ['--bootstrap-server', 'kafka:9092']
@@ -96,7 +107,7 @@ for (const [outcomes, exitCode] of [
       },
     }
     const { code, io } = await offsets(
-      ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '-v'],
+      ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '-v', '--yes'],
       answers,
     )
     assert.equal(code, exitCode)
@@ -106,6 +117,66 @@ for (const [outcomes, exitCode] of [
     if (outcomes.includes('failed')) assert.match(io.stdout.text, /g1: g1 came back \(GROUP_ACTIVE\)/)
   })
 }
+
+for (const [action, ...args] of [
+  ['reset', '-g', 'a', '--strategy', 'earliest'],
+  ['rollback', '--snapshot-id', 's1'],
+]) {
+  const name = `offsets ${action}`
+  const line = [action ?? '', ...at, '--path', '/x', ...args]
+  const answers = (done: string[]): Partial<OffsetsSession> => ({
+    planRollback: async () => plan(planned('billing')),
+    reset: async () => {
+      done.push('reset')
+      return report('done')
+    },
+    rollback: async () => {
+      done.push('rollback')
+      return report('done')
+    },
+  })
+
+  test(`${name} asks on a terminal, after it has shown the plan, and acts on yes alone`, async () => {
+    for (const answer of ['y', '']) {
+      const done: string[] = []
+      const { code, io, questions } = await offsets(line, answers(done), {}, { columns: 80, answer })
+      assert.deepEqual([code, done], [0, answer === 'y' ? [action] : []])
+      assert.deepEqual(questions, ['Change 2 committed offsets? [y/N] '])
+      assert.match(io.stderr.text, /billing +orders +0 +5 +50/)
+      assert.equal(/^nothing was changed$/m.test(io.stderr.text), answer === '')
+    }
+  })
+
+  test(`${name} changes nothing without a terminal and --yes, and exits 2 with one document`, async () => {
+    const done: string[] = []
+    const { code, io } = await offsets([...line, '--format', 'json'], answers(done))
+    assert.deepEqual([code, done], [2, []])
+    assert.match(JSON.parse(io.stdout.text).error.message, /nothing was changed: no terminal to confirm on/)
+  })
+
+  test(`${name} --dry-run shows the plan and changes nothing`, async () => {
+    const done: string[] = []
+    const { code, io } = await offsets([...line, '--dry-run'], answers(done))
+    assert.deepEqual([code, done], [0, []])
+    assert.match(io.stdout.text, /2 positions of 1 group to change; nothing was changed/)
+  })
+}
+
+test('offsets writes its result on lines of its own, not behind the progress', async () => {
+  const io = new FakeIo({ columns: 80 })
+  Object.assign(io, { stdout: io.stderr })
+  const openOffsets: Actions['openOffsets'] = async () =>
+    ({
+      plan: async () => {
+        io.clock.pass(1000)
+        return plan(planned('billing'))
+      },
+      close: async () => undefined,
+    }) as Partial<OffsetsSession> as OffsetsSession
+  await main(['offsets', 'plan', ...at, '-g', 'a', '--strategy', 'earliest'], io, fakeActions({ openOffsets }))
+  assert.ok(io.stderr.text.startsWith('offsets: asking the brokers\r\u001b[K'), io.stderr.text)
+  assert.ok(/\[K.*earliest.*: 2 positions/.test(io.stderr.text), io.stderr.text)
+})
 
 test('offsets understands what each strategy needs', async t => {
   const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))

@@ -84,11 +84,14 @@ describe('prune', () => {
     }
   })
 
-  test('removes nothing where nobody can be asked and --yes is missing, and exits 2', async () => {
+  test('removes nothing where there is no terminal to confirm on and --yes is missing, and exits 2', async () => {
     const { code, out, err, prunes } = await run([...at, '--keep-last', '1'])
     assert.deepEqual([code, prunes.length], [2, 1])
     assert.match(out, /orders-1/)
-    assert.match(err, /nothing was removed: nobody can be asked here/)
+    assert.match(err, /nothing was removed: no terminal to confirm on/)
+    assert.doesNotMatch(err, /orders-1/)
+    const json = await run([...at, '--keep-last', '1', '--format', 'json'])
+    assert.equal(JSON.parse(json.out).error.code, 'USAGE')
   })
 
   test('--yes acts at once', async () => {
@@ -105,7 +108,7 @@ describe('prune', () => {
 
   test('has rules from options; without any it keeps all ids, with a day of grace', async () => {
     const { prunes } = await run([...at, '--yes'])
-    assert.deepEqual(prunes[0]?.policy, { match: ['*'], graceMs: DAY })
+    assert.deepEqual(prunes[0]?.policy, { match: ['*'], eachAlone: true, graceMs: DAY })
     const rules = ['--keep-daily', '14', '--keep-yearly', '2', '--older-than', '30d', '--grace', '0s']
     const { prunes: ruled } = await run([...at, '--yes', ...rules, '--match', 'a-*', '--match', 'b'])
     assert.deepEqual(ruled[0]?.policy, {

@@ -128,18 +128,18 @@ describe('a pod tells what became of its job', () => {
   test('of a reset, and of the way back: groups, partitions, strategy and snapshot', async () => {
     const config = await restoreJob()
     const wish = ['--group', 'billing', '--topic', 'events', '--strategy', 'earliest']
-    const reset = await inPod(['offsets', 'reset', '--config', config, ...wish])
+    const reset = await inPod(['offsets', 'reset', '--config', config, ...wish, '--yes'])
     const { strategy, groups, partitions, groups_set, snapshot_id } = reset.result.totals
     assert.deepEqual(
       [reset.result.command, strategy, groups, groups_set, partitions],
       ['offsets reset', 'earliest', 1, 1, 2],
     )
-    const back = await inPod(['offsets', 'rollback', '--config', config, '--snapshot-id', snapshot_id])
+    const back = await inPod(['offsets', 'rollback', '--config', config, '--snapshot-id', snapshot_id, '--yes'])
     assert.deepEqual([back.result.totals.strategy, back.result.totals.partitions], ['rollback', 2])
     assert.notEqual(back.result.totals.snapshot_id, snapshot_id)
     const taken = await inPod(['offsets', 'snapshot', '--config', config, '--group', 'billing'])
     assert.deepEqual([taken.result.totals.groups, taken.result.totals.partitions], [1, 2])
-    const unknown = await inPod(['offsets', 'rollback', '--config', config, '--snapshot-id', 'none'])
+    const unknown = await inPod(['offsets', 'rollback', '--config', config, '--snapshot-id', 'none', '--yes'])
     assert.deepEqual([unknown.code, unknown.result.code], [1, 'STORAGE_NOT_FOUND'])
   })
 

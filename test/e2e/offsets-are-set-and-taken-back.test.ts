@@ -37,7 +37,9 @@ describe('positions of consumer groups are set, and taken back', () => {
   })
 
   const offsets = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run(launcher, ['offsets', ...args, '--format', 'json'])
+    const isAsked = ['reset', 'rollback', 'delete'].includes(args[0] ?? '') && !args.includes('--dry-run')
+    const agreed = isAsked ? ['--yes'] : []
+    const { code, stdout, stderr } = await run(launcher, ['offsets', ...args, ...agreed, '--format', 'json'])
     return { code, stderr, out: JSON.parse(stdout) }
   }
   const commit = (group: string, at: readonly bigint[], metadata = '') =>
@@ -227,7 +229,7 @@ describe('positions of consumer groups are set, and taken back', () => {
     await Promise.all(names.map(name => commit(name, [1n, 2n, 3n, 4n, 5n, 6n])))
     const asked = ['--config', config, '--group', 'killed-*', '--strategy', 'latest']
     const kill = { signal: 'SIGKILL', when: /kept as snapshot/ } as const
-    const killed = await run(launcher, ['offsets', 'reset', ...asked, '-v', '--no-progress'], kill)
+    const killed = await run(launcher, ['offsets', 'reset', ...asked, '-v', '--no-progress', '--yes'], kill)
     assert.equal(killed.code, null, killed.stdout)
     const id = /kept as snapshot ([\w-]+)/.exec(killed.stderr)?.[1] ?? ''
     const back = await offsets('rollback', '--config', config, '--snapshot-id', id)

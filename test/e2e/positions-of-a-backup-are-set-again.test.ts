@@ -41,6 +41,7 @@ describe('positions of a backup', () => {
         'from_backup',
         '--backup-id',
         'b1',
+        '--yes',
       ]
       const { code, stderr, stdout } = await run(launcher, args)
       assert.equal(code, 0, stdout + stderr)

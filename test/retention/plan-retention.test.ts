@@ -21,6 +21,18 @@ const keptOf = (backups: RetainedBackup[], policy: Partial<RetentionPolicy>): st
 const days = ['2026-03-15', '2026-03-14', '2026-03-13', '2026-03-10', '2026-02-28', '2026-02-01', '2025-12-31']
 const rows: [name: string, policy: Partial<RetentionPolicy>, backups: RetainedBackup[], kept: string[]][] = [
   ['no rule keeps all', {}, days.map(day => at(day)), days],
+  [
+    'keep_last keeps each of the backups that are no series',
+    { keepLast: 1, eachAlone: true },
+    days.map(day => at(day)),
+    days,
+  ],
+  [
+    'older_than keeps the newest state of each of the backups that are no series',
+    { olderThanMs: 86_400_000, eachAlone: true },
+    days.map(day => at(day)),
+    days,
+  ],
   ['keep_last counts from the newest', { keepLast: 2 }, days.map(day => at(day)), days.slice(0, 2)],
   ['keep_last 0 keeps the newest complete one all the same', { keepLast: 0 }, days.map(day => at(day)), ['2026-03-15']],
   [

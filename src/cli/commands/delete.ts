@@ -6,13 +6,14 @@ import type { Look } from '../look.ts'
 import { deleteFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { plural, printable } from '../text.ts'
+import { agrees, refuseDryRunWithYes } from './agree.ts'
 import { bare, withBackup, withBackupsAt } from './backups-at.ts'
 
 const PARTLY_DONE = 4
 
 export async function run(session: Session): Promise<number> {
-  const { dryRun, yes, match, backupId } = session.options
-  if (dryRun && yes) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
+  const { yes, match, backupId } = session.options
+  refuseDryRunWithYes(session.options)
   if (match.length > 0 && backupId !== undefined) {
     throw new KafkaBackupError('USAGE', 'give either --backup-id or --match, not both')
   }
@@ -40,19 +41,10 @@ async function remove(session: Session, storage: Storage, ids: readonly string[]
     const plan: DeleteReport[] = []
     for (const id of ids) plan.push(await act(session, storage, id, true))
     if (dryRun || !plan.some(({ isFound }) => isFound)) return show(session, storage, plan)
-    session.tell(look => plan.flatMap(one => formatDelete(one, look)))
     const [what, text] = match.length === 0 ? ['id', ids[0] ?? ''] : ['pattern', match.join(' ')]
-    const agreed = await session.confirmByTyping(`Nobody can take it back. Type the ${what} to remove it:`, text)
-    if (agreed === undefined) {
-      show(session, storage, plan)
-      throw new KafkaBackupError('USAGE', 'nothing was removed: nobody can be asked here', {
-        help: 'Give --yes to remove the backup, or --dry-run to see what there is of it.',
-      })
-    }
-    if (!agreed) {
-      session.tell(() => ['nothing was removed'])
-      return 0
-    }
+    const ask = () => session.confirmByTyping(`This cannot be undone. Type the ${what} to remove it:`, text)
+    const formatted = (look: Look) => plan.flatMap(one => formatDelete(one, look))
+    if (!(await agrees(session, { plan: formatted, ask, nothing: 'nothing was removed' }))) return 0
   }
   return removeAll(session, storage, ids)
 }
@@ -72,9 +64,27 @@ async function removeAll(session: Session, storage: Storage, ids: readonly strin
   }
   const [first] = busy
   if (first && reports.length === 0) throw first
+  if (first && session.options.format === 'json') return showInUse(session, storage, reports, first)
   const code = show(session, storage, reports)
   if (first) throw first
   return code
+}
+
+/** One document with both: what was removed, and what was not. */
+function showInUse(
+  session: Session,
+  { location }: Storage,
+  reports: readonly DeleteReport[],
+  { code, message, help, exitCode }: KafkaBackupError,
+): number {
+  session.outcome.note({ problem: { code, message } })
+  session.log.write('error', message, { code, help, exit_code: exitCode })
+  const error = { code, message, help, exit_code: exitCode }
+  session.print(
+    () => [],
+    () => ({ location, backups: reports.map(deleteDocument), error }),
+  )
+  return exitCode
 }
 
 function act(session: Session, storage: Storage, backupId: string, isDryRun: boolean): Promise<DeleteReport> {

@@ -77,18 +77,18 @@ const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
   list: ['group'],
   show: ['group', 'topic', 'partition'],
   plan: planning,
-  reset: planning,
+  reset: [...planning, 'dryRun', 'yes'],
   script: planning,
   snapshot: ['group'],
   snapshots: [],
-  rollback: ['snapshotId', 'group', 'dryRun'],
+  rollback: ['snapshotId', 'group', 'dryRun', 'yes'],
   verify: ['snapshotId', 'strict'],
-  delete: ['snapshotId'],
+  delete: ['snapshotId', 'yes'],
 }
 
 /** An option that an action would not look at is a misunderstanding. */
 export function refuseOthers(action: OffsetAction, options: CommandOptions): void {
-  const others = [...planning, 'snapshotId', 'dryRun', 'strict'] as const
+  const others = [...planning, 'snapshotId', 'dryRun', 'strict', 'yes'] as const
   const given = others.filter(name => {
     const value = options[name]
     return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false

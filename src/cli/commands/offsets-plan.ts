@@ -10,7 +10,7 @@ type Row = PlannedPosition & { group: string }
 /** From, to and difference of every partition, and what stands in the way. */
 export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
   const active = activeGroups(plan)
-  const changes = plan.groups.flatMap(({ positions }) => positions).filter(({ isChange }) => isChange).length
+  const changes = countChanges(plan)
   return [
     `${look.bold(plan.strategy)}: ${plural(changes, 'position')} of ${plural(plan.groups.length, 'group')} to change; nothing was changed`,
     ...formatRows(plan.groups, look),
@@ -22,6 +22,10 @@ export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
       ? []
       : ['', look.warn('Groups with active members, which a reset refuses'), ...active.map(describeActive)]),
   ]
+}
+
+export function countChanges({ groups }: OffsetsPlan): number {
+  return groups.flatMap(({ positions }) => positions).filter(({ isChange }) => isChange).length
 }
 
 function describeActive({ group, state, members }: PlannedGroup['now']): string {

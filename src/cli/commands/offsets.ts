@@ -1,12 +1,16 @@
+import { activeGroups, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
 import type { OffsetsSession } from '../../wiring/offset-session.ts'
+import type { Look } from '../look.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
 import { comparisonFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'
 import type { Session } from '../session.ts'
+import { plural } from '../text.ts'
+import { agrees, refuseDryRunWithYes } from './agree.ts'
 import { formatGroups, formatPositions, groupsDocument } from './offsets-groups.ts'
 import { placeOf, refuseOthers, selectionOf, snapshotIdOf, usage, withOffsets } from './offsets-place.ts'
-import { formatOutcome, formatPlan, outcomeDocument, planDocument } from './offsets-plan.ts'
+import { countChanges, formatOutcome, formatPlan, outcomeDocument, planDocument } from './offsets-plan.ts'
 import { requestOf } from './offsets-request.ts'
 import {
   comparisonDocument,
@@ -49,12 +53,10 @@ const acts: Record<OffsetAction, Act> = {
     return report.groups.some(({ error }) => error) ? FAILED : 0
   },
   plan: async (session, offsets) => {
-    const plan = await offsets.plan(await requestOf(session.options, offsets, session.signal), session.signal)
-    session.print(
-      () => formatPlan(plan, session.look),
-      () => planDocument(plan),
+    return showPlan(
+      session,
+      await offsets.plan(await requestOf(session.options, offsets, session.signal), session.signal),
     )
-    return plan.groups.every(({ error }) => error) ? FAILED : 0
   },
   script: async (session, offsets) => {
     const plan = await offsets.plan(await requestOf(session.options, offsets, session.signal), session.signal)
@@ -69,20 +71,18 @@ const acts: Record<OffsetAction, Act> = {
   },
   reset: async (session, offsets) => {
     const request = await requestOf(session.options, offsets, session.signal)
-    return showOutcome(session, offsets, await offsets.reset(request, id => tell(session, id), session.signal))
+    return setOffsets(session, offsets, {
+      plan: () => offsets.plan(request, session.signal),
+      act: () => offsets.reset(request, id => tell(session, id), session.signal),
+    })
   },
   rollback: async (session, offsets) => {
-    const { group, dryRun } = session.options
+    const { group } = session.options
     const id = snapshotIdOf(session.options)
-    if (!dryRun) {
-      return showOutcome(session, offsets, await offsets.rollback(id, group, own => tell(session, own), session.signal))
-    }
-    const plan = await offsets.planRollback(id, group, session.signal)
-    session.print(
-      () => formatPlan(plan, session.look),
-      () => planDocument(plan),
-    )
-    return plan.groups.every(({ error }) => error) ? FAILED : 0
+    return setOffsets(session, offsets, {
+      plan: () => offsets.planRollback(id, group, session.signal),
+      act: () => offsets.rollback(id, group, own => tell(session, own), session.signal),
+    })
   },
   snapshot: async (session, offsets) => {
     const snapshot = await offsets.snapshot(session.options.group, session.signal)
@@ -113,14 +113,46 @@ const acts: Record<OffsetAction, Act> = {
   },
   delete: async (session, offsets) => {
     const id = snapshotIdOf(session.options)
-    await offsets.removeSnapshot(id, session.signal)
     const name = session.options.file ?? id
+    const ask = () => session.confirm(`Delete snapshot ${name}? Nothing can be rolled back to it then.`)
+    const nothing = 'nothing was deleted'
+    if (!session.options.yes && !(await agrees(session, { plan: () => [`snapshot ${name}`], ask, nothing }))) return 0
+    await offsets.removeSnapshot(id, session.signal)
     session.print(
       () => [`snapshot ${session.look.bold(name)} is deleted`],
       () => ({ deleted: name }),
     )
     return 0
   },
+}
+
+interface Setting {
+  plan: () => Promise<OffsetsPlan>
+  act: () => Promise<PlanReport>
+}
+
+/** Confirms where something is to change. A plan with active groups is refused by the act itself, which names them. */
+async function setOffsets(session: Session, offsets: OffsetsSession, { plan, act }: Setting): Promise<number> {
+  refuseDryRunWithYes(session.options)
+  const { dryRun, yes } = session.options
+  if (dryRun) return showPlan(session, await plan())
+  if (!yes) {
+    const planned = await plan()
+    const changes = countChanges(planned)
+    const ask = () => session.confirm(`Change ${plural(changes, 'committed offset')}?`)
+    const isAsked = changes > 0 && activeGroups(planned).length === 0
+    const proposal = { plan: (look: Look) => formatPlan(planned, look), ask, nothing: 'nothing was changed' }
+    if (isAsked && !(await agrees(session, proposal))) return 0
+  }
+  return showOutcome(session, offsets, await act())
+}
+
+function showPlan(session: Session, plan: OffsetsPlan): number {
+  session.print(
+    () => formatPlan(plan, session.look),
+    () => planDocument(plan),
+  )
+  return plan.groups.every(({ error }) => error) ? FAILED : 0
 }
 
 /** Before the first position is changed, so that a run that is cut short leaves a trace of the way back. */

@@ -7,6 +7,7 @@ import { policyOf } from '../../wiring/prune-jobs.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
+import { agrees, refuseDryRunWithYes } from './agree.ts'
 import { withBackupsAt } from './backups-at.ts'
 import { formatPrune, pruneDocument } from './prune-report.ts'
 
@@ -35,25 +36,18 @@ async function takeBack(session: Session, storage: Storage): Promise<number> {
 
 async function prune(session: Session, storage: Storage, policy: RetentionPolicy): Promise<number> {
   const { dryRun, yes } = session.options
+  refuseDryRunWithYes(session.options)
   if (!yes) {
     const plan = await act(session, storage, policy, true)
     if (dryRun || isNothing(plan)) return show(session, plan)
-    const agreed = await ask(session, plan)
-    if (agreed === undefined) {
-      show(session, plan)
-      throw new KafkaBackupError('USAGE', 'nothing was removed: nobody can be asked here', {
-        help: 'Give --yes to remove what the plan shows, or --dry-run for the plan alone.',
-      })
-    }
-    if (!agreed) {
-      session.tell(() => ['nothing was removed'])
+    const ask = () => session.confirm(questionOf(plan))
+    if (!(await agrees(session, { plan: look => formatPrune(plan, look), ask, nothing: 'nothing was removed' })))
       return 0
-    }
-  } else if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
+  }
   return show(session, await act(session, storage, policy, false))
 }
 
-async function ask(session: Session, plan: PruneReport): Promise<boolean | undefined> {
+function questionOf(plan: PruneReport): string {
   const { backups, segments, generations, removed } = totalsOf(plan.backups)
   const parts = [
     backups > 0 ? plural(backups, 'backup') : '',
@@ -61,8 +55,7 @@ async function ask(session: Session, plan: PruneReport): Promise<boolean | undef
     generations > 0 ? plural(generations, 'old generation') : '',
     removed.objects > 0 ? `${plural(removed.objects, 'object')} (${formatBytes(removed.bytes)})` : '',
   ]
-  session.tell(look => formatPrune(plan, look))
-  return session.confirm(`Remove ${parts.filter(part => part !== '').join(', ')}?`)
+  return `Remove ${parts.filter(part => part !== '').join(', ')}?`
 }
 
 function act(session: Session, storage: Storage, policy: RetentionPolicy, isDryRun: boolean): Promise<PruneReport> {

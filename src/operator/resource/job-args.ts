@@ -20,7 +20,10 @@ function commandOf(controller: Controller, spec: ResourceSpec, step: JobStep): C
     case 'restore':
       return [['restore'], spec.dryRun ? ['--dry-run'] : ['--report']]
     case 'offset_reset':
-      return [['offsets', spec.dryRun ? 'plan' : 'reset'], resetOptions(spec)]
+      return [
+        ['offsets', spec.dryRun ? 'plan' : 'reset'],
+        [...resetOptions(spec), ...(spec.dryRun ? [] : ['--yes'])],
+      ]
     case 'offset_rollback':
       return rollbackCommand(spec, step)
     default:
@@ -68,7 +71,7 @@ function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
     case 'rollback':
       return [
         ['offsets', operation],
-        [...snapshot, ...each('group', spec.groups), ...(spec.dryRun ? ['--dry-run'] : [])],
+        [...snapshot, ...each('group', spec.groups), spec.dryRun ? '--dry-run' : '--yes'],
       ]
     default:
       return operation satisfies never

@@ -143,7 +143,7 @@ describe('the result file', () => {
       close: async () => undefined,
     }
     const { result } = await run(
-      ['offsets', 'reset', '--bootstrap-server', 'k:9092', '--group', 'g', '--strategy', 'latest'],
+      ['offsets', 'reset', '--bootstrap-server', 'k:9092', '--group', 'g', '--strategy', 'latest', '--yes'],
       { openOffsets: async () => session as OffsetsSession },
     )
     assert.deepEqual([result.command, result.code], ['offsets reset', 'KAFKA_DISCONNECTED'])
