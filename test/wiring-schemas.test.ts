@@ -67,6 +67,12 @@ function withBackup(work: (stage: RestoreStage) => Promise<void>): Promise<void>
   })
 }
 
+function withRestoring(job: RestoreJobDocument, restoring: object): RestoreJobDocument {
+  const { schema_registry: registry } = job.enterprise ?? {}
+  assert.ok(registry)
+  return { ...job, enterprise: { schema_registry: { ...registry, restore: { ...registry.restore, ...restoring } } } }
+}
+
 test('a restore brings schemas and then records; a dry run of it writes neither', () =>
   withBackup(async ({ job, requests, target, kafka }) => {
     const plan = await restore(job, { dryRun: true })
@@ -85,14 +91,15 @@ test('a restore brings schemas and then records; a dry run of it writes neither'
 test('a schema in the way keeps records and schemas from being written', () =>
   withBackup(async ({ job, requests, target, kafka }) => {
     target.register('other', { ...versionOf('other', 1, 9), id: null, version: 0 })
-    await assert.rejects(restore(job), error => error instanceof RestoreRefusal && /other/.test(error.message))
+    const forced = withRestoring(job, { force_ids: true })
+    await assert.rejects(restore(forced), error => error instanceof RestoreRefusal && /other/.test(error.message))
     assert.deepEqual([writesIn(requests), kafka.topic('orders')], [[], undefined])
   }))
 
 test('check of a restore shows the registry and what would be registered', () =>
   withBackup(async ({ job, targetUrl, target }) => {
-    const rows = async () => {
-      const { checks } = await check(job)
+    const rows = async (restoring = {}) => {
+      const { checks } = await check(withRestoring(job, restoring))
       return checks.filter(({ subject }) => subject.startsWith('schema'))
     }
     assert.deepEqual(await rows(), [
@@ -101,9 +108,10 @@ test('check of a restore shows the registry and what would be registered', () =>
     ])
     target.register('other', { ...versionOf('other', 1, 9), id: null, version: 0 })
     assert.deepEqual(
-      (await rows()).map(({ subject, allowed }) => [subject, allowed]),
+      (await rows({ force_ids: true })).map(({ subject, allowed }) => [subject, allowed]),
       [
         [`schema registry ${targetUrl}`, true],
+        ['schema registry', false],
         ['schema subject other', false],
       ],
     )

@@ -7,6 +7,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { RestoreJournal } from '../registry/plan/restore-step.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Journaled } from './survey-target.ts'
 
 const scope = z.union([
   z.strictObject({ kind: z.literal('global') }),
@@ -30,6 +31,7 @@ const journalSchema = z.strictObject({
   createdSubjects: z.array(z.string()),
   registered: z.array(z.string()),
   fillers: z.array(z.string()),
+  imported: z.array(z.string()).optional(),
   checksum: z.string(),
 })
 
@@ -60,18 +62,24 @@ export class JournalBook {
 
   /**
    * What runs that did not end well have written down, together: each has what it has read of those before it, but clocks
-   * of several machines do not tell which was the last.
+   * of several machines do not tell which was the last. And what all runs have imported.
    */
-  async readUnfinished(signal: AbortSignal): Promise<RestoreJournal | undefined> {
+  async read(signal: AbortSignal): Promise<Journaled> {
     const keys: string[] = []
     for await (const { key } of this.#storage.list(this.#prefix, signal)) keys.push(key)
     const done = new Set(keys.filter(key => key.endsWith(DONE)))
-    this.#open = keys.filter(key => !key.endsWith(DONE) && !done.has(`${key}${DONE}`)).sort()
-    const journals: RestoreJournal[] = []
-    for (const key of this.#open) {
-      journals.push(parseSealed(journalSchema, await this.#storage.read(key, signal), key))
+    const written = keys.filter(key => !key.endsWith(DONE)).sort()
+    this.#open = written.filter(key => !done.has(`${key}${DONE}`))
+    const journals = new Map<string, RestoreJournal>()
+    for (const key of written) {
+      const { imported = [], ...journal } = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
+      journals.set(key, { ...journal, imported })
     }
-    return journals.length === 0 ? undefined : mergeJournals(journals)
+    const unfinished = this.#open.flatMap(key => journals.get(key) ?? [])
+    return {
+      unfinished: unfinished.length === 0 ? undefined : mergeJournals(unfinished),
+      imported: new Set([...journals.values()].flatMap(({ imported }) => imported)),
+    }
   }
 
   async write(journal: RestoreJournal, signal: AbortSignal): Promise<void> {
@@ -114,5 +122,6 @@ function mergeJournals(journals: readonly RestoreJournal[]): RestoreJournal {
     createdSubjects: union(one => one.createdSubjects),
     registered: union(one => one.registered),
     fillers: union(one => one.fillers),
+    imported: union(one => one.imported),
   }
 }

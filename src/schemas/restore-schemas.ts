@@ -11,7 +11,7 @@ import { IdsIgnored, ModeRefused, runSteps } from '../registry/write/run-steps.t
 import { idMapOf } from './id-map-of.ts'
 import type { JournalBook } from './journal.ts'
 import { reportSchemas, type SchemaReport } from './schema-report.ts'
-import { type SchemaOptions, type Survey, surveyTarget } from './survey-target.ts'
+import { nothingJournaled, type SchemaOptions, type Survey, surveyTarget } from './survey-target.ts'
 
 export interface SchemaParts {
   client: RegistryClient
@@ -33,8 +33,8 @@ export async function surveySchemas(
   signal: AbortSignal,
 ): Promise<Survey> {
   // Whoever writes nothing puts nothing back: what a run that died has left stays open for the next that does.
-  const unfinished = options.strategy === 'lookup' ? undefined : await journal.readUnfinished(signal)
-  return surveyTarget(backup, client, options, unfinished, signal)
+  const journaled = options.strategy === 'lookup' ? nothingJournaled : await journal.read(signal)
+  return surveyTarget(backup, client, options, journaled, signal)
 }
 
 /**
@@ -71,7 +71,10 @@ async function carryOut(
   let done = 0
   let isTouched = false
   onProgress({ type: 'schemas', done, total })
-  const inspect = () => surveyTarget(backup, client, survey.options, kept, signal)
+  const inspect = () => {
+    const imported = new Set([...survey.options.imported, ...(kept?.imported ?? [])])
+    return surveyTarget(backup, client, survey.options, { unfinished: kept, imported }, signal)
+  }
   const stepParts = {
     ...{ writer, clock, concurrency: client.concurrency },
     keepJournal: async (written: RestoreJournal) => {

@@ -33,7 +33,7 @@ export function reportSchemas(
     versions: countActions(plan.versions),
     subjects: new Set(plan.versions.map(({ subject }) => subject)).size,
     ids: idPairsOf(after.plan).sort((a, b) => compareText(a.context, b.context) || a.source - b.source),
-    unmappedIds: after.plan.unmappedIds,
+    unmappedIds: [...after.plan.unmappedIds.keys()],
     notes: plan.notes,
     requests,
     durationMs,

@@ -4,13 +4,18 @@ import { pathOf } from '../registry/client/paths.ts'
 import { type RegistrySnapshot, versionKey } from '../registry/model.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
-import type { RegistryPlan, RestoreJournal } from '../registry/plan/restore-step.ts'
+import type { RegistryPlan } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
 import { sentReferences } from '../registry/write/sent-references.ts'
 import { readTarget } from './read-target.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
-export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'unfinished'>
+export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'unfinished' | 'imported'>
+
+/** What the journals of this restore say of the target. */
+export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported'>
+
+export const nothingJournaled: Journaled = { unfinished: undefined, imported: new Set() }
 
 export interface Survey {
   plan: RegistryPlan
@@ -23,15 +28,16 @@ export async function surveyTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
   wish: SchemaOptions,
-  unfinished: RestoreJournal | undefined,
+  journaled: Journaled,
   signal: AbortSignal,
 ): Promise<Survey> {
+  const { unfinished } = journaled
   const target = await readTarget(client, backup, wish.subjectMapping, unfinished, signal)
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
-    const options = { ...wish, traits, sameTexts, unfinished }
+    const options = { ...wish, ...journaled, traits, sameTexts }
     const plan = planRegistryRestore(backup, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
     if (open.length === 0) return { plan, target, options }

@@ -79,8 +79,8 @@ export async function withKnownIds<T>(
   const wish = await schemaOptions(registry)
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
   return withRegistry(registry, async (client: RegistryClient) => {
-    const { surveyTarget } = await import('../schemas/survey-target.ts')
-    const { plan, target } = await surveyTarget(backup, client, wish, undefined, signal)
+    const { nothingJournaled, surveyTarget } = await import('../schemas/survey-target.ts')
+    const { plan, target } = await surveyTarget(backup, client, wish, nothingJournaled, signal)
     return work(withRewrite(options, registry, backup, idMapOf(plan, backup, target)))
   })
 }

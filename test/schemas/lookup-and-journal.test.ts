@@ -32,12 +32,12 @@ test('a run that only looks IDs up leaves the journal of a run that died to one 
   const settings = [
     { scope: { kind: 'subject' as const, subject: 'a' }, compatibility: 'FULL', mode: null, config: null },
   ]
-  const died = { settings, emptyContexts: [], createdSubjects: [], registered: ['a@1'], fillers: [] }
+  const died = { settings, emptyContexts: [], createdSubjects: [], registered: ['a@1'], fillers: [], imported: [] }
   await openBook().write(died, never)
 
   const journal = openBook()
   const survey = await surveySchemas(held, wish, { client, journal }, never)
   await restoreSchemas(held, survey, { client, journal, clock, onProgress: () => undefined }, never)
   await journal.close(never)
-  assert.deepEqual(await openBook().readUnfinished(never), died)
+  assert.deepEqual((await openBook().read(never)).unfinished, died)
 })

@@ -1,11 +1,33 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { KafkaBackupError } from '../../src/errors.ts'
+import { JournalBook } from '../../src/schemas/journal.ts'
+import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { sampleRegistry } from './sample-registry.ts'
-import { backUp, brief, essence, forced, openJournals, openStage } from './schema-stage.ts'
+import { backUp, brief, essence, forced, never, openJournals, openStage, type Stage } from './schema-stage.ts'
 
 const chain = snapshotOf([versionOf('a', 1, 5), versionOf('b', 1, 6, { refs: ['a@1'] })])
+
+/** What somebody registers on the target. */
+const foreign = {
+  schemaType: 'AVRO',
+  schema: '"int"',
+  references: [],
+  metadata: null,
+  ruleSet: null,
+  id: null,
+  version: 0,
+} as const
+
+/** As a run of an earlier generation has left it. */
+async function journalImport({ storage }: Stage, imported: string[]): Promise<void> {
+  const parts = { storage, clock: new JumpingClock(), newRun: () => 'earlier' }
+  const book = new JournalBook(parts, { backupId: 'b', registry: 'target' })
+  const nothing = { settings: [], emptyContexts: [], createdSubjects: [], registered: [], fillers: [] }
+  await book.write({ ...nothing, imported }, never)
+  await book.close(never)
+}
 
 describe('a restore of schemas is refused before any write', () => {
   test('by a registry that is read-only as a whole (case 21)', async t => {
@@ -99,11 +121,51 @@ describe('a registry that does not let modes be changed', () => {
   })
 
   test('loses nothing to an overwrite with force_ids, which removes before it imports (case 22)', async t => {
-    const start = snapshotOf([versionOf('a', 1, 70)])
-    const stage = await openStage(t, await backUp(chain), { start, areModesMutable: false })
+    const stage = await openStage(t, await backUp(chain), { areModesMutable: false })
+    stage.store.register('a', foreign)
+    await journalImport(stage, ['a@1#1'])
     const before = await stage.snapshot()
     await assert.rejects(stage.restore({ ...forced, strategy: 'overwrite' }), /does not put itself into mode READWRITE/)
     assert.deepEqual(essence(await stage.snapshot()), essence(before))
+  })
+})
+
+describe('force_ids', () => {
+  test('deletes and imports nothing where the registry holds what this restore did not write', async t => {
+    const start = snapshotOf([versionOf('a', 1, 70), versionOf('theirs', 1, 71, { isDeleted: true })])
+    const stage = await openStage(t, await backUp(chain), { start })
+    for (const strategy of ['preserve', 'overwrite', 'skip'] as const) {
+      await assert.rejects(
+        stage.restore({ ...forced, strategy }),
+        /restore\.force_ids needs an empty target registry: it holds 2 versions that no journal/,
+      )
+    }
+    assert.deepEqual(stage.takeWrites(), [])
+    assert.deepEqual(brief(await stage.snapshot()), brief(start))
+  })
+
+  test('writes nothing in a second run, with any strategy, also where others have registered something since', async t => {
+    const stage = await openStage(t, await backUp(chain))
+    await stage.restore(forced)
+    stage.takeWrites()
+    for (const strategy of ['preserve', 'overwrite', 'skip'] as const) await stage.restore({ ...forced, strategy })
+    stage.store.register('theirs', foreign)
+    await stage.restore(forced)
+    assert.deepEqual(stage.takeWrites(), [])
+  })
+
+  test('brings back what is missing of what it has written, and nothing once others use the registry', async t => {
+    const stage = await openStage(t, await backUp(chain))
+    await stage.restore(forced)
+    for (const permanent of [false, true]) stage.store.deleteVersion('b', 1, permanent)
+    await stage.restore(forced)
+    assert.deepEqual(brief(await stage.snapshot()), ['a@1 #5', 'b@1 #6'])
+    for (const permanent of [false, true]) stage.store.deleteVersion('b', 1, permanent)
+    stage.store.register('theirs', foreign)
+    await assert.rejects(
+      stage.restore(forced),
+      /it holds 1 version that no journal of this restore lists, such as version 1 of subject theirs/,
+    )
   })
 })
 

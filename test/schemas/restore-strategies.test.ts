@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseContext } from '../../src/registry/ids/id-map.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
-import { backUp, brief, essence, forced, openStage } from './schema-stage.ts'
+import { backUp, brief, essence, openStage } from './schema-stage.ts'
 
 const three = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2), versionOf('a', 3, 3)])
 const two = snapshotOf([11, 12].map((id, at) => ({ ...versionOf('a', at + 1, at + 1), id })))
@@ -22,16 +22,15 @@ describe('preserve', () => {
     )
   })
 
-  test('refuses a version that is another schema there, before any write (cases 25, 29)', async t => {
+  test('keeps a version that is another schema there, adds the one after it, and reports both (cases 25, 29)', async t => {
     const stage = await openStage(t, await backUp(three), { start: diverged })
-    for (const options of [free, forced]) {
-      const { plan } = await stage.survey(options)
-      assert.match(
-        plan.conflicts[0]?.message ?? '',
-        /^version [12] of subject a is another schema on the target \(ID 1[12]\)/,
-      )
-      assert.deepEqual(plan.steps, [])
-    }
+    const { report, idMap } = await stage.restore(free)
+    assert.deepEqual(brief(await stage.snapshot()), ['a@1 #11', 'a@2 #12', 'a@3 #13'])
+    assert.deepEqual([report.versions.keep, report.versions.leave, report.versions.register], [1, 1, 1])
+    assert.deepEqual([report.unmappedIds, idMap.get(parseContext('.'), 2)], [['2'], undefined])
+    assert.match(report.notes[0]?.message ?? '', /^Schema ID 2 not found in target registry: version 2 of subject a is/)
+    stage.takeWrites()
+    await stage.restore(free)
     assert.deepEqual(stage.takeWrites(), [])
   })
 
@@ -88,14 +87,6 @@ describe('overwrite', () => {
       lost.map(message => /^schema ID (\d+) of the target/.exec(message)?.[1]),
       ['12', '13', '14'],
     )
-  })
-
-  test('makes it the same with force_ids too, where nothing else is there', async t => {
-    const backup = await backUp(three)
-    const stage = await openStage(t, backup, { start: diverged })
-    await stage.restore({ ...forced, strategy: 'overwrite' })
-    const after = await stage.snapshot()
-    assert.deepEqual({ ...essence(after), maxIds: {} }, { ...essence(backup), maxIds: {} })
   })
 
   test('deletes nothing where all is the same (case 30)', async t => {

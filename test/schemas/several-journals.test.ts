@@ -23,6 +23,7 @@ test('journals of runs that died are read together, also where the clock of the 
     createdSubjects: ['b'],
     registered: ['b@1'],
     fillers: [],
+    imported: ['b@1#7'],
   }
   await bookAt(60_000, 'first').write(first, never)
   const second = {
@@ -31,13 +32,16 @@ test('journals of runs that died are read together, also where the clock of the 
     createdSubjects: ['b'],
     registered: ['b@1', 'c@1', 'c@2'],
     fillers: ['c@1'],
+    imported: ['b@1#7', 'c@2#8'],
   }
   await bookAt(0, 'second').write(second, never)
   const book = bookAt(90_000, 'third')
-  const found = await book.readUnfinished(never)
+  const { unfinished: found } = await book.read(never)
   assert.deepEqual(new Set(found?.settings), new Set(second.settings))
   assert.deepEqual(found?.registered.toSorted(), second.registered)
   assert.deepEqual([found?.fillers, found?.createdSubjects, found?.emptyContexts], [['c@1'], ['b'], ['.']])
   await book.close(never)
-  assert.equal(await bookAt(0, 'fourth').readUnfinished(never), undefined)
+  const after = await bookAt(0, 'fourth').read(never)
+  assert.equal(after.unfinished, undefined)
+  assert.deepEqual([...after.imported], second.imported)
 })

@@ -8,6 +8,8 @@ export interface Verdict {
   /** The number on the target; null where the subject does not get it. */
   version: number | null
   theirs: SchemaVersion | null
+  /** Why the subject does not get it. */
+  reason?: string
   conflict?: Conflict
   note?: Note
 }
@@ -15,26 +17,46 @@ export interface Verdict {
 export interface DecidingOptions extends RegistryRestoreOptions {
   /** Whether numbers that the source does not have can be taken by fillers. */
   canFill(subject: string): boolean
+  /** By key: versions of the backup that are not restored at all, why, and what helps. */
+  notRestored: ReadonlyMap<string, { why: string; advice: string }>
 }
 
 /** A gap of more numbers than this is not worth its fillers. */
 const maxFillers = 100
 
-/** What becomes of one version, where those that it refers to and those before it in its subject are decided. */
-export function decideOne(ours: SchemaVersion, index: TargetIndex, options: DecidingOptions): Verdict {
+/**
+ * What becomes of one version, where those that it refers to and those before it in its subject are decided. `broken` says
+ * which of its references the target cannot have.
+ */
+export function decideOne(
+  ours: SchemaVersion,
+  index: TargetIndex,
+  options: DecidingOptions,
+  broken: string | undefined,
+): Verdict {
   const at = index.subject(ours.subject)
-  if (at.isLeft) return look(ours, at, index)
+  if (at.isLeft) return look(ours, at, index, options)
   if (options.forceIds) return decideForced(ours, at, index, options)
   return options.strategy === 'overwrite'
     ? decideOverwritten(ours, at, index, options)
-    : decidePreserved(ours, at, index, options)
+    : decidePreserved(ours, at, index, options, broken)
 }
 
 /** The target stays as it is; it may have the schema all the same. */
-function look(ours: SchemaVersion, at: TargetSubject, index: TargetIndex): Verdict {
+function look(ours: SchemaVersion, at: TargetSubject, index: TargetIndex, { strategy }: DecidingOptions): Verdict {
   const here = findSame(ours, at, index)
   if (here) return { action: 'leave', version: here.version, theirs: here }
-  return { action: 'leave', version: null, theirs: index.findAnywhere(ours) ?? null }
+  const reason =
+    strategy === 'skip'
+      ? `restore.strategy skip leaves subject ${ours.subject} as it is there, and none of its versions is version ` +
+        `${ours.version} of the backup`
+      : 'no schema there is the same as that of the backup'
+  return leave(ours, index, reason)
+}
+
+/** The subject does not get it. Its ID is mapped where the target has the same schema under another subject. */
+function leave(ours: SchemaVersion, index: TargetIndex, reason: string): Verdict {
+  return { action: 'leave', version: null, theirs: index.findAnywhere(ours) ?? null, reason }
 }
 
 /** Numbers and IDs are those of the source. */
@@ -58,26 +80,32 @@ function decideForced(
   return { action: 'conflict', version: null, theirs: null, conflict: differs(ours, theirs) }
 }
 
-/** What is there stays; what is missing comes after it. */
+/** What is there stays; what is missing comes after it. What can have no place there is left out. */
 function decidePreserved(
   ours: SchemaVersion,
   at: TargetSubject,
   index: TargetIndex,
   options: DecidingOptions,
+  broken: string | undefined,
 ): Verdict {
   const same = findSame(ours, at, index)
   if (same) return keep(ours, same)
   // What an unfinished run has made is in nobody's way, whatever number it got.
   const foreign = at.theirs.filter(one => !index.isOwn(one.subject, one.version))
   const theirs = foreign.find(one => one.version === ours.version)
-  if (theirs) return { action: 'conflict', version: null, theirs: null, conflict: differs(ours, theirs) }
+  const name = `version ${ours.version} of subject ${ours.subject}`
+  if (theirs) {
+    const reason = `${name} is another schema on the target (ID ${theirs.id}) than in the backup (ID ${ours.id}), and stays so`
+    return leave(ours, index, reason)
+  }
   const last = foreign.at(-1)
-  if (ours.version > (last?.version ?? 0)) return append(ours, at, options, 'register')
-  const message =
-    `version ${ours.version} of subject ${ours.subject} is missing on the target between versions that are there, and a ` +
-    'registry numbers what it registers; set restore.strategy to overwrite, or restore.subject_mapping to another subject'
-  const conflict: Conflict = { kind: 'version-hole', subject: ours.subject, version: ours.version, message }
-  return { action: 'conflict', version: null, theirs: null, conflict }
+  if (ours.version < (last?.version ?? 0)) {
+    const reason =
+      `${name} is missing on the target, which has version ${last?.version} of it: registries add versions only after ` +
+      'the last one'
+    return leave(ours, index, reason)
+  }
+  return broken === undefined ? append(ours, at, options, 'register') : leave(ours, index, `${name} ${broken}`)
 }
 
 /** What is the same from the first version on stays; from the first difference on all is replaced. */
@@ -139,6 +167,6 @@ function differs(ours: SchemaVersion, theirs: SchemaVersion): Conflict {
   const { subject, version } = theirs
   const message =
     `version ${version} of subject ${subject} is another schema on the target (ID ${theirs.id}) than in the backup (ID ` +
-    `${ours.id}); set restore.strategy to overwrite or skip, or restore.subject_mapping to another subject`
+    `${ours.id}); use an empty registry, or set restore.force_ids to false`
   return { kind: 'version-differs', subject, version, message }
 }

@@ -42,7 +42,7 @@ export function decideVersions(
     })
     const references = resolved.map(({ reference }) => reference)
     const ours = { ...wanted.source, subject: wanted.subject, references }
-    const { conflict, note, ...verdict } = decideOne(ours, index, options)
+    const { conflict, note, ...verdict } = decideOne(ours, index, options, findLeftOut(resolved, options))
     const decision: Decision = { wanted, references, ...verdict }
     byKey.set(wanted.key, decision)
     found.all.push(decision)
@@ -84,40 +84,71 @@ function renewRemoved(all: readonly Decision[]): Decision[] {
 
 interface Resolved {
   reference: SchemaReference
-  target: string
+  wanted: WantedReference
+  /** What became of it; undefined where it is not restored. */
+  decision: Decision | undefined
   /** What the reference leads to on the target, and the version that is there already. */
   version: number | null
   theirs: SchemaVersion | null
-  isMade: boolean
 }
+
+/** A version that no schema of a registry has: what refers to it is the same as nothing that is there. */
+const NOWHERE = 0
 
 function resolveReference(wanted: WantedReference, decision: Decision | undefined, index: TargetIndex): Resolved {
   const { key: _, target, ...reference } = wanted
   if (!decision) {
     const theirs = index.find(target, reference.version) ?? null
-    return { reference, target, version: theirs?.version ?? null, theirs, isMade: false }
+    return { reference, wanted, decision, version: theirs?.version ?? null, theirs }
   }
   const { version, theirs } = decision
-  return {
-    reference: { ...reference, version: version ?? reference.version },
-    target,
-    version,
-    theirs,
-    isMade: isMade(decision),
-  }
+  return { reference: { ...reference, version: version ?? NOWHERE }, wanted, decision, version, theirs }
 }
 
-function judgeReference(one: Resolved, { wanted }: Decision, { forceIds }: DecidingOptions): Conflict[] {
-  const referrer = `version ${wanted.source.version} of ${wanted.subject} refers to its version ${one.reference.version}`
-  const missing =
-    one.version === null
-      ? `${referrer}, which is neither in the backup nor on the target`
-      : !one.isMade && one.theirs?.isDeleted && !forceIds
-        ? `${referrer}, which is marked as deleted on the target, where restore.strategy overwrite can replace it`
-        : undefined
-  if (missing === undefined) return []
-  const message = referenceNotFound(one.target, missing)
-  return [{ kind: 'reference-missing', subject: wanted.subject, version: wanted.source.version, message }]
+interface Break {
+  /** Goes on after `which`. */
+  why: string
+  advice: string
+}
+
+/** Why the target cannot take what has this reference; undefined where it can. */
+function findBreak(one: Resolved, { forceIds, strategy, notRestored }: DecidingOptions): Break | undefined {
+  const { wanted, decision } = one
+  if (one.version === null && decision) {
+    const advice = strategy === 'skip' ? ADD_OR_REPLACE : REPLACE_OR_RENAME
+    return { why: `is not restored: ${decision.reason}`, advice }
+  }
+  if (one.version === null) {
+    return notRestored.get(wanted.key) ?? { why: 'is neither in the backup nor on the target', advice: INCLUDE }
+  }
+  const isDeleted = one.theirs?.isDeleted && !(decision && isMade(decision))
+  return isDeleted && !forceIds ? { why: 'is marked as deleted on the target', advice: REPLACE_OR_RENAME } : undefined
+}
+
+const INCLUDE = 'Include the subject in backup.subjects and set backup.include_references to true'
+const ADD_OR_REPLACE = 'Set restore.strategy to preserve, which adds missing versions, or to overwrite'
+const REPLACE_OR_RENAME = 'Set restore.strategy to overwrite, or restore.subject_mapping to another subject'
+
+/** With `preserve`: a reference to what the target keeps otherwise leaves out what has it. What is missing everywhere does not. */
+function findLeftOut(resolved: readonly Resolved[], options: DecidingOptions): string | undefined {
+  if (options.strategy !== 'preserve') return undefined
+  for (const one of resolved) {
+    const broken = one.decision || one.version !== null ? findBreak(one, options) : undefined
+    if (broken) return `refers to version ${one.wanted.version} of subject ${one.wanted.target}, which ${broken.why}`
+  }
+  return undefined
+}
+
+function judgeReference(
+  one: Resolved,
+  { wanted: { subject, source } }: Decision,
+  options: DecidingOptions,
+): Conflict[] {
+  const broken = findBreak(one, options)
+  if (!broken) return []
+  const reason = `version ${source.version} of ${subject} refers to its version ${one.wanted.version}, which ${broken.why}`
+  const message = referenceNotFound(one.wanted.target, reason, broken.advice)
+  return [{ kind: 'reference-missing', subject, version: source.version, message }]
 }
 
 function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {

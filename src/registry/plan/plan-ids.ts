@@ -1,8 +1,8 @@
-import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject } from '../model.ts'
+import { DEFAULT_CONTEXT, joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject } from '../model.ts'
 import { type Decision, isMade } from './decide-versions.ts'
 import { idNotFound } from './restore-messages.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, Note } from './restore-step.ts'
+import { type Conflict, importKey, type Note } from './restore-step.ts'
 import { canonical, compareSchemas } from './same-schema.ts'
 
 /** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
@@ -10,7 +10,8 @@ export const RESERVE_SUBJECT = 'kafka-backup.reserved-ids'
 
 export interface IdPlan {
   known: Map<string, number>
-  unmapped: string[]
+  /** IDs that nothing on the target stands for, and why. */
+  unmapped: Map<string, string>
   conflicts: Conflict[]
   notes: Note[]
 }
@@ -28,19 +29,19 @@ export function planIds(
 ): IdPlan {
   const known = new Map<string, number>()
   const contexts = new Map<string, Set<string>>()
-  const open = new Set<string>()
-  for (const { wanted, theirs, action } of all) {
+  const open = new Map<string, string>()
+  for (const { wanted, theirs, action, reason } of all) {
     const { source } = wanted
     const key = idKey(source.subject, source.id)
     const id = theirs?.id ?? (options.forceIds && isMade({ action }) ? source.id : undefined)
     if (id !== undefined) known.set(key, Math.min(id, known.get(key) ?? id))
-    else if (action === 'leave') open.add(key)
+    else if (reason !== undefined) open.set(key, reason)
     contexts.set(key, (contexts.get(key) ?? new Set()).add(splitSubject(wanted.subject).context))
   }
   const made = new Set(all.filter(isMade).map(({ wanted }) => idKey(wanted.source.subject, wanted.source.id)))
   for (const [key, id] of options.idOverrides) known.set(key, id)
-  const unmapped = [...open].filter(key => !known.has(key) && !made.has(key))
-  const missing = unmapped.map(key => idNotFound(key, 'no schema there is the same as that of the backup'))
+  const unmapped = new Map([...open].filter(([key]) => !known.has(key) && !made.has(key)))
+  const missing = [...unmapped].map(([key, reason]) => idNotFound(key, reason, ID_ADVICE[options.strategy]))
   const isFatal = options.strategy === 'lookup'
   return {
     known,
@@ -50,15 +51,43 @@ export function planIds(
       ...checkOverrides(target, options.idOverrides),
       ...checkContexts(contexts),
     ],
-    notes: isFatal ? [] : missing.map(message => ({ kind: 'lossy', subject: null, message })),
+    notes: isFatal ? [] : [...missing.map(lossy), ...tellLeft(all, unmapped)],
   }
+}
+
+/** What makes the target have a schema, by strategy. */
+const ID_ADVICE = {
+  lookup: 'Restore the schemas first: with restore.enabled true that is done before any data',
+  skip: 'Records with this ID stop the restore: set restore.strategy to preserve, or map the ID by restore.id_mapping_file',
+  preserve:
+    'Records with this ID stop the restore: map the ID by restore.id_mapping_file, set restore.strategy to overwrite, or ' +
+    'restore.subject_mapping to another subject',
+  overwrite: 'Map the ID by restore.id_mapping_file',
+} as const
+
+/** A version that the target does not get, though records find its schema there under another subject. */
+function tellLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string>): Note[] {
+  return all.flatMap(({ wanted: { source, subject }, action, reason }) => {
+    const key = idKey(source.subject, source.id)
+    if (action !== 'leave' || reason === undefined || unmapped.has(key)) return []
+    return [
+      { kind: 'lossy', subject, message: `${reason}; its schema ID ${key} is that of a schema that the target has` },
+    ]
+  })
+}
+
+function lossy(message: string): Note {
+  return { kind: 'lossy', subject: null, message }
 }
 
 function checkOverrides(target: RegistrySnapshot, overrides: ReadonlyMap<string, number>): Conflict[] {
   const there = new Set(target.versions.map(({ id }) => id))
   return [...overrides]
     .filter(([, id]) => !there.has(id))
-    .map(([key, id]) => conflict('id-not-found', idNotFound(String(id), `restore.id_mapping_file maps ${key} to it`)))
+    .map(([key, id]) => {
+      const reason = `restore.id_mapping_file maps ${key} to it`
+      return conflict('id-not-found', idNotFound(String(id), reason, 'Name an ID there that the target registry has'))
+    })
 }
 
 /** A message does not say which context its ID is of, so that one ID cannot lead to two. */
@@ -72,28 +101,22 @@ function checkContexts(contexts: ReadonlyMap<string, ReadonlySet<string>>): Conf
     })
 }
 
-/** Pure. What stands in the way of the IDs of the source: other schemas under them, and all else that is there. */
+/** Pure. What keeps the target from having the IDs of the source: other schemas under them, and a registry in use. */
 export function checkForcedIds(
   all: readonly Decision[],
   target: RegistrySnapshot,
   deleted: readonly SchemaVersion[],
-  options: Pick<RegistryRestoreOptions, 'forceIds' | 'traits'>,
+  options: Pick<RegistryRestoreOptions, 'forceIds' | 'traits' | 'imported'>,
 ): Conflict[] {
   if (!options.forceIds) return []
   const own = all.flatMap(({ theirs, wanted }) => (theirs && theirs.id === wanted.source.id ? [theirs] : []))
   const gone = new Set(deleted)
   const rest = target.versions.filter(one => !gone.has(one))
   return [
+    ...checkEmpty(all, target, options),
     ...checkTaken(all.filter(isMade), rest, own, options.traits.keepsImportedContracts),
     ...checkTwinIds(all, options.traits.allowsTwinIds),
-    ...checkEmpty(rest, new Set([...own, ...renewedBy(all, rest)])),
   ]
-}
-
-/** Versions in whose place the same one is registered again. */
-function renewedBy(all: readonly Decision[], rest: readonly SchemaVersion[]): SchemaVersion[] {
-  const places = new Map(all.filter(isMade).map(({ wanted, version }) => [`${wanted.subject}@${version}`, wanted]))
-  return rest.filter(({ subject, version, id }) => places.get(`${subject}@${version}`)?.source.id === id)
 }
 
 function checkTaken(
@@ -135,14 +158,36 @@ function checkTwinIds(all: readonly Decision[], allowsTwinIds: boolean): Conflic
     })
 }
 
-function checkEmpty(rest: readonly SchemaVersion[], own: ReadonlySet<SchemaVersion>): Conflict[] {
-  const foreign = rest.filter(one => !own.has(one) && splitSubject(one.subject).name !== RESERVE_SUBJECT)
+/**
+ * IDs are those of a context, so only the contexts that are restored into have to be empty. Versions that are marked as
+ * deleted count: their IDs still mean them. What an earlier run of this restore has imported does not.
+ */
+function checkEmpty(
+  all: readonly Decision[],
+  target: RegistrySnapshot,
+  { traits, imported }: Pick<RegistryRestoreOptions, 'traits' | 'imported'>,
+): Conflict[] {
+  const contextOf = (subject: string) => (traits.hasContexts ? splitSubject(subject).context : DEFAULT_CONTEXT)
+  const contexts = new Set(all.map(({ wanted }) => contextOf(wanted.subject)))
+  const foreign = target.versions.filter(
+    one =>
+      contexts.has(contextOf(one.subject)) &&
+      !imported.has(importKey(one)) &&
+      splitSubject(one.subject).name !== RESERVE_SUBJECT,
+  )
   const [first] = foreign
   if (!first) return []
+  const where = contexts.size === 1 && !contexts.has(DEFAULT_CONTEXT) ? `the context ${[...contexts][0]}` : 'it'
+  const mark = first.isDeleted ? ', marked as deleted' : ''
   const message =
-    `restore.force_ids needs an empty target registry; there are ${foreign.length} versions that are not of this backup, ` +
-    `such as version ${first.version} of subject ${first.subject}; use an empty one, or set restore.force_ids to false`
+    `restore.force_ids needs an empty target registry: ${where} holds ${count(foreign.length)} that no journal of this ` +
+    `restore lists, such as version ${first.version} of subject ${first.subject} (ID ${first.id}${mark}); use an empty ` +
+    'registry, or set restore.force_ids to false'
   return [conflict('not-empty', message)]
+}
+
+function count(versions: number): string {
+  return versions === 1 ? '1 version' : `${versions} versions`
 }
 
 function conflict(kind: Conflict['kind'], message: string): Conflict {

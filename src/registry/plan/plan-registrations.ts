@@ -106,13 +106,24 @@ export function planReserves(
   }
   for (const { subject, id } of target.versions) raise(subject, id)
   for (const { wanted } of all) raise(wanted.subject, wanted.source.id)
-  return [...backup.maxIds]
+  return followContexts(all, backup.maxIds)
     .filter(([context, id]) => id > (highest.get(context) ?? 0))
     .map(([context, id]) => {
       const subject = joinSubject({ context, name: RESERVE_SUBJECT })
       const last = Math.max(0, ...target.versions.filter(one => one.subject === subject).map(({ version }) => version))
       return placeholder(subject, last + 1, 'reserve', id)
     })
+}
+
+/** The highest IDs by the contexts that the schemas of each context go to. */
+function followContexts(all: readonly Decision[], maxIds: ReadonlyMap<string, number>): [string, number][] {
+  const followed = new Map<string, number>()
+  for (const [context, id] of maxIds) {
+    const own = all.filter(({ wanted }) => splitSubject(wanted.source.subject).context === context)
+    const targets = own.length === 0 ? [context] : own.map(({ wanted }) => splitSubject(wanted.subject).context)
+    for (const target of targets) followed.set(target, Math.max(id, followed.get(target) ?? 0))
+  }
+  return [...followed]
 }
 
 /** Versions that end up as deleted, in the order of registrations. `own` is what an unfinished run has made. */

@@ -2,7 +2,7 @@ import type { RegistrySnapshot } from '../model.ts'
 import { checkAbilities, checkMapping, checkReferrers, tellLosses, tellUndecodable } from './check-target.ts'
 import { type Decision, type Decisions, decideVersions, isMade } from './decide-versions.ts'
 import { mergeTwins } from './merge-twins.ts'
-import { orderVersions } from './order-versions.ts'
+import { listNotRestored, orderWanted, tellCircular } from './order-wanted.ts'
 import { checkForcedIds, planIds } from './plan-ids.ts'
 import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
@@ -27,72 +27,46 @@ export function planRegistryRestore(
   const book = new SettingsBook(target, options.unfinished, options.traits.canDeleteModes)
   const index = new TargetIndex(target, options)
   const twins = options.forceIds ? new Map<Wanted, Wanted>() : mergeTwins(wanted)
-  const { order, notes: circular } = orderWanted(wanted, twins, options.forceIds)
+  const { order, circular } = orderWanted(wanted, twins, options.forceIds)
   const canFill = (subject: string) =>
     options.forceRegister || levelDuring(subject, index.isFresh(subject), book, options) === 'NONE'
-  const decisions = decideVersions(order, twins, index, { ...options, canFill })
+  const notRestored = listNotRestored(backup, circular, options)
+  const decisions = decideVersions(order, twins, index, { ...options, canFill, notRestored })
   const ids = planIds(decisions.all, target, options)
-  const conflicts = [...decisions.conflicts, ...ids.conflicts, ...checkWrites(decisions, target, options)]
+  const [inUse, others] = partitionConflicts(checkWrites(decisions, target, options))
+  const conflicts = [...inUse, ...decisions.conflicts, ...ids.conflicts, ...others]
   const planned =
     options.strategy === 'lookup'
       ? { steps: [], conflicts: [], notes: [] }
       : planSteps({ backup, target, decisions, index, book }, options)
-  const all = [...conflicts, ...planned.conflicts]
+  const all = dropIfIdle([...conflicts, ...planned.conflicts], planned.steps)
   return {
     conflicts: all,
     steps: all.length === 0 ? planned.steps : [],
     versions: decisions.all.map(one => describe(one, options.forceIds)),
-    notes: [...circular, ...decisions.notes, ...ids.notes, ...tellWrites(decisions, target, options), ...planned.notes],
+    notes: [
+      ...circular.map(tellCircular),
+      ...decisions.notes,
+      ...ids.notes,
+      ...tellWrites(decisions, target, options),
+      ...planned.notes,
+    ],
     knownIds: ids.known,
     unmappedIds: ids.unmapped,
     textsToCompare: index.textsToCompare,
   }
 }
 
-/** What cannot be brought in any order is left out, and told: a registry cannot have come to hold it by itself. */
-function orderWanted(
-  wanted: readonly Wanted[],
-  twins: ReadonlyMap<Wanted, Wanted>,
-  forceIds: boolean,
-): { order: Wanted[]; notes: Note[] } {
-  const standIns = new Map([...twins].map(([twin, standIn]) => [twin.key, standIn.key]))
-  const laterTwins = forceIds ? findLaterTwins(wanted) : new Map<string, string[]>()
-  const nodes = wanted
-    .filter(one => !twins.has(one))
-    .map(one => ({
-      wanted: one,
-      key: one.key,
-      subject: one.subject,
-      version: one.source.version,
-      id: one.source.id,
-      needs: [...one.references.map(({ key }) => standIns.get(key) ?? key), ...(laterTwins.get(one.key) ?? [])],
-    }))
-  const { order, circular } = orderVersions(nodes)
-  return {
-    order: order.map(node => node.wanted),
-    notes: circular.map(({ subject, version }) => {
-      const message = `version ${version} of subject ${subject} refers to itself by way of others, and is not restored`
-      return { kind: 'lossy', subject, message }
-    }),
-  }
+/** That the registry is in use comes first: it is why other things do not fit. */
+function partitionConflicts(conflicts: readonly Conflict[]): [Conflict[], Conflict[]] {
+  const isInUse = ({ kind }: Conflict) => kind === 'not-empty'
+  return [conflicts.filter(isInUse), conflicts.filter(one => !isInUse(one))]
 }
 
-/**
- * By deleted version that live ones refer to: the later ones of its subject with its ID. To register one of them removes
- * what is marked as deleted before it with the same ID. It is marked as soon as it is there, so that they come first.
- */
-function findLaterTwins(wanted: readonly Wanted[]): Map<string, string[]> {
-  const live = new Set(
-    wanted.filter(({ source }) => !source.isDeleted).flatMap(({ references }) => references.map(({ key }) => key)),
-  )
-  const later = new Map<string, string[]>()
-  for (const group of Map.groupBy(wanted, ({ subject, source }) => `${source.id} ${subject}`).values()) {
-    for (const one of group.filter(({ key, source }) => source.isDeleted && live.has(key))) {
-      const keys = group.filter(({ source }) => source.version > one.source.version).map(({ key }) => key)
-      if (keys.length > 0) later.set(one.key, keys)
-    }
-  }
-  return later
+/** A registry in use keeps force_ids from writing. Where everything is there already, nothing is written. */
+function dropIfIdle(conflicts: readonly Conflict[], steps: RegistryPlan['steps']): Conflict[] {
+  const isIdle = steps.length === 0 && conflicts.every(({ kind }) => kind === 'not-empty')
+  return isIdle ? [] : [...conflicts]
 }
 
 function checkWrites(
@@ -130,7 +104,7 @@ function emptyPlan(): RegistryPlan {
     versions: [],
     notes: [],
     knownIds: new Map(),
-    unmappedIds: [],
+    unmappedIds: new Map(),
     textsToCompare: [],
   }
 }

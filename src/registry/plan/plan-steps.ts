@@ -14,7 +14,7 @@ import {
   type Work,
 } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, Note, RegisterStep, RestoreStep } from './restore-step.ts'
+import { type Conflict, importKey, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
 import { EVERY_CONTEXT, globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetIndex } from './target-index.ts'
 
@@ -181,6 +181,10 @@ function journalOf(
       createdSubjects: work.subjects.filter(work.isNewSubject),
       registered: merge(unfinished?.registered, keysOf(made)),
       fillers: merge(unfinished?.fillers, keysOf(made.filter(({ purpose }) => purpose === 'filler'))),
+      imported: merge(
+        unfinished?.imported,
+        made.flatMap(({ subject, version, id }) => (id === null ? [] : [importKey({ subject, version, id })])),
+      ),
     },
   }
 }

@@ -6,16 +6,10 @@ export function registrationFailed(subject: string, reason: string): string {
   )
 }
 
-export function idNotFound(id: string, reason: string): string {
-  return (
-    `Schema ID ${id} not found in target registry: ${reason}. Restore the schemas first: with restore.enabled true that ` +
-    'is done before any data'
-  )
+export function idNotFound(id: string, reason: string, advice: string): string {
+  return `Schema ID ${id} not found in target registry: ${reason}. ${advice}`
 }
 
-export function referenceNotFound(subject: string, reason: string): string {
-  return (
-    `Reference to subject ${subject} not found: ${reason}. Include the subject in backup.subjects and set ` +
-    'backup.include_references to true'
-  )
+export function referenceNotFound(subject: string, reason: string, advice: string): string {
+  return `Reference to subject ${subject} not found: ${reason}. ${advice}`
 }

@@ -18,4 +18,6 @@ export interface RegistryRestoreOptions {
   sameTexts: ReadonlySet<string>
   /** Of a run of this restore that did not end. */
   unfinished: RestoreJournal | undefined
+  /** The `importKey` of all that runs of this restore have imported, finished ones included. */
+  imported: ReadonlySet<string>
 }

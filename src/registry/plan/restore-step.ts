@@ -1,4 +1,4 @@
-import type { JsonObject, SchemaReference, SchemaType } from '../model.ts'
+import { type JsonObject, type SchemaReference, type SchemaType, versionKey } from '../model.ts'
 
 /** What settings belong to. */
 export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
@@ -53,12 +53,18 @@ export interface RestoreJournal {
   /** Versions that the restore makes, as `subject@version` of the target. */
   registered: string[]
   fillers: string[]
+  /** With force_ids: versions that the restore registers, with their IDs; see `importKey`. */
+  imported: string[]
+}
+
+/** Names a version together with its ID. */
+export function importKey({ subject, version, id }: { subject: string; version: number; id: number }): string {
+  return `${versionKey(subject, version)}#${id}`
 }
 
 export type ConflictKind =
   | 'reference-missing'
   | 'version-differs'
-  | 'version-hole'
   | 'id-taken'
   | 'id-not-found'
   | 'not-empty'
@@ -102,8 +108,8 @@ export interface RegistryPlan {
   notes: Note[]
   /** Source ID (`5`, or `:.context:5`) to target ID, as far as it is known before a registration. */
   knownIds: Map<string, number>
-  /** Source IDs that nothing on the target stands for. */
-  unmappedIds: string[]
+  /** Source IDs that nothing on the target stands for, each with the reason. */
+  unmappedIds: ReadonlyMap<string, string>
   /** Versions whose texts alone differ: whether they mean the same only the registry can say, and a new plan takes it in. */
   textsToCompare: { subject: string; version: number; schema: string }[]
 }

@@ -40,8 +40,11 @@ async function refuseMissing(
   for (const reference of references) {
     const target = resolveReference(reference.subject, subject)
     if (await writer.has(target, reference.version, signal)) continue
-    const reason = `version ${version} of subject ${subject} refers to its version ${reference.version}`
-    throw new KafkaBackupError('REGISTRY_REFUSED', referenceNotFound(target, reason), { cause })
+    const reason =
+      `version ${version} of subject ${subject} refers to its version ${reference.version}, which the target registry ` +
+      'had, or was given by this restore, and does not show now'
+    const advice = 'Run the command again, and let no other writer delete schemas meanwhile'
+    throw new KafkaBackupError('REGISTRY_REFUSED', referenceNotFound(target, reason, advice), { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
-import { fixed, forced, kinds, listVersions, lossy, outline, plan, restore } from './restore-stage.ts'
+import { fixed, forced, importedOf, kinds, listVersions, lossy, outline, plan, restore } from './restore-stage.ts'
 
 const none = { setCompatibility: 'NONE' } as const
 
@@ -73,9 +73,9 @@ describe('IDs', () => {
     const target = snapshotOf([versionOf('x', 1, 1, { schema: '"int"' }), versionOf('y', 4, 2, { schema: '"long"' })])
     const refused = plan(backup, target, forced)
     assert.deepEqual(refused.steps, [])
-    assert.deepEqual(kinds(refused), ['id-taken', 'id-taken', 'not-empty'])
+    assert.deepEqual(kinds(refused), ['not-empty', 'id-taken', 'id-taken'])
     assert.match(
-      refused.conflicts[1]?.message ?? '',
+      refused.conflicts[2]?.message ?? '',
       /^schema ID 2 of version 1 of subject b is taken on the target by version 4 of subject y, another schema/,
     )
   })
@@ -104,7 +104,7 @@ describe('IDs', () => {
     const { model, versions, plan } = restore(backup, target)
     assert.deepEqual(versions, [':.eu:a@1 1', ':.eu:b@1 2', 'a@1 2', 'other@1 1'])
     assert.deepEqual(Object.fromEntries(model.ids), { '5': 2, ':.eu:5': 1, ':.eu:6': 2 })
-    assert.deepEqual(plan.unmappedIds, [])
+    assert.equal(plan.unmappedIds.size, 0)
     assert.deepEqual(restore(backup, undefined, forced).versions, [':.eu:a@1 5', ':.eu:b@1 6', 'a@1 5'])
   })
 
@@ -121,6 +121,64 @@ describe('IDs', () => {
     assert.equal(plan(backup, target, { idOverrides: new Map([['5', 12]]) }).knownIds.get('5'), 12)
     const refused = plan(backup, target, { idOverrides: new Map([['5', 13]]) })
     assert.match(refused.conflicts[0]?.message ?? '', /^Schema ID 13 not found in target registry: /)
+  })
+})
+
+describe('force_ids needs an empty registry', () => {
+  const backup = snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2)])
+  const refusal =
+    'restore.force_ids needs an empty target registry: it holds 1 version that no journal of this restore lists, such as ' +
+    'version 1 of subject x (ID 9); use an empty registry, or set restore.force_ids to false'
+
+  test('whatever the strategy is', () => {
+    for (const strategy of ['preserve', 'overwrite', 'skip'] as const) {
+      const refused = plan(backup, snapshotOf([versionOf('x', 1, 9)]), { ...forced, strategy })
+      assert.deepEqual(
+        [refused.steps, refused.conflicts.map(({ message }) => message)],
+        [[], [refusal]],
+        `strategy ${strategy}`,
+      )
+    }
+  })
+
+  test('and replaces nothing that this restore did not import, also with overwrite', () => {
+    for (const theirs of [versionOf('a', 1, 1, { schema: '"int"' }), versionOf('a', 1, 1), versionOf('a', 7, 70)]) {
+      const refused = plan(backup, snapshotOf([theirs]), { ...forced, strategy: 'overwrite' })
+      assert.deepEqual([refused.steps, kinds(refused).includes('not-empty')], [[], true])
+    }
+  })
+
+  test('in which versions that are marked as deleted count', () => {
+    const refused = plan(backup, snapshotOf([versionOf('x', 1, 9, { isDeleted: true })]), forced)
+    assert.match(refused.conflicts[0]?.message ?? '', /version 1 of subject x \(ID 9, marked as deleted\)/)
+  })
+
+  test('of which only the contexts that are restored into have to be empty', () => {
+    const others = snapshotOf([versionOf(':.other:x', 1, 1)], { contexts: ['.', '.other'] })
+    assert.deepEqual(restore(backup, others, forced).versions, [':.other:x@1 1', 'a@1 1', 'b@1 2'])
+    const inUse = snapshotOf([versionOf('x', 1, 1)])
+    const subjectMapping = new Map([
+      ['a', ':.dr:a'],
+      ['b', ':.dr:b'],
+    ])
+    const moved = restore({ ...backup, maxIds: new Map([['.', 5]]) }, inUse, { ...forced, subjectMapping })
+    assert.deepEqual(moved.versions, [':.dr:a@1 1', ':.dr:b@1 2', '-:.dr:kafka-backup.reserved-ids@1 5', 'x@1 1'])
+    const taken = snapshotOf([versionOf(':.dr:x', 1, 9)], { contexts: ['.', '.dr'] })
+    assert.match(
+      plan(backup, taken, { ...forced, subjectMapping }).conflicts[0]?.message ?? '',
+      /^restore\.force_ids needs an empty target registry: the context \.dr holds 1 version/,
+    )
+  })
+
+  test('or one in which everything is already there, and then writes nothing', () => {
+    const target = snapshotOf([...backup.versions, versionOf('x', 1, 9)])
+    const { steps, conflicts } = plan(backup, target, forced)
+    assert.deepEqual([steps, conflicts], [[], []])
+  })
+
+  test('and takes settings of an empty registry for nothing', () => {
+    const target = snapshotOf([], { subjects: { x: { compatibility: 'FULL' } } })
+    assert.deepEqual(restore(backup, target, forced).versions, ['a@1 1', 'b@1 2'])
   })
 })
 
@@ -253,7 +311,14 @@ describe('references', () => {
 
   test('to what a filter of types leaves out are missing, too', () => {
     const backup = snapshotOf([versionOf('a', 1, 1, { schemaType: 'JSON' }), versionOf('b', 1, 2, { refs: ['a@1'] })])
-    assert.deepEqual(kinds(plan(backup, undefined, { schemaTypes: ['AVRO'] })), ['reference-missing'])
+    const refused = plan(backup, undefined, { schemaTypes: ['AVRO'] })
+    assert.deepEqual(
+      refused.conflicts.map(({ message }) => message),
+      [
+        'Reference to subject a not found: version 1 of b refers to its version 1, which is in the backup, but is of type ' +
+          'JSON, which schema_types leaves out. Name JSON in schema_types',
+      ],
+    )
   })
 
   test('follow subjects that get other names', () => {
@@ -278,6 +343,7 @@ test('force_ids keeps a deleted version that a registry would remove with a late
   const text = { schema: '"string"' }
   const older = versionOf('a', 2, 24, { ...text, isDeleted: true })
   const backup = snapshotOf([older, versionOf('a', 3, 25), versionOf('a', 5, 24, text)])
-  const { versions } = restore(backup, snapshotOf([older, versionOf('a', 3, 25)]), forced)
+  const part = [older, versionOf('a', 3, 25)]
+  const { versions } = restore(backup, snapshotOf(part), { ...forced, imported: importedOf(part) })
   assert.deepEqual(versions, ['-a@2 24', 'a@3 25', 'a@5 24'])
 })

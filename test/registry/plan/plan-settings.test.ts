@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
 import { snapshotOf, unset, versionOf } from '../../fakes/registry-snapshots.ts'
-import { forced, kinds, outline, plan, restore } from './restore-stage.ts'
+import { forced, importedOf, kinds, outline, plan, restore } from './restore-stage.ts'
 
 describe('settings', () => {
   test('that are unset stay unset, and no default is written (edge 18)', () => {
@@ -74,7 +74,7 @@ describe('settings', () => {
     const a = { compatibility: null, mode: 'READONLY', config: { alias: 'b' } }
     const target = snapshotOf([versionOf('a', 1, 1)], { subjects: { a } })
     const backup = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2)])
-    for (const options of [{}, forced]) {
+    for (const options of [{}, { ...forced, imported: importedOf(target.versions) }]) {
       const { versions, after } = restore(backup, target, options)
       assert.deepEqual([versions, after.subjects.get('a')], [['a@1 1', 'a@2 2'], a])
     }
@@ -164,7 +164,8 @@ describe('modes', () => {
       'register b@1 2',
       'mode * READWRITE',
     ])
-    const { plan } = restore(backup, snapshotOf([versionOf('a', 1, 1)]), forced)
+    const part = [versionOf('a', 1, 1)]
+    const { plan } = restore(backup, snapshotOf(part), { ...forced, imported: importedOf(part) })
     assert.deepEqual(outline(plan), ['mode b IMPORT', 'register b@1 2', 'mode b unset'])
   })
 })
@@ -181,6 +182,7 @@ describe('the journal', () => {
         createdSubjects: [],
         registered: ['a@1'],
         fillers: [],
+        imported: [],
       },
     })
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
-import { forced, kinds, lossy, outline, plan, restore } from './restore-stage.ts'
+import { forced, importedOf, kinds, lossy, outline, plan, restore } from './restore-stage.ts'
 
 const three = [versionOf('a', 1, 1), versionOf('a', 2, 2), versionOf('a', 3, 3)]
 /** The same schemas as the backup's, under IDs of the target. */
@@ -31,15 +31,63 @@ describe('preserve', () => {
     )
   })
 
-  test('refuses a version that is another schema on the target, and shifts nothing (edge 29)', () => {
+  test('keeps a version that is another schema on the target, adds what comes after it, and shifts nothing (edge 29)', () => {
     const target = snapshotOf([theirs[0] ?? assert.fail(), versionOf('a', 2, 12, { schema: '"int"' })])
-    const refused = plan(snapshotOf(three), target)
-    assert.deepEqual([refused.steps, kinds(refused)], [[], ['version-differs']])
-    assert.match(
-      refused.conflicts[0]?.message ?? '',
-      /^version 2 of subject a is another schema on the target \(ID 12\) than in the backup \(ID 2\); set restore.strategy/,
+    const { versions, plan } = restore(snapshotOf(three), target)
+    assert.deepEqual(versions, ['a@1 11', 'a@2 12', 'a@3 13'])
+    assert.deepEqual(outline(plan), ['register a@3'])
+    assert.deepEqual(
+      plan.versions.map(({ action, version }) => [action, version]),
+      [
+        ['keep', 1],
+        ['leave', null],
+        ['register', 3],
+      ],
     )
-    assert.deepEqual(refused.textsToCompare, [{ subject: 'a', version: 2, schema: three[1]?.schema }])
+    const reason =
+      'version 2 of subject a is another schema on the target (ID 12) than in the backup (ID 2), and stays so'
+    assert.deepEqual([...plan.unmappedIds], [['2', reason]])
+    assert.deepEqual(lossy(plan), [
+      `Schema ID 2 not found in target registry: ${reason}. Records with this ID stop the restore: map the ID by ` +
+        'restore.id_mapping_file, set restore.strategy to overwrite, or restore.subject_mapping to another subject',
+    ])
+    assert.deepEqual(plan.textsToCompare, [{ subject: 'a', version: 2, schema: three[1]?.schema }])
+  })
+
+  test('maps the ID of a version that it leaves out to the same schema under another subject', () => {
+    const other = versionOf('a', 2, 12, { schema: '"int"' })
+    const target = snapshotOf([theirs[0] ?? assert.fail(), other, versionOf('elsewhere', 7, 40, textOf(2))])
+    const { plan } = restore(snapshotOf(three), target)
+    assert.deepEqual([plan.knownIds.get('2'), plan.unmappedIds.size], [40, 0])
+    assert.match(
+      lossy(plan)[0] ?? '',
+      /^version 2 of subject a is another schema .*; its schema ID 2 is that of a schema/,
+    )
+  })
+
+  test('leaves out what refers to a version that the target keeps otherwise, and what refers to that', () => {
+    const backup = snapshotOf([
+      ...three,
+      versionOf('b', 1, 4, { refs: ['a@2'] }),
+      versionOf('c', 1, 5, { refs: ['b@1'] }),
+      versionOf('d', 1, 6, { refs: ['a@3'] }),
+    ])
+    const other = versionOf('a', 2, 12, { schema: '"int"' })
+    // Text and references of b are the same, but what they refer to is another schema.
+    const sameText = {
+      ...versionOf('b', 1, 14, { refs: ['a@2'] }),
+      schema: versionOf('b', 1, 4, { refs: ['a@2'] }).schema,
+    }
+    for (const more of [[], [sameText]]) {
+      const { plan } = restore(backup, snapshotOf([theirs[0] ?? assert.fail(), other, ...more]))
+      assert.deepEqual(outline(plan), ['register a@3', 'register d@1'])
+      assert.deepEqual([...plan.unmappedIds.keys()], ['2', '4', '5'])
+    }
+    const { unmappedIds } = plan(backup, snapshotOf([theirs[0] ?? assert.fail(), other]))
+    assert.match(
+      unmappedIds.get('5') ?? '',
+      /^version 1 of subject c refers to version 1 of subject b, which is not restored: version 1 of subject b refers to version 2 of subject a, which is not restored: version 2 of subject a is another/,
+    )
   })
 
   test('takes a text that the registry calls the same as the same', () => {
@@ -48,9 +96,14 @@ describe('preserve', () => {
     assert.deepEqual(versions, ['a@1 11', 'a@2 12', 'a@3 13'])
   })
 
-  test('refuses a hole before what the target has', () => {
+  test('leaves out a version that would lie between those that the target has', () => {
     const target = snapshotOf([versionOf('a', 1, 11, textOf(1)), versionOf('a', 3, 12, textOf(3))])
-    assert.deepEqual(kinds(plan(snapshotOf(three), target)), ['version-hole'])
+    const { versions, plan } = restore(snapshotOf(three), target)
+    assert.deepEqual([versions, plan.steps], [['a@1 11', 'a@3 12'], []])
+    assert.match(
+      plan.unmappedIds.get('2') ?? '',
+      /^version 2 of subject a is missing on the target, which has version 3 of it: registries add/,
+    )
   })
 
   test('keeps what is marked as deleted on the target, and tells it', () => {
@@ -60,16 +113,17 @@ describe('preserve', () => {
     assert.match(lossy(plan)[0] ?? '', /^version 1 of subject a is marked as deleted on the target/)
   })
 
-  test('refuses a reference to what is marked as deleted on the target, which only IMPORT takes', () => {
+  test('leaves out what refers to what is marked as deleted on the target, which only IMPORT takes', () => {
     const backup = snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2, { refs: ['a@1'] })])
     const target = snapshotOf([versionOf('a', 1, 1, { isDeleted: true })])
-    const refused = plan(backup, target)
-    assert.deepEqual([refused.steps, kinds(refused)], [[], ['reference-missing']])
-    assert.match(
-      refused.conflicts[0]?.message ?? '',
-      /^Reference to subject a not found: .* is marked as deleted on the/,
+    const { plan } = restore(backup, target)
+    assert.deepEqual(plan.steps, [])
+    assert.equal(
+      plan.unmappedIds.get('2'),
+      'version 1 of subject b refers to version 1 of subject a, which is marked as deleted on the target',
     )
-    assert.deepEqual(restore(backup, target, forced).versions, ['-a@1 1', 'b@1 2'])
+    const imported = importedOf(target.versions)
+    assert.deepEqual(restore(backup, target, { ...forced, imported }).versions, ['-a@1 1', 'b@1 2'])
   })
 
   test('leaves settings of subjects that are there, and of the registry, as they are (edge 23)', () => {
@@ -87,7 +141,7 @@ describe('preserve', () => {
   test('refuses to put another schema in a place that is taken with force_ids (edge 25)', () => {
     const target = snapshotOf([versionOf('a', 1, 9, { schema: '"int"' })])
     const refused = plan(snapshotOf([versionOf('a', 1, 1)]), target, forced)
-    assert.deepEqual([refused.steps, kinds(refused)], [[], ['version-differs', 'not-empty']])
+    assert.deepEqual([refused.steps, kinds(refused)], [[], ['not-empty', 'version-differs']])
   })
 })
 
@@ -99,8 +153,26 @@ describe('skip', () => {
     assert.deepEqual(versions, ['a@1 11', 'a@2 12', 'b@1 14', '-c@1 13'])
     assert.deepEqual(outline(plan), ['register b@1'])
     assert.deepEqual([plan.knownIds.get('1'), plan.knownIds.get('2')], [11, 12])
-    assert.deepEqual(plan.unmappedIds, ['3', '5'])
-    assert.match(lossy(plan)[0] ?? '', /^Schema ID 3 not found in target registry: /)
+    assert.deepEqual([...plan.unmappedIds.keys()], ['3', '5'])
+    assert.equal(
+      lossy(plan)[0],
+      'Schema ID 3 not found in target registry: restore.strategy skip leaves subject a as it is there, and none of its ' +
+        'versions is version 3 of the backup. Records with this ID stop the restore: set restore.strategy to preserve, or ' +
+        'map the ID by restore.id_mapping_file',
+    )
+  })
+
+  test('says of a reference into a subject that it leaves alone why it is not found', () => {
+    const backup = snapshotOf([versionOf('a', 1, 1), versionOf('b', 1, 2, { refs: ['a@1'] })])
+    const refused = plan(backup, snapshotOf([versionOf('a', 1, 11, { schema: '"int"' })]), { strategy: 'skip' })
+    assert.deepEqual(
+      refused.conflicts.map(({ message }) => message),
+      [
+        'Reference to subject a not found: version 1 of b refers to its version 1, which is not restored: restore.strategy ' +
+          'skip leaves subject a as it is there, and none of its versions is version 1 of the backup. Set restore.strategy ' +
+          'to preserve, which adds missing versions, or to overwrite',
+      ],
+    )
   })
 })
 
@@ -115,7 +187,7 @@ describe('lookup', () => {
       found.conflicts[1]?.message ?? '',
       /^Schema ID 2 not found in target registry: .*\. Restore the schemas first: with restore\.enabled true/,
     )
-    assert.deepEqual(found.unmappedIds, [':.eu:1', '2'])
+    assert.deepEqual([...found.unmappedIds.keys()], [':.eu:1', '2'])
   })
 })
 
@@ -158,9 +230,10 @@ describe('overwrite', () => {
     )
   })
 
-  test('with force_ids replaces other schemas under the numbers and IDs of the source', () => {
+  test('with force_ids replaces what an earlier generation has imported under other numbers and IDs', () => {
     const target = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 9, { schema: '"int"' })])
-    const { versions, plan } = restore(snapshotOf(three), target, { ...strategy, ...forced })
+    const imported = importedOf(target.versions)
+    const { versions, plan } = restore(snapshotOf(three), target, { ...strategy, ...forced, imported })
     assert.deepEqual(versions, ['a@1 1', 'a@2 2', 'a@3 3'])
     assert.deepEqual(outline(plan), [
       'mode * READWRITE',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { RegistrySnapshot, SchemaVersion } from '../../../src/registry/model.ts'
 import { planRegistryRestore } from '../../../src/registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../../../src/registry/plan/restore-options.ts'
-import type { RegistryPlan, RestoreStep } from '../../../src/registry/plan/restore-step.ts'
+import { importKey, type RegistryPlan, type RestoreStep } from '../../../src/registry/plan/restore-step.ts'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
 import { RegistryModel } from '../../fakes/registry-model.ts'
 import { snapshotOf } from '../../fakes/registry-snapshots.ts'
@@ -18,6 +18,7 @@ export const fixed: RegistryRestoreOptions = {
   traits: traitsOf('confluent', '8.0.0'),
   sameTexts: new Set(),
   unfinished: undefined,
+  imported: new Set(),
 }
 
 export const forced = { forceIds: true } as const
@@ -51,7 +52,7 @@ export function restore(
   assert.deepEqual(first.conflicts, [])
   const model = new RegistryModel(target).run(first.steps)
   const after = model.snapshot
-  const again = plan(backup, after, options)
+  const again = plan(backup, after, { ...options, imported: importedBy(model, options) })
   assert.deepEqual([again.conflicts, again.steps], [[], []], 'a second run has nothing to do')
   first.steps.forEach((_, at) => {
     if (at > 0) assertConverges(backup, target, options, first.steps.slice(0, at), after)
@@ -67,7 +68,8 @@ function assertConverges(
   expected: RegistrySnapshot,
 ): void {
   const model = new RegistryModel(target).run(done)
-  const next = plan(backup, model.snapshot, { ...options, unfinished: model.journal })
+  const journaled = { unfinished: model.journal, imported: importedBy(model, options) }
+  const next = plan(backup, model.snapshot, { ...options, ...journaled })
   const where = `died after step ${done.length}: ${JSON.stringify(done.at(-1))}`
   assert.deepEqual(next.conflicts, [], where)
   model.run(next.steps)
@@ -78,6 +80,16 @@ function assertConverges(
   assert.deepEqual(model.snapshot.subjects, expected.subjects, where)
   assert.deepEqual(model.snapshot.global, expected.global, where)
   assert.deepEqual(model.snapshot.contextSettings, expected.contextSettings, where)
+}
+
+/** What earlier runs and that of the model have imported, as their journals say. */
+function importedBy({ journal }: RegistryModel, { imported }: Partial<RegistryRestoreOptions>): Set<string> {
+  return new Set([...(imported ?? []), ...(journal?.imported ?? [])])
+}
+
+/** As a journal lists them. */
+export function importedOf(versions: readonly SchemaVersion[]): Set<string> {
+  return new Set(versions.map(importKey))
 }
 
 export function listVersions(versions: readonly SchemaVersion[]): string[] {
