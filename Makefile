@@ -1,22 +1,34 @@
 SHELL := /bin/bash
 NODE := node_modules/.bin/node
 INSTALLED := node_modules/.installed
+SERVERS := $(NODE) test/servers/prepare.ts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit e2e bench soak build docs format clean
+# Targets share dist/ and the cores: one after the other, also with -j.
+.NOTPARALLEL:
+.PHONY: help demo servers test lint types unit e2e bench soak build docs format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 # Not `npm ci`: it refuses a lock file that lacks the binaries of platforms which a registry mirror does not carry.
 $(INSTALLED): package.json package-lock.json
-	npm install --include=dev --no-save --no-fund --no-audit --loglevel=error
+	npm install --fetch-retries=5 --include=dev --no-save --no-fund --no-audit --loglevel=error
 	@touch $@
 
 demo: $(INSTALLED) ## Back up a real Kafka on this machine, lose it, restore it, prove it
+	@$(SERVERS) demo
 	@$(NODE) demo/main.ts
 
-test: lint types unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end
+servers: $(INSTALLED) ## Install, download and build every server that tests, demo and bench use
+	@$(SERVERS) all
+
+# Of the servers, what the tests need: all before the first test, after the checks that take a minute.
+.PHONY: test-servers
+test-servers: $(INSTALLED)
+	@$(SERVERS) test
+
+test: lint types test-servers unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end
 
 lint: $(INSTALLED) ## Lint and check the formatting
 	@npm run --silent lint
@@ -25,15 +37,17 @@ types: $(INSTALLED) ## Check the types
 	@npm run --silent types
 
 unit: $(INSTALLED) ## Run the tests that need no server
-	@$(NODE) --test --test-isolation=none $$(find test -name '*.test.ts' -not -path 'test/e2e/*' -not -path 'test/servers/*' -not -path 'test/faults/*' | sort)
+	@$(NODE) test/run-unit.ts
 
-e2e: $(INSTALLED) build ## Run the tests against real servers
-	@$(NODE) --test --test-concurrency=2 $$(find test/servers test/e2e test/faults -name '*.test.ts' | sort)
+e2e: $(INSTALLED) test-servers build ## Run the tests against real servers
+	@$(NODE) test/run-e2e.ts
 
 bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
+	@$(SERVERS) bench
 	@$(NODE) bench/main.ts
 
 soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and write the figures
+	@$(SERVERS) soak
 	@[ "$(SOAK_PART)" = operator ] || $(NODE) test/faults/soak.ts
 	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
 

@@ -1,6 +1,7 @@
-import { spawnSync } from 'node:child_process'
 import { type KafkaDriver, openDriver } from '../test/servers/driver.ts'
 import { type KafkaServer, startKafka } from '../test/servers/kafka.ts'
+import { mustRun } from '../test/servers/run-command.ts'
+import { systemProgram } from '../test/servers/system-program.ts'
 import { writePayloadFile } from './payload.ts'
 import { runPerfTool } from './perf-tool.ts'
 import { type BenchPart, benchParts } from './report.ts'
@@ -60,13 +61,10 @@ async function fillSmall(driver: KafkaDriver, say: (text: string) => void): Prom
   })
 }
 
-/** kcat is what people reach for; Debian has it. */
-export function requireKcat(): string {
-  const version = () => /Version (\S+)/.exec(spawnSync('kcat', ['-V'], { encoding: 'utf8' }).stdout ?? '')?.[1]
-  if (version() === undefined) {
-    spawnSync('sh', ['-c', 'apt-get update -qq && apt-get install -y -qq kcat'], { stdio: 'inherit' })
-  }
-  const found = version()
-  if (found === undefined) throw new Error('kcat is not installed and could not be: apt-get install kcat')
-  return found
+/** The version of kcat, which is what people use otherwise. */
+export async function requireKcat(): Promise<string> {
+  const output = await mustRun(await systemProgram('kcat', 'kcat'), ['-V'])
+  const version = /Version (\S+)/.exec(output)?.[1]
+  if (version === undefined) throw new Error(`kcat -V does not print its version: ${output}`)
+  return version
 }

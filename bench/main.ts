@@ -19,7 +19,7 @@ const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
 const parts = benchParts.filter(part => only === undefined || only === part)
 if (parts.length === 0) throw new Error(`BENCH_PART=${only} is none of ${benchParts.join(', ')}`)
-const kcat = requireKcat()
+const kcat = await requireKcat()
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
 try {

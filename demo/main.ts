@@ -24,7 +24,7 @@ try {
 }
 
 async function play(): Promise<void> {
-  stage.say('Starting a real Kafka and a real schema registry (the first time, Maven downloads them) …')
+  stage.say('Starting a real Kafka and a real schema registry …')
   const [kafka, apicurio] = await Promise.all([startKafka(), startApicurio()])
   await using server = kafka
   await using registry = apicurio

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { offlineNpm } from '../servers/npm-cache.ts'
 import { jobText, withFolder } from './backup-job.ts'
 import { launcher, root, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
@@ -110,7 +111,11 @@ describe('the command line', () => {
       const tarball = join(path, packed.stdout.trim().split('\n').at(-1) ?? '')
       const prefix = {
         cwd: path,
-        env: { ...process.env, PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}` },
+        env: {
+          ...process.env,
+          ...(await offlineNpm()),
+          PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH}`,
+        },
       }
       await writeFile(join(path, 'package.json'), '{"name":"user","private":true}')
       const installed = await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error', tarball], prefix)

@@ -7,6 +7,7 @@ import { parseDockerfile } from '../servers/dockerfile.ts'
 import { makeGuardedFolder } from '../servers/guard.ts'
 import { type BuiltImage, buildImage } from '../servers/image-build.ts'
 import { runImage } from '../servers/image-run.ts'
+import { npmCache, offlineNpm } from '../servers/npm-cache.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const dockerfile = join(root, 'deploy/Dockerfile')
@@ -21,7 +22,8 @@ before(async () => {
   folder = await makeGuardedFolder('image')
   const node = join(root, 'node_modules/node/bin/node')
   const bases = { 'node:24': { '/usr/local/bin/node': node } }
-  image = await buildImage({ dockerfile, context: root, folder: folder.path, bases })
+  const env = await offlineNpm()
+  image = await buildImage({ dockerfile, context: root, folder: folder.path, bases, env, mounts: [await npmCache()] })
 })
 after(() => folder?.remove())
 

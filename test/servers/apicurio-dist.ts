@@ -1,6 +1,7 @@
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
+import { runMaven } from './maven.ts'
 import { mustRun } from './run-command.ts'
 
 /** The newest line that runs on Java 17. */
@@ -10,9 +11,7 @@ export const defaultApicurioVersion = '3.0.9'
 export async function apicurioJar(version: string): Promise<string> {
   const folder = await cached(`apicurio-${version}`, async dir => {
     const artifact = `io.apicurio:apicurio-registry-app:${version}:tar.gz:all`
-    await mustRun('mvn', ['-q', '-B', 'dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${dir}`], {
-      cwd: dir,
-    })
+    await runMaven(dir, ['dependency:copy', `-Dartifact=${artifact}`, `-DoutputDirectory=${dir}`])
     for (const archive of (await readdir(dir)).filter(name => name.endsWith('.tar.gz'))) {
       await mustRun('tar', ['-xzf', archive], { cwd: dir })
       await rm(join(dir, archive))

@@ -4,11 +4,14 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { cached, cacheRoot } from './cache.ts'
+import { MissingServer, permitBuilding } from './building.ts'
+import { cacheRoot, cached as findCached } from './cache.ts'
 import { mustRun } from './run-command.ts'
 
 const userCache = process.env.XDG_CACHE_HOME
 let home = ''
+
+const cached = (name: string, build: (dir: string) => Promise<void>) => permitBuilding(() => findCached(name, build))
 
 beforeEach(async () => {
   home = await mkdtemp(join(tmpdir(), 'kafka-backup-cache-'))
@@ -35,6 +38,16 @@ test('builds a folder once and finds it again', async () => {
   assert.equal(builds, 1)
 })
 
+test('builds nothing without permission', async () => {
+  let builds = 0
+  const build = async () => void builds++
+  await assert.rejects(findCached('thing-5', build), MissingServer)
+  assert.equal(builds, 0)
+  const built = await cached('thing-5', build)
+  assert.equal(await findCached('thing-5', build), built)
+  assert.equal(builds, 1)
+})
+
 test('leaves nothing behind when a build fails, and builds again on the next call', async () => {
   const failing = async (dir: string) => {
     await writeFile(join(dir, 'half'), '')
@@ -48,12 +61,13 @@ test('leaves nothing behind when a build fails, and builds again on the next cal
 test('two processes that build the same folder at once both get the whole of it', async () => {
   const script = `
     import { cached } from ${JSON.stringify(join(import.meta.dirname, 'cache.ts'))}
+    import { permitBuilding } from ${JSON.stringify(join(import.meta.dirname, 'building.ts'))}
     import { writeFile } from 'node:fs/promises'
-    const dir = await cached('thing-3', async dir => {
+    const dir = await permitBuilding(() => cached('thing-3', async dir => {
       await writeFile(dir + '/first', '1')
       await new Promise(resolve => setTimeout(resolve, 500))
       await writeFile(dir + '/second', '2')
-    })
+    }))
     const { readdirSync } = await import('node:fs')
     process.stdout.write(readdirSync(dir).join())`
   const run = () => mustRun(process.execPath, ['--input-type=module', '-e', script], { env: process.env })

@@ -1,13 +1,15 @@
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { requirePermission } from './building.ts'
 
 const building = new Map<string, Promise<string>>()
 
 /**
- * The folder `name` of the per-user cache, built on first use. `build` fills an empty folder that is renamed into place
- * when it is complete, so a folder with the final name is always whole. Processes that build the same name at the same
- * time both do the work; the first rename wins and the others use its result.
+ * The folder `name` of the per-user cache. It is built by `make servers`; a test that does not find it fails. `build` fills
+ * an empty folder that is renamed into place when it is complete, so a folder with the final name is always complete.
+ * Processes that build the same name at the same time both do the work; the first rename wins and the others use its
+ * result.
  */
 export function cached(name: string, build: (dir: string) => Promise<void>): Promise<string> {
   const target = join(cacheRoot(), name)
@@ -25,6 +27,7 @@ export function cacheRoot(): string {
 
 async function findOrBuild(target: string, build: (dir: string) => Promise<void>): Promise<string> {
   if (await isFolder(target)) return target
+  requirePermission(`${target} is missing`)
   await mkdir(cacheRoot(), { recursive: true })
   await sweepAbandoned()
   const draft = `${target}.building-${process.pid}`

@@ -145,14 +145,19 @@ export interface KafkaDriver {
 
 /** `config` holds settings of every client that the driver opens, such as those for security. */
 export async function openDriver(target: DriverTarget, config: Record<string, string> = {}): Promise<KafkaDriver> {
-  const { jar, key } = await driverJar(target.libs, target.version)
-  const classPath = ['-cp', `${join(target.libs, '*')}:${jar}`]
-  const archive = await classArchiveFlags(key, target.version, async flags => {
-    await using server = await startKafka({ version: target.version })
+  return startDriver(target, config, await driverFlags(target.libs, target.version))
+}
+
+/** The flags of the JVM: the class path, and the archive of the driver's classes. */
+export async function driverFlags(libs: string, version: string): Promise<string[]> {
+  const { jar, key } = await driverJar(libs, version)
+  const classPath = ['-cp', `${join(libs, '*')}:${jar}`]
+  const archive = await classArchiveFlags(key, version, async flags => {
+    await using server = await startKafka({ version })
     await using driver = await startDriver(server, {}, [...flags, ...classPath])
     await exercise(driver)
   })
-  return startDriver(target, config, [...archive, ...classPath])
+  return [...archive, ...classPath]
 }
 
 async function startDriver(

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { cached } from './cache.ts'
-import { mustRun } from './run-command.ts'
+import { goInstall } from './go-build.ts'
 
 export const fakeGcsVersion = '1.56.1'
 
-/** The program, built once with the Go toolchain. Modules and build results stay where Go keeps them. */
+/** The program, built with the Go toolchain. */
 export async function fakeGcsBinary(): Promise<string> {
-  const folder = await cached(`fake-gcs-server-${fakeGcsVersion}`, async dir => {
-    const module = `github.com/fsouza/fake-gcs-server@v${fakeGcsVersion}`
-    await mustRun('go', ['install', module], { cwd: dir, env: { ...process.env, GOBIN: dir } })
-  })
+  const folder = await cached(`fake-gcs-server-${fakeGcsVersion}`, dir =>
+    goInstall(`github.com/fsouza/fake-gcs-server@v${fakeGcsVersion}`, dir),
+  )
   return join(folder, 'fake-gcs-server')
 }

@@ -22,9 +22,15 @@ export interface BuildOptions {
   folder: string
   /** What an image has that this machine lacks, by the start of the image's name: paths in it and files here. */
   bases: Record<string, Record<string, string>>
+  /** Further variables for the commands. */
+  env: Record<string, string>
+  /** Folders of this machine that the commands see in the same place; they can lie on another file system. */
+  mounts: readonly string[]
 }
 
 interface StageState {
+  env: Record<string, string>
+  mounts: readonly string[]
   /** Of ARG, with their defaults. */
   args: Record<string, string>
   layer: string
@@ -67,7 +73,7 @@ async function gatherContext({ context, folder }: BuildOptions): Promise<string>
   return gathered
 }
 
-async function openStage({ folder, bases }: BuildOptions, { base, name }: Stage): Promise<StageState> {
+async function openStage({ folder, bases, env, mounts }: BuildOptions, { base, name }: Stage): Promise<StageState> {
   const [layer, work, root] = ['layer', 'work', 'root'].map(part => join(folder, name, part)) as [
     string,
     string,
@@ -80,7 +86,7 @@ async function openStage({ folder, bases }: BuildOptions, { base, name }: Stage)
     await cp(source, join(layer, path), { dereference: true })
   }
   const built = { layer, env: {}, labels: {}, user: '0', workingDir: '/', entrypoint: [], cmd: [] }
-  return { args: {}, layer, work, root, workingDir: '/', built }
+  return { env, mounts, args: {}, layer, work, root, workingDir: '/', built }
 }
 
 async function run(
@@ -106,15 +112,33 @@ function fillIn(text: string, args: Record<string, string>): string {
   return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '')
 }
 
-async function runCommandIn({ layer, work, root, workingDir }: StageState, command: string): Promise<void> {
+async function runCommandIn(state: StageState, command: string): Promise<void> {
+  const { layer, work, root, workingDir, mounts } = state
   const script = `set -e
 mount -t overlay -o "lowerdir=/,upperdir=$1,workdir=$2" overlay "$3"
 mount -t proc proc "$3/proc"
 mount --rbind /dev "$3/dev"
 mkdir -p "$3$4"
-exec chroot "$3" /bin/sh -c 'umask 022; cd "$1" && eval "$2"' sh "$4" "$5"`
-  const env = { ...process.env, PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
-  const args = ['--mount', '--pid', '--fork', 'sh', '-c', script, 'sh', layer, work, root, workingDir, command]
+root=$3 dir=$4 command=$5
+shift 5
+for mount; do mkdir -p "$root$mount"; mount --bind "$mount" "$root$mount"; done
+exec chroot "$root" /bin/sh -c 'umask 022; cd "$1" && eval "$2"' sh "$dir" "$command"`
+  const env = { ...process.env, ...state.env, PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
+  const args = [
+    '--mount',
+    '--pid',
+    '--fork',
+    'sh',
+    '-c',
+    script,
+    'sh',
+    layer,
+    work,
+    root,
+    workingDir,
+    command,
+    ...mounts,
+  ]
   await mustRun('unshare', args, { env })
 }
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
-import { mustRun } from './run-command.ts'
+import { runMaven } from './maven.ts'
 
 export const defaultKafkaVersion = '4.1.1'
 export const olderKafkaVersion = '3.9.1'
@@ -14,7 +14,7 @@ export function kafkaLibs(version: string): Promise<string> {
     const work = join(dir, 'work')
     await mkdir(work)
     await writeFile(join(work, 'pom.xml'), formatPom(version))
-    await mustRun('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DincludeScope=runtime'], { cwd: work })
+    await runMaven(work, ['dependency:copy-dependencies', '-DincludeScope=runtime'])
     const jars = join(work, 'target', 'dependency')
     for (const jar of await readdir(jars)) await rename(join(jars, jar), join(dir, jar))
     await rm(work, { recursive: true })

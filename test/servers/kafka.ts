@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,8 +12,8 @@ import {
   planBrokerProperties,
   type SecureProtocol,
 } from './kafka-properties.ts'
+import { formatStorage, newId } from './kafka-storage.ts'
 import { findFreePorts } from './ports.ts'
-import { mustRun } from './run-command.ts'
 
 export interface KafkaOptions {
   version?: string
@@ -74,18 +73,22 @@ const startTimeoutMs = 60_000
 /** Starts a Kafka cluster on free ports of 127.0.0.1 and returns when all its brokers take clients. */
 export async function startKafka(options: KafkaOptions = {}): Promise<KafkaServer> {
   const version = options.version ?? defaultKafkaVersion
-  const archive = await classArchiveFlags(`kafka-${version}`, version, async flags => {
+  return startCluster(version, options, await brokerArchiveFlags(version))
+}
+
+/** The flags of the archive of a broker's classes. */
+export function brokerArchiveFlags(version: string): Promise<string[]> {
+  return classArchiveFlags(`kafka-${version}`, version, async flags => {
     await using server = await startCluster(version, {}, flags)
     await server.stopBroker(0)
   })
-  return startCluster(version, options, archive)
 }
 
 async function startCluster(version: string, options: KafkaOptions, jvmFlags: readonly string[]): Promise<KafkaServer> {
   const libs = await kafkaLibs(version)
   const folder = await makeGuardedFolder('kafka', options.dataIn)
   const plans = await planBrokers(folder.path, options)
-  const clusterId = randomBytes(16).toString('base64url').replace(/^-/, 'A')
+  const clusterId = newId()
   const processes: (GuardedProcess | undefined)[] = []
 
   const running = () => processes.filter(broker => broker && !broker.hasExited()).length
@@ -100,7 +103,8 @@ async function startCluster(version: string, options: KafkaOptions, jvmFlags: re
   }
 
   try {
-    await Promise.all(plans.map(plan => formatStorage(plan, plans, libs, clusterId, options)))
+    await Promise.all(plans.map(plan => writeSettings(plan, plans, options)))
+    await Promise.all(plans.map(({ dataDir, nodeId }) => formatStorage(dataDir, { version, clusterId, nodeId })))
     plans.forEach(launch)
     await Promise.all(plans.map(ready))
   } catch (error) {
@@ -161,18 +165,10 @@ async function planBrokers(folder: string, options: KafkaOptions): Promise<Broke
   }))
 }
 
-async function formatStorage(
-  plan: BrokerPlan,
-  cluster: readonly BrokerPlan[],
-  libs: string,
-  clusterId: string,
-  options: KafkaOptions,
-): Promise<void> {
+async function writeSettings(plan: BrokerPlan, cluster: readonly BrokerPlan[], options: KafkaOptions): Promise<void> {
   await mkdir(besideData(plan, 'tmp'), { recursive: true })
   const properties = planBrokerProperties(plan, cluster, allListeners(options), options.properties ?? {})
   await writeFile(besideData(plan, 'server.properties'), formatProperties(properties))
-  const tool = ['kafka.tools.StorageTool', 'format', '-t', clusterId, '-c', besideData(plan, 'server.properties')]
-  await mustRun('java', [...quickStartFlags, ...logFlags, '-cp', join(libs, '*'), ...tool])
 }
 
 function spawnBroker(

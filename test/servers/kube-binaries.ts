@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
+import { mustDownload } from './download.ts'
+import { goEnv } from './go-build.ts'
 import { mustRun } from './run-command.ts'
 
 export const kubeVersion = '1.34.3'
@@ -11,7 +13,7 @@ export interface KubeBinaries {
 }
 
 /**
- * The two programs, built once with the Go toolchain. Kubernetes' own module says which version of every other module
+ * The two programs, built with the Go toolchain. Kubernetes' own module says which version of every other module
  * belongs to it, and Go's checksum database vouches for the content, so a module without a `go.sum` of ours builds
  * the same programs everywhere.
  */
@@ -24,13 +26,15 @@ async function build(dir: string): Promise<void> {
   const programs = ['kube-apiserver', 'kube-controller-manager'].map(name => `k8s.io/kubernetes/cmd/${name}`)
   const flags = ['-mod=mod', '-trimpath', '-ldflags', `-s -w ${formatVersionFlags()}`, '-o', `${dir}/`]
   await writeFile(join(dir, 'go.mod'), await formatModule(dir))
-  await mustRun('go', ['build', ...flags, ...programs], { cwd: dir })
+  await mustDownload('go', ['build', ...flags, ...programs], { cwd: dir, env: goEnv() })
 }
 
 /** The staged modules have the version 0.0.0 there and are published with the number of the release. */
 async function formatModule(dir: string): Promise<string> {
   const require = `module kube-binaries\n\ngo 1.24.0\n\nrequire k8s.io/kubernetes v${kubeVersion}\n`
-  const found = await mustRun('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubeVersion}`], { cwd: dir })
+  const found = await mustDownload('go', ['mod', 'download', '-json', `k8s.io/kubernetes@v${kubeVersion}`], {
+    cwd: dir,
+  })
   const { GoMod } = JSON.parse(found) as { GoMod: string }
   const { Require } = JSON.parse(await mustRun('go', ['mod', 'edit', '-json', GoMod], { cwd: dir })) as {
     Require: { Path: string; Version: string }[]

@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { cached } from './cache.ts'
 import { quickStartFlags } from './kafka-dist.ts'
+import { runMaven } from './maven.ts'
 import { mustRun } from './run-command.ts'
 
 const libraryVersion = '2.3.2'
@@ -13,7 +14,7 @@ export async function mskIamClassPath(kafkaLibs: string): Promise<string[]> {
     const work = join(dir, 'work')
     await mkdir(work)
     await writeFile(join(work, 'pom.xml'), pom)
-    await mustRun('mvn', ['-q', '-B', 'dependency:copy-dependencies', '-DincludeScope=runtime'], { cwd: work })
+    await runMaven(work, ['dependency:copy-dependencies', '-DincludeScope=runtime'])
     const jars = join(work, 'target', 'dependency')
     // The broker brings its own logging.
     const wanted = (await readdir(jars)).filter(jar => !jar.startsWith('slf4j'))

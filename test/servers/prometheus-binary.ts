@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
+import { mustDownload } from './download.ts'
+import { goEnv } from './go-build.ts'
 import { mustRun } from './run-command.ts'
 
 export const prometheusVersion = '3.15.0'
@@ -11,7 +13,7 @@ export interface PrometheusBinaries {
 }
 
 /**
- * The two programs, built once with the Go toolchain: without the pages for people, which are not in the Go module, and
+ * The two programs, built with the Go toolchain: without the pages for people, which are not in the Go module, and
  * of the ways to find targets only those that need no cloud, and Kubernetes. `go install` refuses a module with
  * replacements, so a module around it has them.
  */
@@ -25,7 +27,7 @@ async function build(dir: string): Promise<void> {
   const flags = ['-mod=mod', '-trimpath', '-tags', 'remove_all_sd,enable_kubernetes_sd', '-o', `${dir}/`]
   const name = `-X github.com/prometheus/common/version.Version=${prometheusVersion}`
   await writeFile(join(dir, 'go.mod'), await formatModule(dir))
-  await mustRun('go', ['build', ...flags, '-ldflags', `-s -w ${name}`, ...programs], { cwd: dir })
+  await mustDownload('go', ['build', ...flags, '-ldflags', `-s -w ${name}`, ...programs], { cwd: dir, env: goEnv() })
 }
 
 /** Its Go module counts by its minor version: 3.15.0 is v0.315.0. */
@@ -33,7 +35,7 @@ async function formatModule(dir: string): Promise<string> {
   const path = 'github.com/prometheus/prometheus'
   const [major, minor, patch] = prometheusVersion.split('.')
   const version = `v0.${major}${minor?.padStart(2, '0')}.${patch}`
-  const found = await mustRun('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: dir })
+  const found = await mustDownload('go', ['mod', 'download', '-json', `${path}@${version}`], { cwd: dir })
   const { GoMod } = JSON.parse(found) as { GoMod: string }
   const { Replace } = JSON.parse(await mustRun('go', ['mod', 'edit', '-json', GoMod], { cwd: dir })) as {
     Replace: { Old: { Path: string }; New: { Path: string; Version: string } }[] | null

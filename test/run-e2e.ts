@@ -1,0 +1,39 @@
+import { writeFile } from 'node:fs/promises'
+import { relative, resolve } from 'node:path'
+import { run } from 'node:test'
+import { spec } from 'node:test/reporters'
+import { type Durations, durationsFile, findTestFiles, orderByDuration, readDurations } from './test-files.ts'
+
+/**
+ * `make e2e`: the tests with servers, or those named, two files at a time and the longest first. It ends with the ten slowest files;
+ * with RECORD=1 it writes the durations that decide on the order.
+ */
+const root = resolve(import.meta.dirname, '..')
+const named = process.argv.slice(2)
+const files = orderByDuration(named.length > 0 ? named : findTestFiles().e2e, readDurations())
+const durations: Durations = {}
+const start = performance.now()
+const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 2, isolation: 'process' })
+
+tests.on('test:fail', () => {
+  process.exitCode = 1
+})
+tests.on('test:summary', ({ file, duration_ms, counts, success }) => {
+  if (!success) process.exitCode = 1
+  if (file !== undefined) durations[relative(root, file)] = Math.round(duration_ms / 1000)
+  else closing = `${counts.passed} passed, ${counts.tests - counts.passed - counts.skipped - counts.todo} failed`
+})
+let closing = ''
+for await (const text of tests.compose(spec)) process.stdout.write(text)
+await report()
+
+async function report(): Promise<void> {
+  const slowest = orderByDuration(Object.keys(durations), durations)
+  process.stdout.write('\nslowest files:\n')
+  for (const file of slowest.slice(0, 10)) process.stdout.write(`${String(durations[file]).padStart(5)} s  ${file}\n`)
+  const minutes = ((performance.now() - start) / 60_000).toFixed(1)
+  process.stdout.write(`e2e: ${closing} in ${minutes} min, ${slowest.length} files\n`)
+  if (process.env.RECORD !== '1') return
+  const recorded = Object.fromEntries(slowest.map(file => [file, durations[file]]))
+  await writeFile(durationsFile, `${JSON.stringify(recorded, null, 2)}\n`)
+}

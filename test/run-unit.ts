@@ -1,0 +1,39 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { findTestFiles, planShards } from './test-files.ts'
+
+/**
+ * `make unit`: all tests without servers, spread over one process for each core. Within a process the files share it,
+ * because loading the code again for each of them takes longer than its tests.
+ */
+const start = performance.now()
+const shards = planShards(findTestFiles().unit, availableParallelism())
+const results = await Promise.all(shards.map(runShard))
+for (const { output } of results.slice(1)) process.stdout.write(output)
+const count = (name: string) => results.reduce((sum, { output }) => sum + readCount(output, name), 0)
+const failed = count('fail') + count('cancelled')
+const seconds = Math.round((performance.now() - start) / 1000)
+process.stdout.write(`unit: ${count('pass')} passed, ${failed} failed in ${seconds} s, ${shards.length} processes\n`)
+if (results.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1
+
+/** The first one is shown while it runs, the others after it. */
+async function runShard(files: readonly string[], index: number): Promise<{ exitCode: number | null; output: string }> {
+  const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...files], {
+    cwd: resolve(import.meta.dirname, '..'),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const chunks: string[] = []
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    chunks.push(chunk)
+    if (index === 0) process.stdout.write(chunk)
+  })
+  const [exitCode] = (await once(child, 'close')) as [number | null]
+  return { exitCode, output: chunks.join('') }
+}
+
+/** Of the closing lines of Node's test runner, such as `ℹ pass 12`. */
+function readCount(output: string, name: string): number {
+  return Number(output.match(new RegExp(`^(?:ℹ|#) ${name} (\\d+)$`, 'm'))?.[1] ?? 0)
+}

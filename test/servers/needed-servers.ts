@@ -1,0 +1,176 @@
+import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
+import { azuriteScript, azuriteVersion } from './azurite-package.ts'
+import { driverFlags } from './driver.ts'
+import { driverJar } from './driver-jar.ts'
+import { etcdBinary } from './etcd-binary.ts'
+import { fakeGcsBinary, fakeGcsVersion } from './fake-gcs-binary.ts'
+import { grafanaSchemaModules, grafanaSchemaVersion } from './grafana-schema.ts'
+import { helmBinary, helmVersion } from './helm-binary.ts'
+import { brokerArchiveFlags } from './kafka.ts'
+import { defaultKafkaVersion, kafkaLibs, olderKafkaVersion, oldestKafkaVersion } from './kafka-dist.ts'
+import { formattedStorage } from './kafka-storage.ts'
+import { kubeBinaries, kubeVersion } from './kube-binaries.ts'
+import { mskIamClassPath } from './msk-iam.ts'
+import { nginxBinary } from './nginx-binary.ts'
+import { npmCache } from './npm-cache.ts'
+import { prometheusBinaries, prometheusVersion } from './prometheus-binary.ts'
+import { prometheusOperatorCrds, prometheusOperatorVersion } from './prometheus-operator-crds.ts'
+import { systemProgram } from './system-program.ts'
+import { versitygwBinary, versitygwVersion } from './versitygw-binary.ts'
+
+/** The targets of the Makefile that need servers. */
+export const serverUsers = ['test', 'demo', 'bench', 'soak'] as const
+export type ServerUser = (typeof serverUsers)[number]
+
+export interface NeededServer {
+  name: string
+  /** What is done where it is missing. */
+  action: string
+  /** Programs that somebody has to install. */
+  tools: readonly Tool[]
+  users: readonly ServerUser[]
+  /** Finds it; where that is permitted, provides it. */
+  provide(): Promise<unknown>
+}
+
+export type Tool = keyof typeof tools
+
+/** What nothing here installs, with its usual name. */
+export const tools = {
+  java: 'Java 17 or later',
+  javac: 'a JDK of Java 17 or later',
+  mvn: 'Maven',
+  go: 'Go 1.26 or later',
+  npm: 'npm',
+} as const
+
+const everyone = serverUsers
+const testOnly = ['test'] as const
+const testAndSoak = ['test', 'soak'] as const
+
+/** Quick ones first; each after those that it is made of. */
+export const neededServers: readonly NeededServer[] = [
+  ...planDebianPrograms(),
+  ...planKafka(defaultKafkaVersion, everyone),
+  {
+    name: `Kafka ${defaultKafkaVersion} class archive`,
+    action: 'start a broker once and archive its classes',
+    tools: ['java'],
+    users: everyone,
+    provide: () => brokerArchiveFlags(defaultKafkaVersion),
+  },
+  {
+    name: `Kafka ${defaultKafkaVersion} driver class archive`,
+    action: 'run the driver once and archive its classes',
+    tools: ['java'],
+    users: everyone,
+    provide: async () => driverFlags(await kafkaLibs(defaultKafkaVersion), defaultKafkaVersion),
+  },
+  {
+    name: `Apicurio Registry ${defaultApicurioVersion}`,
+    action: 'download with Maven',
+    tools: ['java', 'mvn'],
+    users: ['test', 'demo'],
+    provide: () => apicurioJar(defaultApicurioVersion),
+  },
+  ...planKafka(olderKafkaVersion, testOnly),
+  ...planKafka(oldestKafkaVersion, testOnly),
+  {
+    name: 'MSK IAM library',
+    action: 'download with Maven and compile',
+    tools: ['javac', 'mvn'],
+    users: testOnly,
+    provide: async () => mskIamClassPath(await kafkaLibs(defaultKafkaVersion)),
+  },
+  {
+    name: 'npm packages',
+    action: 'download for installations inside tests',
+    tools: ['npm'],
+    users: testOnly,
+    provide: npmCache,
+  },
+  {
+    name: `Grafana schema ${grafanaSchemaVersion}`,
+    action: 'install with npm',
+    tools: ['npm'],
+    users: testOnly,
+    provide: grafanaSchemaModules,
+  },
+  {
+    name: `Azurite ${azuriteVersion}`,
+    action: 'install with npm',
+    tools: ['npm'],
+    users: testAndSoak,
+    provide: azuriteScript,
+  },
+  ...planGoPrograms(),
+]
+
+function planDebianPrograms(): NeededServer[] {
+  const plan = (name: string, users: readonly ServerUser[], provide: () => Promise<string>): NeededServer => ({
+    name,
+    action: 'install with apt-get',
+    tools: [],
+    users,
+    provide,
+  })
+  return [
+    plan('openssl', testAndSoak, () => systemProgram('openssl', 'openssl')),
+    plan('nginx', testOnly, nginxBinary),
+    plan('etcd', testAndSoak, etcdBinary),
+    plan('kcat', ['bench'], () => systemProgram('kcat', 'kcat')),
+    // For pods and images: programs of Debian that a minimal system can lack.
+    plan('unshare', testAndSoak, () => systemProgram('unshare', 'util-linux')),
+    plan('setpriv', testAndSoak, () => systemProgram('setpriv', 'util-linux')),
+    plan('mount', testAndSoak, () => systemProgram('mount', 'mount')),
+    plan('ps', testAndSoak, () => systemProgram('ps', 'procps')),
+  ]
+}
+
+function planKafka(version: string, users: readonly ServerUser[]): NeededServer[] {
+  return [
+    {
+      name: `Kafka ${version}`,
+      action: 'download with Maven',
+      tools: ['java', 'mvn'],
+      users,
+      provide: () => kafkaLibs(version),
+    },
+    {
+      name: `Kafka ${version} storage`,
+      action: 'format once with its own tool',
+      tools: ['java'],
+      users,
+      provide: () => formattedStorage(version),
+    },
+    {
+      name: `Kafka ${version} driver`,
+      action: 'compile',
+      tools: ['javac'],
+      users,
+      provide: async () => driverJar(await kafkaLibs(version), version),
+    },
+  ]
+}
+
+function planGoPrograms(): NeededServer[] {
+  const plan = (
+    name: string,
+    users: readonly ServerUser[],
+    provide: () => Promise<unknown>,
+    action = 'build with Go',
+  ): NeededServer => ({ name, action, tools: ['go'], users, provide })
+  return [
+    plan(
+      `Prometheus operator ${prometheusOperatorVersion} definitions`,
+      testOnly,
+      prometheusOperatorCrds,
+      'download with Go',
+    ),
+    plan(`versitygw ${versitygwVersion}`, ['test', 'bench', 'soak'], versitygwBinary),
+    plan(`fake-gcs-server ${fakeGcsVersion}`, testAndSoak, fakeGcsBinary),
+    plan(`Helm ${helmVersion}`, testOnly, helmBinary),
+    plan(`Kubernetes ${kubeVersion}`, testAndSoak, kubeBinaries),
+    plan(`Prometheus ${prometheusVersion}`, testOnly, prometheusBinaries),
+  ]
+}
