@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
+import { classArchiveFlags } from './class-archive.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { quickStartFlags } from './kafka-dist.ts'
 import { findFreePorts } from './ports.ts'
@@ -19,6 +20,22 @@ const startTimeoutMs = 120_000
 
 /** Starts a registry that is empty and forgets everything at its end, on a free port of 127.0.0.1. */
 export async function startApicurio(version = defaultApicurioVersion): Promise<Apicurio> {
+  return startServer(version, await apicurioArchiveFlags(version))
+}
+
+/** The flags of the archive of its classes, which halves the time of its start. */
+export function apicurioArchiveFlags(version: string): Promise<string[]> {
+  return classArchiveFlags(`apicurio-${version}`, async flags => {
+    const server = await startServer(version, flags)
+    await server.end('SIGTERM')
+    await server.stop()
+  })
+}
+
+async function startServer(
+  version: string,
+  jvmFlags: readonly string[],
+): Promise<Apicurio & { end(signal: NodeJS.Signals): Promise<void> }> {
   const jar = await apicurioJar(version)
   const folder = await makeGuardedFolder('apicurio')
   const [port = 0] = await findFreePorts(1)
@@ -32,7 +49,7 @@ export async function startApicurio(version = defaultApicurioVersion): Promise<A
     'apicurio.rest.deletion.artifact-version.enabled': 'true',
   }
   const flags = Object.entries(settings).map(([name, value]) => `-D${name}=${value}`)
-  const server = spawnGuarded('java', [...quickStartFlags, '-Xmx512m', ...flags, '-jar', jar], {
+  const server = spawnGuarded('java', [...quickStartFlags, ...jvmFlags, '-Xmx512m', ...flags, '-jar', jar], {
     cwd: folder.path,
     logFile,
   })
@@ -43,7 +60,7 @@ export async function startApicurio(version = defaultApicurioVersion): Promise<A
   const origin = `http://127.0.0.1:${port}`
   const url = `${origin}/apis/ccompat/v7`
   await waitForAnswer(`${url}/subjects`, server, logFile)
-  return { url, origin, version, stop, [Symbol.asyncDispose]: stop }
+  return { url, origin, version, end: server.end, stop, [Symbol.asyncDispose]: stop }
 }
 
 async function waitForAnswer(url: string, server: GuardedProcess, logFile: string): Promise<void> {

@@ -1,20 +1,14 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
-import { defaultKafkaVersion } from './kafka-dist.ts'
 import { mustRun } from './run-command.ts'
 
 /**
  * JVM flags that make a program start from an archive of its loaded classes, which more than halves the time. `train`
  * runs the program once with the flags it is given and lets it exit in order; that writes the archive. A JVM that cannot
- * use an archive starts without it. Versions that few tests use have none: making it takes longer than they save.
+ * use an archive starts without it.
  */
-export async function classArchiveFlags(
-  name: string,
-  kafkaVersion: string,
-  train: (flags: string[]) => Promise<void>,
-): Promise<string[]> {
-  if (kafkaVersion !== defaultKafkaVersion) return []
+export async function classArchiveFlags(name: string, train: (flags: string[]) => Promise<void>): Promise<string[]> {
   const java = createHash('sha256')
     .update(await mustRun('java', ['--version']))
     .digest('hex')

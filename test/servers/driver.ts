@@ -11,6 +11,7 @@ import {
   type SeedRecord,
 } from './driver-records.ts'
 import { startKafka } from './kafka.ts'
+import { defaultKafkaVersion } from './kafka-dist.ts'
 
 export type { ConsumedRecord, RecordPlace, SeedRecord } from './driver-records.ts'
 
@@ -148,11 +149,12 @@ export async function openDriver(target: DriverTarget, config: Record<string, st
   return startDriver(target, config, await driverFlags(target.libs, target.version))
 }
 
-/** The flags of the JVM: the class path, and the archive of the driver's classes. */
+/** The flags of the JVM: the class path, and the archive of the driver's classes, see `brokerArchiveFlags`. */
 export async function driverFlags(libs: string, version: string): Promise<string[]> {
   const { jar, key } = await driverJar(libs, version)
   const classPath = ['-cp', `${join(libs, '*')}:${jar}`]
-  const archive = await classArchiveFlags(key, version, async flags => {
+  if (version !== defaultKafkaVersion) return classPath
+  const archive = await classArchiveFlags(key, async flags => {
     await using server = await startKafka({ version })
     await using driver = await startDriver(server, {}, [...flags, ...classPath])
     await exercise(driver)

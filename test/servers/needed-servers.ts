@@ -1,3 +1,4 @@
+import { apicurioArchiveFlags } from './apicurio.ts'
 import { apicurioJar, defaultApicurioVersion } from './apicurio-dist.ts'
 import { azuriteScript, azuriteVersion } from './azurite-package.ts'
 import { driverFlags } from './driver.ts'
@@ -72,6 +73,13 @@ export const neededServers: readonly NeededServer[] = [
     tools: ['java', 'mvn'],
     users: ['test', 'demo'],
     provide: () => apicurioJar(defaultApicurioVersion),
+  },
+  {
+    name: `Apicurio Registry ${defaultApicurioVersion} class archive`,
+    action: 'start it once and archive its classes',
+    tools: ['java'],
+    users: ['test', 'demo'],
+    provide: () => apicurioArchiveFlags(defaultApicurioVersion),
   },
   ...planKafka(olderKafkaVersion, testOnly),
   ...planKafka(oldestKafkaVersion, testOnly),
