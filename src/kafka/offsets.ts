@@ -26,18 +26,19 @@ export async function fetchBounds(
   partitions: readonly TopicPartition[],
   signal: AbortSignal,
 ): Promise<Map<string, PartitionBounds>> {
-  // The log start last: whatever retention removes meanwhile is then not promised.
-  const lastStable = await listAll(cluster, partitions, LATEST, 'read_committed', signal)
+  // The last stable offset after the high watermark: below an earlier high watermark only an open transaction keeps it.
+  // In the other order every record written in between would pass for one.
   const highWatermark = await listAll(cluster, partitions, LATEST, 'read_uncommitted', signal)
+  const lastStable = await listAll(cluster, partitions, LATEST, 'read_committed', signal)
+  // The log start last: whatever retention removes meanwhile is then not promised.
   const logStart = await listAll(cluster, partitions, EARLIEST, 'read_uncommitted', signal)
   const found = new Map<string, PartitionBounds>()
   for (const key of partitions.map(partitionKey)) {
     const [start, stable, end] = [logStart.get(key), lastStable.get(key), highWatermark.get(key)]
     // What a broker left out of its answer stays out: zero would pass for an empty partition.
     if (start === undefined || stable === undefined || end === undefined) continue
-    const bounds = { logStart: start, lastStable: stable, highWatermark: end }
-    if (bounds.lastStable < start) bounds.lastStable = start
-    if (bounds.highWatermark < start) bounds.highWatermark = start
+    const bounds = { logStart: start, lastStable: stable > start ? stable : start, highWatermark: end }
+    if (bounds.highWatermark < bounds.lastStable) bounds.highWatermark = bounds.lastStable
     found.set(key, bounds)
   }
   return found

@@ -295,7 +295,7 @@ describe('what the source has lost', () => {
       const [log] = fake.state.topics[0]?.partitions ?? []
       assert.ok(copy && log)
       copy.position = 25n
-      log.highWatermark = 20n
+      Object.assign(log, { highWatermark: 20n, lastStable: 20n })
       await assert.rejects(run(), { code: 'SOURCE_TRUNCATED', message: /ends at 20, .* up to 25/ })
     }))
 

@@ -147,7 +147,7 @@ describe('a backup', () => {
       partitionOf(fake).lastStable = 40n
       let offsets = 0
       fake.state.intercept = ({ key }) => {
-        if (key === API.listOffsets && offsets++ === 0) partitionOf(fake).lastStable = 30n
+        if (key === API.listOffsets && offsets++ < 2) partitionOf(fake).lastStable = 30n
         else partitionOf(fake).lastStable = 40n
         return undefined
       }

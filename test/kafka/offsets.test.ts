@@ -48,6 +48,32 @@ describe('the bounds of partitions', () => {
       assert.deepEqual(found.get('a/0'), bounds(50n, 50n, 50n))
     }))
 
+  test('show no open transaction where a plain producer writes while they are asked for', () =>
+    withFake([fakeTopic('a', [], { partitions: [fakePartition([], bounds(0n, 8n, 8n))] })], 1, async fake => {
+      const cluster = await fake.open()
+      fake.state.intercept = ({ key }) => {
+        const [partition] = fake.state.topics[0]?.partitions ?? []
+        if (key === API.listOffsets && partition) partition.lastStable = ++partition.highWatermark
+        return undefined
+      }
+      const found = (await fetchBounds(cluster, partitionsOf('a', 1), never)).get('a/0')
+      assert.ok(found && found.highWatermark > 8n)
+      assert.equal(found.lastStable, found.highWatermark)
+    }))
+
+  test('show an open transaction as such, also while others write behind it', () =>
+    withFake([fakeTopic('a', [], { partitions: [fakePartition([], bounds(0n, 5n, 8n))] })], 1, async fake => {
+      const cluster = await fake.open()
+      fake.state.intercept = ({ key }) => {
+        const [partition] = fake.state.topics[0]?.partitions ?? []
+        if (key === API.listOffsets && partition) partition.highWatermark++
+        return undefined
+      }
+      const found = (await fetchBounds(cluster, partitionsOf('a', 1), never)).get('a/0')
+      assert.equal(found?.lastStable, 5n)
+      assert.ok(found.highWatermark >= 8n)
+    }))
+
   test('are asked for again where the leader moves or is elected', () =>
     withFake(
       [fakeTopic('a', [], { partitions: [fakePartition([], { ...bounds(1n, 2n, 3n), leader: -1 })] })],
