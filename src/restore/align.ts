@@ -16,6 +16,8 @@ export interface AlignOptions {
    * an offset below the end without a record was written, and compaction has removed it since.
    */
   compactedEnd?: bigint
+  /** What lies below was deleted, by DeleteRecords or retention: compaction never moves the start of a log. */
+  logStart?: bigint
   /** Where the first record of the restore went; 0 where it is not given. */
   firstOffset?: bigint
 }
@@ -40,11 +42,12 @@ const WINDOW = 64
 export async function alignRecords(
   expected: Lookahead<ExpectedRecord>,
   actual: Lookahead<KafkaRecord>,
-  { maxDifferences, compactedEnd, firstOffset = 0n }: AlignOptions,
+  { maxDifferences, compactedEnd, logStart = 0n, firstOffset = 0n }: AlignOptions,
   signal: AbortSignal,
 ): Promise<Alignment> {
-  const wasRemoved = (theirs: KafkaRecord | undefined) =>
+  const isHole = (theirs: KafkaRecord | undefined) =>
     compactedEnd !== undefined && firstOffset + BigInt(expected.dropped) < (theirs?.offset ?? compactedEnd)
+  const wasDeleted = () => firstOffset + BigInt(expected.dropped) < logStart
   const found: Alignment = { records: 0, removed: 0, differences: [], isCut: false }
   for (;;) {
     if (expected.length === 0 || actual.length === 0) {
@@ -57,20 +60,26 @@ export async function alignRecords(
       expected.drop(1)
       actual.drop(1)
       found.records++
-    } else if (ours && wasRemoved(theirs)) {
+    } else if (ours && isHole(theirs) && !wasDeleted()) {
       expected.drop(1)
       found.removed++
     } else {
-      await Promise.all([expected.fill(WINDOW), actual.fill(WINDOW)])
-      found.differences.push(...takeDifferences(expected, actual).slice(0, maxDifferences - found.differences.length))
+      const next = ours && isHole(theirs) ? takeMissing(expected, ours) : await lineUp(expected, actual)
+      found.differences.push(...next.slice(0, maxDifferences - found.differences.length))
       found.isCut = found.differences.length >= maxDifferences
       if (found.isCut) return found
     }
   }
 }
 
+function takeMissing(expected: Lookahead<ExpectedRecord>, ours: ExpectedRecord): Difference[] {
+  expected.drop(1)
+  return [missingRecord(ours)]
+}
+
 /** Takes what differs off both, up to where they go on alike. */
-function takeDifferences(expected: Lookahead<ExpectedRecord>, actual: Lookahead<KafkaRecord>): Difference[] {
+async function lineUp(expected: Lookahead<ExpectedRecord>, actual: Lookahead<KafkaRecord>): Promise<Difference[]> {
+  await Promise.all([expected.fill(WINDOW), actual.fill(WINDOW)])
   const { missing, extra } = findNextPair(expected, actual)
   const differences: Difference[] = []
   for (let i = 0; i < Math.max(missing, extra); i++) {

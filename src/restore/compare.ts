@@ -114,13 +114,21 @@ async function compareStream(
   const actual = new Lookahead(found, sizeOfRecord)
   const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
   const holes = isHoley
-    ? { compactedEnd: bounds.lastStable, firstOffset: await findFirstOffset(cluster, place, bounds, signal) }
+    ? {
+        compactedEnd: bounds.lastStable,
+        logStart: bounds.logStart,
+        firstOffset: await findFirstOffset(cluster, place, bounds, mostRecordsOf(stream), signal),
+      }
     : {}
   try {
     return await alignRecords(expected, actual, { maxDifferences, ...holes }, signal)
   } finally {
     await Promise.all([expected.close(), actual.close()])
   }
+}
+
+function mostRecordsOf({ legs }: PlannedStream): bigint {
+  return legs.reduce((sum, { start, end }) => sum + end - start, 0n)
 }
 
 async function* nothing(): AsyncGenerator<KafkaRecord[]> {}
@@ -159,8 +167,7 @@ function announce(
   streams: readonly { stream: PlannedStream }[],
   onProgress: OnProgress,
 ): void {
-  const legs = streams.flatMap(({ stream }) => stream.legs)
-  const offsets = legs.reduce((sum, { start, end }) => sum + end - start, 0n)
+  const offsets = streams.reduce((sum, { stream }) => sum + mostRecordsOf(stream), 0n)
   onProgress({ type: 'planned', topics: plan.topics.length, partitions: streams.length, offsets, phase: 'compare' })
 }
 

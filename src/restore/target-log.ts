@@ -26,6 +26,7 @@ export interface LogBatch {
 
 const BUFFER_BYTES = 2 << 20
 const MAX_WAIT_MS = 500
+const SEQUENCES = 2n ** 31n
 
 /**
  * The batches at [from, to) that a reader of committed data would see, those of one answer at a time. A leader that moves
@@ -70,15 +71,20 @@ export async function* readTargetRecords(
 /**
  * Where a restore that has the log for itself put its first record: its batches count their records from there on, also
  * where compaction or retention have removed the first ones. Records that no restore wrote are taken to begin at 0.
+ * Sequences begin again at 0 after 2^31 records: a restore of so many is taken to begin below 2^31.
  */
 export async function findFirstOffset(
   cluster: Cluster,
   target: TargetPartition,
   { logStart, lastStable }: PartitionBounds,
+  mostRecords: bigint,
   signal: AbortSignal,
 ): Promise<bigint> {
   for await (const [first] of readTargetLog(cluster, target, { from: logStart, to: lastStable }, signal)) {
-    if (first) return first.sequence < 0 ? 0n : BigInt.asUintN(31, first.header.baseOffset - BigInt(first.sequence))
+    if (!first) continue
+    if (first.sequence < 0) return 0n
+    const begin = first.header.baseOffset - BigInt(first.sequence)
+    return mostRecords > SEQUENCES || begin < 0n ? BigInt.asUintN(31, begin) : begin
   }
   return logStart
 }

@@ -199,6 +199,14 @@ describe('a restore is proven', () => {
       const runs = await offsetMapJob(job, {}, never)
       assert.ok(runs.length > 10, `${runs.length} runs`)
       assert.deepEqual(pairsOf(runs), zip(source, target))
+      await kafka.driver.deleteRecords('latest-copy', 0, 5n)
+      const cut = await compareJob(job, { onProgress }, never)
+      assert.deepEqual([cut.ok, cut.totals.removed, cut.totals.records], [false, 0, source.flat().length - 5])
+      assert.deepEqual(
+        differencesOf(cut).map(one => one.split(' ')[0]),
+        Array(5).fill('missing'),
+        'DeleteRecords is not compaction',
+      )
     })
   })
 

@@ -143,10 +143,20 @@ describe('a target is compared with the backup', () => {
   })
 
   test('and holes of compaction are counted apart', async () => {
-    const compacted = fakeTopic('orders', [[encodeBatch({ baseOffset: 3n, records: texts('d', 'e') })]])
+    const tail = [encodeBatch({ baseOffset: 3n, records: texts('d', 'e') })]
+    const compacted = { ...fakeTopic('orders', []), partitions: [fakePartition(tail, { logStart: 0n })] }
     assert.equal((await compare([compacted])).ok, false, 'not compacted: they are missing')
     const report = await compare([{ ...compacted, configs: { 'cleanup.policy': 'compact' } }])
     assert.deepEqual([report.ok, report.totals.records, report.totals.removed], [true, 2, 3])
+  })
+
+  test('and what lies below the log start of a compacted topic is missing: compaction does not move the log start', async () => {
+    const configs = { 'cleanup.policy': 'compact,delete' }
+    const tail = [encodeBatch({ baseOffset: 3n, records: texts('d', 'e') })]
+    const cut = { ...fakeTopic('orders', [], { configs }), partitions: [fakePartition(tail, { logStart: 2n })] }
+    const report = await compare([cut])
+    assert.deepEqual([report.ok, report.totals.records, report.totals.removed], [false, 2, 1])
+    assert.deepEqual(shortly(report), ['missing "a"', 'missing "b"'])
   })
 
   test('and what was never written to a compacted topic that had been used before is missing, not removed', async () => {
@@ -154,6 +164,9 @@ describe('a target is compared with the backup', () => {
     const batch = encodeBatch({ baseOffset: 100n, records: texts('a', 'b', 'c'), producerId: OURS })
     const part = await compare([fakeTopic('orders', [[batch]], { configs })])
     assert.deepEqual([part.totals.records, part.totals.removed, shortly(part)], [3, 0, ['missing "d"', 'missing "e"']])
+    const beyond = encodeBatch({ baseOffset: 2n ** 31n + 100n, records: texts('a', 'b', 'c'), producerId: OURS })
+    const far = await compare([fakeTopic('orders', [[beyond]], { configs })])
+    assert.deepEqual([far.totals.records, far.totals.removed, shortly(far)], [3, 0, ['missing "d"', 'missing "e"']])
     const emptied = fakePartition([], { logStart: 100n, highWatermark: 100n, lastStable: 100n })
     const none = await compare([{ ...fakeTopic('orders', [[]], { configs }), partitions: [emptied] }])
     assert.deepEqual([none.totals.removed, shortly(none).length], [0, 5])
