@@ -15,14 +15,16 @@ const position = z.strictObject({
 
 const storedGroup = z.strictObject({
   group: z.string(),
-  /** `classic`, `consumer` (KIP-848). */
-  type: z.enum(['classic', 'consumer']),
+  /** `classic`, `consumer` (KIP-848), `streams` (KIP-1071). */
+  type: z.enum(['classic', 'consumer', 'streams']),
   /** The broker's own word, such as `Stable` or `Empty`; null where it could not be asked. */
   state: z.string().nullable(),
   members: count.nullable(),
   /** Why the group could not be read; its positions are then not known. */
   error: z.string().nullable(),
   positions: z.array(position),
+  /** Partitions for which an open transaction held a newer offset; the position, if there is one, is the last committed. */
+  undecided: z.array(z.strictObject({ topic: z.string(), partition: count })).exactOptional(),
 })
 
 /** `groups-<generation>.<run>.json`. */
@@ -30,7 +32,7 @@ export const groupsFileSchema = z.strictObject({
   format: z.literal('kafka-backup-groups'),
   format_version: z.literal(1),
   groups: z.array(storedGroup),
-  /** Groups of types that commit no offsets. */
+  /** Groups whose progress is not in the backup: those of types that do not commit offsets, such as share groups. */
   left_out: z.array(z.strictObject({ group: z.string(), type: z.string() })),
 })
 

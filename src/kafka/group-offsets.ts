@@ -1,7 +1,13 @@
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { deleteGroupsApi } from './api/delete-groups.ts'
 import { type OffsetCommitRequest, offsetCommit } from './api/offset-commit.ts'
-import { type OffsetFetchResponse, offsetFetch, type TopicPartitions } from './api/offset-fetch.ts'
+import {
+  type FetchedOffset,
+  type OffsetFetchRequest,
+  type OffsetFetchResponse,
+  offsetFetch,
+  type TopicPartitions,
+} from './api/offset-fetch.ts'
 import { type AskCoordinator, atCoordinators, type ByGroup } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
@@ -17,11 +23,19 @@ export interface GroupOffset extends TopicPartition {
   metadata: string
 }
 
+/** What a group has committed, whatever its transactions may still add. */
+export interface CommittedOffsets {
+  offsets: GroupOffset[]
+  /** Partitions with a newer offset in an open transaction. One that was never committed before is not among `offsets`. */
+  undecided: TopicPartition[]
+}
+
 /** Kafka's default of `offset.metadata.max.bytes`. */
 export const MAX_METADATA_BYTES = 4096
 /** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
 const BYTES_PER_COMMIT = 256 * 1024
 const GROUP_ID_NOT_FOUND = 69
+const UNSTABLE_OFFSET_COMMIT = 88
 
 /**
  * Commits for a group that has no members at the moment, and creates the group where there is none. What does not fit into
@@ -49,7 +63,7 @@ export function fetchGroupOffsets(
     cluster,
     group,
     async link => {
-      const answer = await link.call(offsetFetch, { groups: [{ group, topics }] }, signal)
+      const answer = await link.call(offsetFetch, { requireStable: true, groups: [{ group, topics }] }, signal)
       return readFetched(group, answer)
     },
     signal,
@@ -58,7 +72,7 @@ export function fetchGroupOffsets(
 
 /**
  * What each group has committed, all of it, with one request for many groups of a coordinator; what could not be read is the
- * error of its group.
+ * error of its group. An offset in an open transaction is waited for, and in the end an error.
  */
 export function fetchOffsetsOfGroups(
   cluster: Cluster,
@@ -66,8 +80,26 @@ export function fetchOffsetsOfGroups(
   signal: AbortSignal,
 ): Promise<ByGroup<GroupOffset[]>> {
   const ask: AskCoordinator<GroupOffset[]> = async (link, some) => {
-    const answer = await link.call(offsetFetch, { groups: some.map(group => ({ group, topics: null })) }, signal)
-    return new Map(some.map(group => [group, tryReading(group, answer)]))
+    const answer = await link.call(offsetFetch, allOf(some, true), signal)
+    return new Map(some.map(group => [group, attempt(() => readFetched(group, answer))]))
+  }
+  return atCoordinators(cluster, groups, ask, signal)
+}
+
+/**
+ * As fetchOffsetsOfGroups, but waits for no transaction: a partition whose newest offset is in an open transaction has the
+ * last committed one, which is where its consumers resume if the transaction is aborted.
+ */
+export function fetchCommittedOffsets(
+  cluster: Cluster,
+  groups: readonly string[],
+  signal: AbortSignal,
+): Promise<ByGroup<CommittedOffsets>> {
+  const ask: AskCoordinator<CommittedOffsets> = async (link, some) => {
+    const stable = await link.call(offsetFetch, allOf(some, true), signal)
+    const open = some.filter(group => undecidedIn(group, stable).length > 0)
+    const committed = open.length === 0 ? { groups: [] } : await link.call(offsetFetch, allOf(open, false), signal)
+    return new Map(some.map(group => [group, attempt(() => readCommitted(group, stable, committed))]))
   }
   return atCoordinators(cluster, groups, ask, signal)
 }
@@ -152,11 +184,12 @@ function topicPartitions(partitions: readonly TopicPartition[]): TopicPartitions
   return [...topics].map(([name, each]) => ({ name, partitions: each.map(({ partition }) => partition) }))
 }
 
-function readFetched(group: string, { groups }: OffsetFetchResponse): GroupOffset[] {
-  const answer = groups.find(each => each.group === group)
-  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of group ${group}`)
-  if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading the offsets of group ${group}`)
-  const partitions = answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))
+function allOf(groups: readonly string[], requireStable: boolean): OffsetFetchRequest {
+  return { requireStable, groups: groups.map(group => ({ group, topics: null })) }
+}
+
+function readFetched(group: string, answer: OffsetFetchResponse): GroupOffset[] {
+  const partitions = partitionsOf(group, answer)
   const errors = partitions
     .filter(({ errorCode }) => errorCode !== 0)
     .map(one => brokerError(one.errorCode, `reading the offset of ${partitionKey(one)} of group ${group}`))
@@ -167,9 +200,31 @@ function readFetched(group: string, { groups }: OffsetFetchResponse): GroupOffse
     .map(({ errorCode: _, metadata, ...rest }) => ({ ...rest, metadata: metadata ?? '' }))
 }
 
-function tryReading(group: string, answer: OffsetFetchResponse): GroupOffset[] | KafkaBackupError {
+/** `committed` has the groups with open transactions once more, as they are without them. */
+function readCommitted(group: string, stable: OffsetFetchResponse, committed: OffsetFetchResponse): CommittedOffsets {
+  const undecided = undecidedIn(group, stable)
+  return { offsets: readFetched(group, undecided.length > 0 ? committed : stable), undecided }
+}
+
+function undecidedIn(group: string, { groups }: OffsetFetchResponse): TopicPartition[] {
+  const topics = groups.find(each => each.group === group)?.topics ?? []
+  return topics.flatMap(({ name: topic, partitions }) =>
+    partitions
+      .filter(({ errorCode }) => errorCode === UNSTABLE_OFFSET_COMMIT)
+      .map(({ partition }) => ({ topic, partition })),
+  )
+}
+
+function partitionsOf(group: string, { groups }: OffsetFetchResponse): (FetchedOffset & TopicPartition)[] {
+  const answer = groups.find(each => each.group === group)
+  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of group ${group}`)
+  if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading the offsets of group ${group}`)
+  return answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))
+}
+
+function attempt<T>(read: () => T): T | KafkaBackupError {
   try {
-    return readFetched(group, answer)
+    return read()
   } catch (error) {
     return toKafkaBackupError(error)
   }

@@ -5,13 +5,16 @@ import type { MetadataResponse } from './api/metadata.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 
-/** `classic` and `consumer` (KIP-848) groups commit offsets; others such as `share` keep their place in another way. */
-export type GroupType = 'classic' | 'consumer' | 'other'
+/** Groups that commit offsets: `classic`, `consumer` (KIP-848), `streams` (KIP-1071). */
+export type CommittingType = 'classic' | 'consumer' | 'streams'
+
+/** `other` groups, such as `share` (KIP-932), record their progress in another way. */
+export type GroupType = CommittingType | 'other'
 
 export interface GroupListing {
   group: string
   type: GroupType
-  /** The broker's own word for the type, in lower case: `share`, `streams`. */
+  /** The broker's own word for the type, in lower case, such as `share`. */
   typeName: string
   /** The broker's own word: `Stable`, `Empty`, `Assigning`, … */
   state: string
@@ -70,6 +73,10 @@ function toListing({ group, protocolType, state, type }: ListedGroup): GroupList
     protocolType,
     state,
     typeName,
-    type: typeName === 'classic' || typeName === 'consumer' ? typeName : 'other',
+    type: isCommitting(typeName) ? typeName : 'other',
   }
+}
+
+function isCommitting(typeName: string): typeName is CommittingType {
+  return typeName === 'classic' || typeName === 'consumer' || typeName === 'streams'
 }

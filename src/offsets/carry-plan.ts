@@ -22,6 +22,8 @@ export interface CarriedStream {
 
 export interface CarriedGroup {
   group: string
+  /** On the source. */
+  type: StoredGroup['type']
   /** Its name on the target. */
   target: string
   positions: StoredPosition[]
@@ -92,13 +94,14 @@ function planWithout(section: GroupsSection | undefined, generation: number, isA
 }
 
 function planGroup(
-  { group, positions }: StoredGroup,
+  { group, type, positions }: StoredGroup,
   { mapping }: CarryOptions,
   streams: readonly CarriedStream[],
 ): CarriedGroup {
   const own = positions.filter(position => streams.some(stream => feeds(stream, position)))
   return {
     group,
+    type,
     target: mapping.get(group) ?? group,
     positions: own,
     streams: streams.filter(stream => own.some(position => feeds(stream, position))),

@@ -30,7 +30,8 @@ export async function surveyCarry(
   ])
   const judged = await runPool(groups, CONCURRENCY, async one => {
     const findings = judgeGroup(one, { states, offsets }, hasBegun)
-    return findings.length > 0 ? findings : await judgePermission(cluster, one, offsets, signal)
+    const isBlocked = findings.some(({ severity }) => severity === 'error')
+    return isBlocked ? findings : [...findings, ...(await judgePermission(cluster, one, offsets, signal))]
   })
   return judged.flat()
 }
@@ -63,9 +64,22 @@ function judgeGroup(
     const members = `it has ${state.members} active ${state.members === 1 ? 'member' : 'members'} on the target`
     return [groupError(one.target, members, `stop its consumers, ${OTHER_WAYS}`)]
   }
-  if (hasBegun || missing.length === one.streams.length) return []
+  if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellProtocol(one, state) : []
   const problem = `it has positions on ${one.streams.length - missing.length} of the partitions already`
   return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
+}
+
+/** A commit creates a group without a protocol, which not every broker turns into one of the Streams protocol. */
+function tellProtocol({ type, target }: CarriedGroup, state: GroupState): Finding[] {
+  if (type !== 'streams' || state.type === 'streams') return []
+  const problem =
+    'it used the Streams protocol (KIP-1071) on the source, and the target has no such group. Its offsets are committed ' +
+    'to a group without a protocol: Kafka 4.2 and later convert it when the application joins, Kafka 4.1 does not and ' +
+    'refuses the application'
+  const remedy =
+    'on Kafka 4.1 start the application on the target once before the restore and stop it, or run it with ' +
+    'group.protocol=classic'
+  return [{ severity: 'warning', subject: `group ${target}`, problem, remedy }]
 }
 
 async function judgePermission(

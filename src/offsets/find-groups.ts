@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { describeGroupStates } from '../kafka/describe-group-states.ts'
-import { fetchOffsetsOfGroups } from '../kafka/group-offsets.ts'
+import { type CommittedOffsets, fetchCommittedOffsets } from '../kafka/group-offsets.ts'
 import { type GroupListing, listGroups } from '../kafka/list-groups.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import { type FoundGroup, type GroupSelection, OWN_GROUPS } from './model.ts'
@@ -9,7 +9,7 @@ import { type FoundGroup, type GroupSelection, OWN_GROUPS } from './model.ts'
 export interface FoundGroups {
   /** By name. One that could not be read is among them, with the reason. */
   groups: FoundGroup[]
-  /** Groups of a kind that commits no offsets, such as share groups. */
+  /** Groups of a kind whose progress is not read, such as share groups. */
   leftOut: { group: string; type: string }[]
 }
 
@@ -25,12 +25,12 @@ export async function findGroups(
   const names = listed.filter(({ type }) => type !== 'other').map(({ group }) => group)
   const [states, offsets] = await Promise.all([
     describeGroupStates(cluster, names, signal),
-    fetchOffsetsOfGroups(cluster, names, signal),
+    fetchCommittedOffsets(cluster, names, signal),
   ])
   const leftOut = listed.flatMap(({ group, type, typeName }) => (type === 'other' ? [{ group, type: typeName }] : []))
   const groups = listed.flatMap(({ group, type, state: listedState }): FoundGroup[] => {
     if (type === 'other') return []
-    const [state, positions] = [states.get(group), offsets.get(group)]
+    const [state, committed] = [states.get(group), offsets.get(group)]
     const isKnown = state !== undefined && !(state instanceof KafkaBackupError)
     return [
       {
@@ -40,10 +40,16 @@ export async function findGroups(
         state: isKnown ? state.state : listedState,
         members: isKnown ? state.members : null,
         // Who may not ask for members may still read positions, which are what counts.
-        error: positions instanceof KafkaBackupError ? positions.message : null,
-        positions: Array.isArray(positions) ? positions : [],
+        ...readingOf(committed),
       },
     ]
   })
   return { groups, leftOut }
+}
+
+function readingOf(
+  committed: CommittedOffsets | KafkaBackupError | undefined,
+): Pick<FoundGroup, 'error' | 'positions' | 'undecided'> {
+  if (committed instanceof KafkaBackupError) return { error: committed.message, positions: [], undecided: [] }
+  return { error: null, positions: committed?.offsets ?? [], undecided: committed?.undecided ?? [] }
 }

@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { GroupState } from '../kafka/describe-group-states.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { TopicPartition } from '../kafka/offsets.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 
 /** A group as it is at the moment. */
@@ -10,6 +11,8 @@ export interface GroupNow {
   state: string
   members: number
   positions: GroupOffset[]
+  /** Partitions for which an open transaction holds a newer offset; the position, if there is one, is the last committed. */
+  undecided: TopicPartition[]
   /** What stood in the way of reading it; then nothing else is known. */
   error?: KafkaBackupError
 }
@@ -30,12 +33,14 @@ export async function readGroups(
     const error = [state, committed].find(one => one instanceof KafkaBackupError)
     const known = state instanceof KafkaBackupError || state === undefined ? unknownState : state
     const { type, state: name, members } = known
+    const { offsets = [], undecided = [] } = committed instanceof KafkaBackupError ? {} : (committed ?? {})
     return {
       group,
       type,
       state: name,
       members,
-      positions: Array.isArray(committed) ? sortPlaces(committed) : [],
+      positions: sortPlaces(offsets),
+      undecided: sortPlaces(undecided),
       ...(error && { error }),
     }
   })

@@ -2,7 +2,7 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { deleteGroupOffsets } from '../kafka/delete-offsets.ts'
 import { describeGroupStates } from '../kafka/describe-group-states.ts'
-import { commitGroupOffsets, fetchOffsetsOfGroups } from '../kafka/group-offsets.ts'
+import { commitGroupOffsets, fetchCommittedOffsets } from '../kafka/group-offsets.ts'
 import { listGroups } from '../kafka/list-groups.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
 import type { OffsetsPort } from './offsets-port.ts'
@@ -16,7 +16,7 @@ export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRec
     clusterId: async signal => (await cluster.metadata({ topics: [] }, signal)).clusterId,
     listGroups: signal => listGroups(cluster, signal),
     describeGroups: (groups, signal) => describeGroupStates(cluster, groups, signal),
-    readPositions: (groups, signal) => fetchOffsetsOfGroups(cluster, groups, signal),
+    readPositions: (groups, signal) => fetchCommittedOffsets(cluster, groups, signal),
     countPartitions: async (topics, signal) =>
       topics.length === 0 ? new Map() : cluster.settling(() => countPartitions(cluster, topics, signal), signal),
     readBounds: async (partitions, signal) =>

@@ -19,7 +19,7 @@ export interface LaggingGroup extends Omit<GroupNow, 'positions'> {
 
 export interface LagReport {
   groups: LaggingGroup[]
-  /** Groups of a kind that commits no offsets, with that kind. */
+  /** Groups of a type that does not commit offsets, such as share groups, with that type. */
   leftOut: { group: string; type: string }[]
 }
 

@@ -1,4 +1,5 @@
-import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { CommittedOffsets } from '../kafka/group-offsets.ts'
+import type { CommittingType } from '../kafka/list-groups.ts'
 
 /** Which groups are meant: those that match a pattern of `include` and none of `exclude`. */
 export interface GroupSelection {
@@ -7,15 +8,15 @@ export interface GroupSelection {
 }
 
 /** A group as it was found on a cluster. */
-export interface FoundGroup {
+export interface FoundGroup extends Pick<CommittedOffsets, 'undecided'> {
   group: string
-  type: 'classic' | 'consumer'
+  type: CommittingType
   /** The broker's own word, such as `Stable` or `Empty`; null where it could not be asked. */
   state: string | null
   members: number | null
   /** Why it could not be read; its positions are then not known. */
   error: string | null
-  positions: GroupOffset[]
+  positions: CommittedOffsets['offsets']
 }
 
 /** What tells the notes of a restore, which are kept as offsets of a group, from a group of consumers. */

@@ -1,6 +1,6 @@
 import type { ByGroup } from '../kafka/at-coordinators.ts'
 import type { GroupState } from '../kafka/describe-group-states.ts'
-import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
 import type { GroupListing } from '../kafka/list-groups.ts'
 import type { PartitionBounds, TopicPartition } from '../kafka/offsets.ts'
 
@@ -20,7 +20,7 @@ export interface OffsetsPort {
   listGroups(signal: AbortSignal): Promise<GroupListing[]>
   describeGroups(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupState>>
   /** All that each group has committed; nothing for one that does not exist. */
-  readPositions(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<GroupOffset[]>>
+  readPositions(groups: readonly string[], signal: AbortSignal): Promise<ByGroup<CommittedOffsets>>
   /** How many partitions these topics have; those that do not exist are left out. */
   countPartitions(topics: readonly string[], signal: AbortSignal): Promise<Map<string, number>>
   /** By `topic/partition`, of partitions that exist. */

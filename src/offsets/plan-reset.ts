@@ -1,5 +1,5 @@
 import type { KafkaBackupError } from '../errors.ts'
-import { type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
+import { type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { type GroupNow, sortPlaces } from './group-now.ts'
 import type { Strategy } from './strategies.ts'
 
@@ -56,7 +56,8 @@ export function planGroup(now: GroupNow, wishes: readonly Wish[], facts: Cluster
   const positions = sortPlaces(wishes).map(wish => {
     const have = present.get(partitionKey(wish))
     const from = have?.offset ?? null
-    const { to, note, problem } = fit(wish, facts)
+    const open = findUndecided(wish, now)
+    const { to, note, problem } = open === undefined ? fit(wish, facts) : { to: null, note: undefined, problem: open }
     const isSame = to === from && (wish.metadata ?? have?.metadata) === have?.metadata
     return {
       topic: wish.topic,
@@ -103,6 +104,15 @@ export function findMissing(
   const count = partitionCounts.get(topic)
   if (count === undefined) return 'the topic does not exist on this cluster'
   return partition < count ? undefined : `the topic has ${count} partitions on this cluster`
+}
+
+/** Why a position would not last; undefined where it does. */
+export function findUndecided(place: TopicPartition, { undecided }: GroupNow): string | undefined {
+  const isOpen = undecided.some(one => partitionKey(one) === partitionKey(place))
+  return isOpen
+    ? 'an open transaction holds a newer offset of the group here, which would replace this one when it is committed. ' +
+        'Wait until the transaction ends, or abort it with kafka-transactions.sh'
+    : undefined
 }
 
 function join(...notes: readonly (string | undefined)[]): string {

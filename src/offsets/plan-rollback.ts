@@ -6,6 +6,7 @@ import type { OffsetsPort } from './offsets-port.ts'
 import {
   type ClusterFacts,
   findMissing,
+  findUndecided,
   type OffsetsPlan,
   type PlannedGroup,
   type PlannedPosition,
@@ -53,7 +54,7 @@ export function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: Clu
   const back = then.positions.map((one): PlannedPosition => {
     const { topic, partition, offset, leader_epoch: leaderEpoch, metadata } = one
     const have = present.get(partitionKey(one))
-    const problem = findMissing(one, facts.partitionCounts)
+    const problem = findMissing(one, facts.partitionCounts) ?? findUndecided(one, now)
     const isSame = have?.offset === offset && have.metadata === metadata && have.leaderEpoch === leaderEpoch
     const note = outside(offset, facts.bounds.get(partitionKey(one)))
     return {
@@ -74,7 +75,9 @@ export function planGroupRollback(now: GroupNow, then: SnapshotGroup, facts: Clu
     const from = present.get(partitionKey({ topic, partition }))?.offset
     if (from === undefined) return []
     const note = 'the group had no position here'
-    return [{ topic, partition, from, to: null, leaderEpoch: -1, metadata: '', isChange: true, note }]
+    const problem = findUndecided({ topic, partition }, now)
+    const plan = problem === undefined ? { isChange: true } : { isChange: false, problem }
+    return [{ topic, partition, from, to: null, leaderEpoch: -1, metadata: '', note, ...plan }]
   })
   return { now, positions: sortPlaces([...back, ...gone]) }
 }

@@ -1,5 +1,5 @@
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
-import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
 import { partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OffsetsPort } from './offsets-port.ts'
@@ -114,15 +114,15 @@ function explain(group: string, error: unknown): KafkaBackupError {
 function compareReadBack(
   group: string,
   positions: readonly PlannedPosition[],
-  answer: GroupOffset[] | KafkaBackupError | undefined,
+  answer: CommittedOffsets | KafkaBackupError | undefined,
 ): KafkaBackupError | undefined {
-  if (!Array.isArray(answer)) {
+  if (answer === undefined || answer instanceof KafkaBackupError) {
     const cause = answer?.message ?? 'no answer'
     return new KafkaBackupError('KAFKA_NOT_READY', `group ${group} was set, but cannot be read back: ${cause}`, {
       help: 'Run the same command again: it changes only what is not yet as planned.',
     })
   }
-  const there = new Map(answer.map(one => [partitionKey(one), one]))
+  const there = new Map(answer.offsets.map(one => [partitionKey(one), one]))
   const wrong = positions.find(one => one.isChange && !isThere(one, there.get(partitionKey(one))))
   if (!wrong) return undefined
   const found = there.get(partitionKey(wrong))?.offset ?? 'none'

@@ -17,6 +17,8 @@ const group = z.strictObject({
   positions: z.array(z.strictObject({ ...place, offset: int64, leader_epoch: z.int(), metadata: z.string() })),
   /** Partitions that a reset gave a first position right after this was taken. */
   absent: z.array(z.strictObject(place)),
+  /** Partitions for which an open transaction held a newer offset. */
+  undecided: z.array(z.strictObject(place)).exactOptional(),
   /** Why nothing is known of the group; then there are no positions. */
   error: z.string().exactOptional(),
 })
@@ -49,7 +51,8 @@ export function decodeSnapshot(bytes: Buffer, key: string): OffsetSnapshot {
   return snapshot
 }
 
-export function snapshotGroup({ group: name, type, state, members, positions, error }: GroupNow): SnapshotGroup {
+export function snapshotGroup(now: GroupNow): SnapshotGroup {
+  const { group: name, type, state, members, positions, undecided, error } = now
   return {
     group: name,
     type,
@@ -59,6 +62,7 @@ export function snapshotGroup({ group: name, type, state, members, positions, er
       ...{ topic, partition, offset, leader_epoch: leaderEpoch, metadata },
     })),
     absent: [],
+    ...(undecided.length > 0 && { undecided }),
     ...(error && { error: error.message }),
   }
 }

@@ -1,8 +1,10 @@
 import type { StoredGroup } from '../archive/groups-section.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
+import { partitionKey } from '../kafka/offsets.ts'
 import { maySeeAllGroups } from '../kafka/permissions.ts'
 import { findGroups } from './find-groups.ts'
+import { sortPlaces } from './group-now.ts'
 import type { FoundGroup, GroupSelection } from './model.ts'
 
 /** Where logs end, by topic and partition. */
@@ -27,14 +29,13 @@ export async function takeGroups(
   const { groups, leftOut } = await findGroups(cluster, selection, signal)
   const stored = groups
     .map(group => toStored(group, ends))
-    .filter(({ positions, error }) => positions.length > 0 || error !== null)
+    .filter(({ positions, undecided, error }) => positions.length > 0 || undecided !== undefined || error !== null)
   return { groups: stored, left_out: leftOut, warnings: await warningsOf(cluster, stored, leftOut, signal) }
 }
 
-function toStored({ positions, ...group }: FoundGroup, ends: PartitionEnds): StoredGroup {
-  const kept = positions
-    .filter(({ topic }) => ends.has(topic))
-    .toSorted((a, b) => (a.topic === b.topic ? a.partition - b.partition : a.topic < b.topic ? -1 : 1))
+function toStored({ positions, undecided, ...group }: FoundGroup, ends: PartitionEnds): StoredGroup {
+  const kept = sortPlaces(positions.filter(({ topic }) => ends.has(topic)))
+  const open = sortPlaces(undecided.filter(({ topic }) => ends.has(topic)))
   return {
     ...group,
     positions: kept.map(one => ({
@@ -45,6 +46,7 @@ function toStored({ positions, ...group }: FoundGroup, ends: PartitionEnds): Sto
       metadata: one.metadata,
       lag: lagOf(one, ends),
     })),
+    ...(open.length > 0 && { undecided: open }),
   }
 }
 
@@ -65,10 +67,34 @@ async function warningsOf(
   const others = leftOut.map(({ group, type }) => `${group} (${type})`)
   return [
     ...failed.map(({ group, error }) => `consumer group ${group} could not be read: ${error}`),
-    ...(others.length === 0 ? [] : [`groups that commit no offsets are not taken: ${others.join(', ')}`]),
+    ...groups.flatMap(tellUndecided),
+    ...(others.length === 0 ? [] : [`${NOT_TAKEN}: ${others.join(', ')}`]),
     ...((await maySeeAllGroups(cluster, signal)) ? [] : [HIDDEN]),
   ]
 }
+
+/** The last committed offset is right for this moment: the records of the open transaction are not in the backup either. */
+function tellUndecided({ group, positions, undecided = [] }: StoredGroup): string[] {
+  if (undecided.length === 0) return []
+  const has = new Set(positions.map(partitionKey))
+  const without = undecided.filter(one => !has.has(partitionKey(one))).map(partitionKey)
+  const places = summarize(undecided.map(partitionKey))
+  const lacking =
+    without.length === 0 ? '' : `; it never committed one for ${summarize(without)}, which has no position`
+  return [
+    `consumer group ${group}: an open transaction holds a newer offset of ${places}; ` +
+      `the backup holds the last committed one${lacking}`,
+  ]
+}
+
+function summarize(places: readonly string[]): string {
+  const more = places.length > 5 ? [`and ${places.length - 5} more`] : []
+  return [...places.slice(0, 5), ...more].join(', ')
+}
+
+const NOT_TAKEN =
+  'groups whose progress is not in this backup, because groups of these types do not commit offsets, and which a ' +
+  'restore does not carry over'
 
 const HIDDEN =
   'consumer groups that this login may not describe are not among those taken: a broker leaves them out of its list ' +

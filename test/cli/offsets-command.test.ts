@@ -14,7 +14,7 @@ import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 
 const planned = (group: string, changes: Partial<PlannedGroup> = {}): PlannedGroup => ({
-  now: { group, type: 'classic', state: 'Empty', members: 0, positions: [] },
+  now: { group, type: 'classic', state: 'Empty', members: 0, positions: [], undecided: [] },
   positions: [
     { topic: 'orders', partition: 0, from: 5n, to: 50n, leaderEpoch: -1, metadata: '', isChange: true },
     {
@@ -88,7 +88,7 @@ test('offsets plan prints from, to and difference, and says that nothing was cha
 
 test('offsets plan names groups with members', async () => {
   const now = { group: 'busy', type: 'consumer', state: 'Stable', members: 2, positions: [] } as const
-  const answers = { plan: async () => plan(planned('busy', { now: { ...now, positions: [] } })) }
+  const answers = { plan: async () => plan(planned('busy', { now: { ...now, positions: [], undecided: [] } })) }
   const { io } = await offsets(['plan', ...at, '--group', 'busy', '--strategy', 'earliest'], answers)
   assert.match(io.stdout.text, /active members, which a reset refuses\n {2}busy: Stable, 2 members/)
 })

@@ -122,7 +122,8 @@ TOTAL                               5  1,500,001  400 MiB                       
   test('a dry run shows the groups that would be carried over', async () => {
     const position = { topic: 'a', partition: 0, offset: 5n, leader_epoch: 0, metadata: '', lag: 1500n }
     const stream = { topic: 'a', partitions: [], targetTopic: 'a', targetPartition: 0 }
-    const group = { group: 'g', target: 'h', positions: [position], streams: [stream], leftOut: 0 }
+    const type = 'classic' as const
+    const group = { group: 'g', type, target: 'h', positions: [position], streams: [stream], leftOut: 0 }
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, consumerGroups: { groups: [group], findings: [] } })
     const { out } = await run(['--dry-run'], { dryRunRestoreJob })
     assert.match(out, /^g +h +1 {2}1,500 +0$/m)

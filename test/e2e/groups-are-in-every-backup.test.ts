@@ -82,6 +82,25 @@ describe('groups are in every backup', () => {
       assert.deepEqual(verified.problems, [])
     }))
 
+  test('the last committed offset of one in an open transaction, all others of the group, without waiting', () =>
+    withFolder(async path => {
+      const position = { group: 'group-07', topic: 'read', partition: 2, offset: 9n }
+      await kafka.driver.transactOffsets('undecided', position)
+      const started = performance.now()
+      const report = await backUp(spec(path)).finally(() => kafka.driver.finishTransaction('undecided', 'abort'))
+      assert.ok(performance.now() - started < 10_000, 'no retries')
+      const groups = await groupsOf(path, report)
+      assertAll(groups)
+      assert.deepEqual(
+        groups.flatMap(({ group, undecided = [] }) => undecided.map(one => [group, one.topic, one.partition])),
+        [['group-07', 'read', 2]],
+      )
+      assert.match(
+        report.warnings.join(),
+        /^consumer group group-07: an open transaction .* read\/2; .* last committed/,
+      )
+    }))
+
   test('also while their coordinators move', () =>
     withFolder(async path => {
       let moved: Promise<void> | undefined

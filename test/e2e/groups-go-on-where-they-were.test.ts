@@ -3,14 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { readGroups } from '../../src/archive/groups.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { openLocation } from '../../src/wiring/parts.ts'
 import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import type { GroupRead, KafkaDriver } from '../servers/driver.ts'
 import { backUp } from './backup-job.ts'
+import { earlyAccess, joinStreamsGroup, visitShareGroup } from './group-members.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
 import { useKafka } from './use-kafka.ts'
@@ -22,8 +25,8 @@ const topics = ['tx', 'latest', 'cut']
 const text = (value: string) => Buffer.from(value)
 
 describe('groups go on where they were', () => {
-  const source = useKafka()
-  const target = useKafka()
+  const source = useKafka({ properties: earlyAccess })
+  const target = useKafka({ properties: earlyAccess })
   let path = ''
   let cluster: Cluster
 
@@ -151,6 +154,67 @@ describe('groups go on where they were', () => {
       if (Array.isArray(positions) && positions.length > 0) assert.deepEqual(end.get(group), positions, group)
     }
   })
+
+  test('a group of the Streams protocol is backed up and carried over; a share group is reported as not in the backup', async () => {
+    const direct = await openCluster(source.server)
+    const member = await joinStreamsGroup(direct, 'app', 'tx')
+    await member.commit('tx', 1, 20n)
+    await visitShareGroup(direct, 'queue', 'tx')
+    const streams = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    try {
+      const taken = await backUp({
+        ...{ servers: source.server.bootstrapServers, path: streams, include: ['tx'] },
+        backup: { consumer_groups: { include: ['app', 'queue'] } },
+      })
+      assert.deepEqual(taken.warnings, [
+        'groups whose progress is not in this backup, because groups of these types do not commit offsets, and which a ' +
+          'restore does not carry over: queue (share)',
+      ])
+      assert.ok(taken.manifest.consumer_groups?.state === 'taken')
+      const { groups } = await readGroups(openLocation(streams), taken.manifest.consumer_groups, never)
+      const [app] = groups
+      const [position] = app?.positions ?? []
+      assert.deepEqual([app?.type, app?.members, position?.partition, position?.offset], ['streams', 1, 1, 20n])
+      await restoreStreams(streams)
+    } finally {
+      await member.leave()
+      direct.close()
+      await rm(streams, { recursive: true, force: true })
+    }
+  })
+
+  /** To two groups: one that the application has made on the target, and one that is not there yet. */
+  async function restoreStreams(from: string): Promise<void> {
+    const spec = (prefix: string, group: string) => ({
+      ...{ servers: target.server.bootstrapServers, path: from },
+      restore: {
+        retention: 'hold',
+        ...elsewhere(prefix),
+        consumer_groups: { include: ['app'], mapping: { app: group } },
+      },
+    })
+    const job = (prefix: string, group: string) =>
+      parseJob(restoreJobText(spec(prefix, group)), { source: 'test job', env: process.env, mode: 'restore' })
+    await (await joinStreamsGroup(cluster, 'known-app', 's-tx')).leave()
+    const known = await runRestoreJob(job('s-', 'known-app'), { onProgress: () => undefined }, never)
+    const [committed] = known.consumerGroups.groups[0]?.committed ?? []
+    assert.equal(known.warnings.filter(text => text.includes('Streams protocol')).length, 0)
+    const again = await joinStreamsGroup(cluster, 'known-app', 's-tx')
+    const [found] = (await fetchOffsetsOfGroups(cluster, ['known-app'], never)).values()
+    await again.leave()
+    assert.ok(Array.isArray(found) && committed)
+    assert.deepEqual(
+      found.map(one => [one.topic, one.partition, one.offset]),
+      [['s-tx', 1, committed.targetOffset]],
+    )
+    const fresh = await runRestoreJob(job('u-', 'new-app'), { onProgress: () => undefined }, never)
+    assert.deepEqual(fresh.consumerGroups.totals, { groups: 1, committed: 1, kept: 0, failed: 0 })
+    assert.match(
+      fresh.warnings.join(),
+      /group new-app: it used the Streams protocol .* Kafka 4\.1 does not and refuses/,
+    )
+    await assert.rejects(joinStreamsGroup(cluster, 'new-app', 'u-tx'), /not a streams group/, 'as Kafka 4.1 does')
+  }
 
   test('before and beyond a window groups stand at its first record, and at its end', async () => {
     const offset_ranges = { 'tx/0': { start: 30, end: 60 } }

@@ -3,10 +3,12 @@ import { API, type BrokerAnswer, type BrokerRequest } from './fake-broker.ts'
 import type { FakeCluster } from './fake-cluster.ts'
 
 export interface FakeGroup {
-  type: 'Classic' | 'Consumer' | 'Share'
+  type: 'Classic' | 'Consumer' | 'Share' | 'Streams'
   members: number
   /** By `topic/partition`. */
   offsets: Map<string, { offset: bigint; metadata: string; epoch: number }>
+  /** Of `offsets`, or others: those with a newer offset in an open transaction. */
+  undecided: readonly string[]
   /** What a coordinator answers when the group is read, or committed for. */
   readError: number
   commitError: number
@@ -25,7 +27,7 @@ export interface FakeGroups {
 export function fakeGroup(offsets: Record<string, bigint> = {}, changes: Partial<FakeGroup> = {}): FakeGroup {
   const entries = Object.entries(offsets).map(([key, offset]) => [key, { offset, metadata: '', epoch: 0 }] as const)
   const errors = { readError: 0, commitError: 0, describeError: 0 }
-  return { type: 'Classic', members: 0, offsets: new Map(entries), ...errors, ...changes }
+  return { type: 'Classic', members: 0, undecided: [], offsets: new Map(entries), ...errors, ...changes }
 }
 
 /** Lets broker 0 coordinate these groups, and such as are committed for. */
@@ -109,6 +111,8 @@ function describeClassic({ body }: BrokerRequest, { all }: FakeGroups): Writer {
   return writer.array(names, one).noTags()
 }
 
+const UNSTABLE_OFFSET_COMMIT = 88
+
 function fetchOffsets({ body }: BrokerRequest, { all }: FakeGroups): Writer {
   const names = body.array(() => {
     const name = body.string()
@@ -116,16 +120,20 @@ function fetchOffsets({ body }: BrokerRequest, { all }: FakeGroups): Writer {
     body.tags()
     return name
   })
+  const requireStable = body.boolean()
   const writer = new Writer().int32(0)
   const one = (name: string) => {
-    const { offsets = new Map(), readError = 0 } = all.get(name) ?? {}
-    const topics = Map.groupBy(readError === 0 ? [...offsets] : [], ([key]) => key.slice(0, key.lastIndexOf('/')))
+    const { offsets, undecided, readError } = all.get(name) ?? fakeGroup()
+    const isOpen = (key: string) => requireStable && undecided.includes(key)
+    const keys = [...new Set([...offsets.keys(), ...(requireStable ? undecided : [])])]
+    const topics = Map.groupBy(readError === 0 ? keys : [], key => key.slice(0, key.lastIndexOf('/')))
     writer.string(name).array([...topics], ([topic, some]) => {
-      writer
-        .string(topic)
-        .array(some, ([key, { offset, epoch, metadata }]) =>
-          writer.int32(numberOf(key)).int64(offset).int32(epoch).string(metadata).int16(0).noTags(),
-        )
+      writer.string(topic).array(some, key => {
+        const found = isOpen(key) ? undefined : offsets.get(key)
+        const { offset = -1n, epoch = -1, metadata = '' } = found ?? {}
+        const errorCode = isOpen(key) ? UNSTABLE_OFFSET_COMMIT : 0
+        writer.int32(numberOf(key)).int64(offset).int32(epoch).string(metadata).int16(errorCode).noTags()
+      })
       writer.noTags()
     })
     writer.int16(readError).noTags()

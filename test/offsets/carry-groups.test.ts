@@ -20,6 +20,7 @@ const planOf = (names: readonly string[], offset = 13n): CarryPlan => ({
   findings: [],
   groups: names.map(group => ({
     group,
+    type: 'classic' as const,
     target: group,
     streams: [stream(0), stream(1)],
     leftOut: 0,
@@ -190,6 +191,16 @@ describe('before the first write', () => {
       'error group busy: it has 1 active member on the target',
       'error group modern: it has 2 active members on the target',
     ])
+  })
+
+  test('a group of the Streams protocol that the target does not have is a warning, and no error', async () => {
+    await withGroups({}, async cluster => {
+      const { groups, findings } = planOf(['app'])
+      const plan = { findings, groups: groups.map(one => ({ ...one, type: 'streams' as const })) }
+      const [found, ...more] = await surveyCarry(cluster, plan, false, never)
+      assert.deepEqual([found?.severity, found?.subject, more], ['warning', 'group app', []])
+      assert.match(found?.problem ?? '', /Kafka 4\.2 and later convert it/)
+    })
   })
 
   test('positions that are there before the restore has begun are not of it', async () => {

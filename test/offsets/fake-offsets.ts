@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { GroupState } from '../../src/kafka/describe-group-states.ts'
 import type { GroupOffset } from '../../src/kafka/group-offsets.ts'
-import { partitionKey } from '../../src/kafka/offsets.ts'
+import { partitionKey, type TopicPartition } from '../../src/kafka/offsets.ts'
 import type { HeadedRecord, OffsetsPort } from '../../src/offsets/offsets-port.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
@@ -14,6 +14,8 @@ export interface FakeRecord extends HeadedRecord {
 export interface FakeGroup {
   members: number
   positions: Map<string, GroupOffset>
+  /** Partitions with a newer offset in an open transaction. */
+  undecided?: TopicPartition[]
   /** What reading it answers with. */
   unreadable?: KafkaBackupError
 }
@@ -75,7 +77,8 @@ export function fakeOffsets(topics: Record<string, FakeRecord[][]>): FakeOffsets
       return new Map(
         groups.map(group => {
           const found = fake.groups.get(group)
-          return [group, found?.unreadable ?? [...(found?.positions.values() ?? [])].map(one => ({ ...one }))]
+          const offsets = [...(found?.positions.values() ?? [])].map(one => ({ ...one }))
+          return [group, found?.unreadable ?? { offsets, undecided: [...(found?.undecided ?? [])] }]
         }),
       )
     },

@@ -47,6 +47,16 @@ test('earliest and latest are the ends of the log, of every partition that a gro
   assert.deepEqual(fake.at('billing'), { 'orders/0': 4, 'orders/1': 7, 'audit/0': 1 })
 })
 
+test('a partition with a newer offset in an open transaction is left as it is, and the others are set', async () => {
+  const fake = cluster()
+  const undecided = [{ topic: 'orders', partition: 1 }]
+  fake.put('app', { 'orders/0': 4, 'orders/1': 7 }, { undecided })
+  const found = await plan(fake, { strategy: 'earliest', selection: select(['app']) })
+  assert.deepEqual(found[0], ['app', 'orders/0', 4, 0])
+  assert.deepEqual(found[1]?.slice(0, 4), ['app', 'orders/1', 7, null])
+  assert.match(String(found[1]?.[4]), /^an open transaction holds a newer offset/)
+})
+
 test('a pattern finds no groups of this program, and must find some', async () => {
   const all = await planOffsets({ strategy: 'earliest', selection: select(['*']) }, cluster(), never)
   assert.deepEqual(

@@ -9,7 +9,9 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import type { OffsetsPlan, PlannedPosition } from '../../src/offsets/plan-reset.ts'
 import { formatScript } from '../../src/offsets/script.ts'
 
-const now = (group: string) => ({ group, type: 'classic' as const, state: 'Empty', members: 0, positions: [] })
+const now = (group: string) => ({
+  ...{ group, type: 'classic' as const, state: 'Empty', members: 0, positions: [], undecided: [] },
+})
 const row = (partition: number, changes: Partial<PlannedPosition> = {}): PlannedPosition => ({
   ...{ topic: 'orders', partition, from: 1n, to: 7n, leaderEpoch: -1, metadata: '', isChange: true, ...changes },
 })

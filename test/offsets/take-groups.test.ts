@@ -75,7 +75,40 @@ describe('the groups of a backup', () => {
     )
   })
 
-  test('are those that are selected, without the notes of kafka-backup and groups that commit no offsets', async () => {
+  test('keep the last committed offset where an open transaction holds a newer one, and record which those are', async () => {
+    const fine = { 'a/0': 7n, 'a/1': 3n }
+    const { groups, warnings } = await take({
+      app: fakeGroup(fine, { undecided: ['a/0', 'a/2', 'b/0'] }),
+      plain: fakeGroup(fine),
+    })
+    const [app, plain] = groups
+    assert.deepEqual(
+      app?.positions.map(({ partition, offset }) => [partition, offset]),
+      [
+        [0, 7n],
+        [1, 3n],
+      ],
+    )
+    assert.deepEqual(app?.undecided, [
+      { topic: 'a', partition: 0 },
+      { topic: 'a', partition: 2 },
+    ])
+    assert.equal(app?.error, null)
+    assert.equal(plain?.undecided, undefined)
+    assert.match(warnings.join('\n'), /^consumer group app: an open transaction .* of a\/0, a\/2; .* never .* for a\/2/)
+    assert.equal(warnings.length, 1)
+  })
+
+  test('include those of the Streams protocol', async () => {
+    const { groups, left_out, warnings } = await take({ app: fakeGroup({ 'a/0': 7n }, { type: 'Streams' }) })
+    assert.deepEqual(
+      groups.map(({ group, type, positions }) => [group, type, positions.length]),
+      [['app', 'streams', 1]],
+    )
+    assert.deepEqual([left_out, warnings], [[], []])
+  })
+
+  test('are those that are selected, without the notes of kafka-backup; share groups are named as not taken', async () => {
     const at = { 'a/0': 1n }
     const all = {
       one: fakeGroup(at),
@@ -89,7 +122,7 @@ describe('the groups of a backup', () => {
       ['one'],
     )
     assert.deepEqual(left_out, [{ group: 'shared', type: 'share' }])
-    assert.match(warnings.join(), /shared \(share\)/)
+    assert.match(warnings.join(), /not in this backup, because .* do not commit offsets, .*: shared \(share\)/)
   })
 
   test('may lack some that the login may not see, which is told', async () => {

@@ -127,6 +127,11 @@ export interface KafkaDriver {
   listQuotas(): Promise<string[]>
   produce(topic: string, records: readonly SeedRecord[], options?: ProduceOptions): Promise<RecordPlace[]>
   transaction(topic: string, records: readonly SeedRecord[], options: TransactionOptions): Promise<RecordPlace[]>
+  /** Adds the position of a group to a transaction, which stays open. */
+  transactOffsets(
+    transactionalId: string,
+    position: { group: string; topic: string; partition: number; offset: bigint },
+  ): Promise<void>
   finishTransaction(transactionalId: string, outcome: 'commit' | 'abort'): Promise<void>
   seedBulk(topic: string, options: BulkOptions): Promise<{ records: number; bytes: number }>
   /** All records by partition, up to the end at the time of the call; with `read_committed` the last stable offset. */
@@ -194,6 +199,8 @@ async function startDriver(
     listQuotas: async () => (await ask('listQuotas', {})) as string[],
     produce: (topic, records, options = {}) => send('produce', { topic, ...options }, records),
     transaction: (topic, records, options) => send('transaction', { topic, ...options }, records),
+    transactOffsets: (transactionalId, position) =>
+      act('transactOffsets', { transactionalId, ...position, offset: position.offset.toString() }),
     finishTransaction: (transactionalId, outcome) => act('finishTransaction', { transactionalId, outcome }),
     seedBulk: async (topic, options) =>
       (await ask('seedBulk', { topic, startTimestamp: 1_700_000_000_000, ...options })) as {

@@ -48,14 +48,21 @@ export function formatPositions({ groups }: LagReport, look: Look): string[] {
       one.positions,
       look,
     )
-    return [...(at > 0 ? [''] : []), title, ...(one.positions.length > 0 ? table : ['  no positions'])]
+    const rows = one.positions.length > 0 ? table : ['  no positions']
+    return [...(at > 0 ? [''] : []), title, ...rows, ...formatUndecided(one, look)]
   })
+}
+
+function formatUndecided({ undecided }: LaggingGroup, look: Look): string[] {
+  if (undecided.length === 0) return []
+  const places = undecided.map(({ topic, partition }) => `${printable(topic)}/${partition}`)
+  return [look.dim(`An open transaction holds a newer offset of ${places.join(', ')}; shown is the last committed one`)]
 }
 
 function formatLeftOut(leftOut: LagReport['leftOut'], look: Look): string[] {
   if (leftOut.length === 0) return []
   const names = leftOut.map(({ group, type }) => `${printable(group)} (${type})`)
-  return ['', look.dim(`Left out, as groups of their kind commit no offsets: ${names.join(', ')}`)]
+  return ['', look.dim(`Not shown, because groups of these types do not commit offsets: ${names.join(', ')}`)]
 }
 
 /** A position behind the end of its log counts as none. */
@@ -82,6 +89,7 @@ export function groupsDocument({ groups, leftOut }: LagReport) {
         log_end: row.logEnd,
         lag: row.lag,
       })),
+      undecided: one.undecided,
     })),
     left_out: leftOut,
   }

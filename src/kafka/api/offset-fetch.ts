@@ -1,6 +1,8 @@
 import type { Api } from '../wire/api.ts'
 
 export interface OffsetFetchRequest {
+  /** Answers UNSTABLE_OFFSET_COMMIT for a partition whose newest offset is in an open transaction, instead of the last committed one. */
+  requireStable: boolean
   groups: { group: string /** Null asks for all that the group has. */; topics: TopicPartitions[] | null }[]
 }
 
@@ -27,7 +29,7 @@ export interface FetchedOffset {
 }
 
 /**
- * OffsetFetch v8; offsets whose transaction is undecided are an error of their partition (require_stable)
+ * OffsetFetch v8
  *   request  => [group_id [name [partition_indexes] TAGS] TAGS] require_stable TAGS
  *   response => throttle_time_ms [group_id [name [partition] TAGS] error_code TAGS] TAGS
  *   partition => partition_index committed_offset committed_leader_epoch metadata error_code TAGS
@@ -49,7 +51,7 @@ export const offsetFetch: Api<OffsetFetchRequest, OffsetFetchResponse> = {
           )
           .noTags(),
       )
-      .boolean(true)
+      .boolean(request.requireStable)
       .noTags(),
   decode: reader => {
     reader.int32()

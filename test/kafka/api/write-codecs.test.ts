@@ -223,6 +223,7 @@ describeCodec('OffsetCommit v8', {
 describeCodec('OffsetFetch v8', {
   api: offsetFetch,
   request: {
+    requireStable: true,
     groups: [
       { group: 'g', topics: [{ name: 'ab', partitions: [0, 3] }] },
       { group: 'h', topics: null },

@@ -10,8 +10,11 @@ import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.RecordMetadata;
+import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Writing records, plain or in transactions. A payload is a row of records as RecordCodec.decode takes them. */
@@ -30,6 +33,7 @@ final class ProduceOperations {
         operations.put("produce", this::produce);
         operations.put("transaction", this::transaction);
         operations.put("finishTransaction", this::finishTransaction);
+        operations.put("transactOffsets", this::transactOffsets);
         operations.put("seedBulk", this::seedBulk);
     }
 
@@ -53,6 +57,19 @@ final class ProduceOperations {
         byte[] places = send(producer, request, payload);
         finish(id, request.get("outcome").asText());
         reply.result(null, places);
+    }
+
+    /** Adds the position of a group to a transaction, which stays open. */
+    private void transactOffsets(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
+        String id = request.get("transactionalId").asText();
+        KafkaProducer<byte[], byte[]> producer =
+                transactional.computeIfAbsent(id, unused -> openTransactional(request, id));
+        if (open.add(id)) producer.beginTransaction();
+        TopicPartition at = new TopicPartition(request.get("topic").asText(), request.get("partition").asInt());
+        OffsetAndMetadata position = new OffsetAndMetadata(Long.parseLong(request.get("offset").asText()));
+        producer.sendOffsetsToTransaction(Map.of(at, position),
+                new ConsumerGroupMetadata(request.get("group").asText()));
+        reply.done();
     }
 
     private void finishTransaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) {
