@@ -37,7 +37,8 @@ export async function fetchBounds(
     const [start, stable, end] = [logStart.get(key), lastStable.get(key), highWatermark.get(key)]
     // What a broker left out of its answer stays out: zero would pass for an empty partition.
     if (start === undefined || stable === undefined || end === undefined) continue
-    const bounds = { logStart: start, lastStable: stable > start ? stable : start, highWatermark: end }
+    const bounds = { logStart: start, lastStable: stable, highWatermark: end }
+    if (bounds.lastStable < start) bounds.lastStable = start
     if (bounds.highWatermark < bounds.lastStable) bounds.highWatermark = bounds.lastStable
     found.set(key, bounds)
   }

@@ -7,12 +7,14 @@ import { describe, test } from 'node:test'
 import { openBackup } from '../../src/archive/catalog.ts'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
+import { fetchBounds } from '../../src/kafka/offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { readArchivedTopic, readTopicEntry } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { backUp, jobText, withFolder } from './backup-job.ts'
+import { openCluster } from './raw-produce.ts'
 import { launcher } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
@@ -163,6 +165,27 @@ describe('a continuous backup', () => {
       )
       await assert.rejects(fetch(`http://${listen}/metrics`), 'the listener ends with the run')
     }))
+
+  test('never takes what an ordinary producer writes meanwhile for an open transaction', async () => {
+    await kafka.driver.createTopic('busy')
+    const cluster = await openCluster(kafka.server)
+    const place = { topic: 'busy', partition: 0 }
+    const options = { count: 1000, partitions: 1, valueBytes: 10, batchSize: 100 }
+    let isWriting = true
+    const writing = kafka.driver.seedBulk('busy', options).finally(() => {
+      isWriting = false
+    })
+    const ends = new Set<bigint>()
+    while (isWriting) {
+      const { lastStable, highWatermark } = (await fetchBounds(cluster, [place], never)).get('busy/0') ?? {}
+      assert.ok(lastStable !== undefined && highWatermark !== undefined)
+      assert.equal(lastStable, highWatermark)
+      ends.add(highWatermark)
+    }
+    await writing
+    cluster.close()
+    assert.ok(ends.size > 10, `${ends.size} moments while records came in`)
+  })
 
   test('reads no more bytes a second than it may', () =>
     withFolder(async path => {
