@@ -1,6 +1,7 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
+import { refuseBackupFolder } from './backup-folder.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { type IndexRef, type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
@@ -12,6 +13,7 @@ export async function listBackupIds(storage: Storage, signal: AbortSignal): Prom
     const { manifests, mark } = await scanManifests(storage, folder, signal)
     if (manifests.size > 0 && !mark) ids.push(folder)
   }
+  if (ids.length === 0) await refuseBackupFolder(storage, signal)
   return ids.sort()
 }
 

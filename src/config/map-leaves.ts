@@ -66,7 +66,7 @@ export function distinctList<T, Written>(item: Item<T, Written>, allowed: string
     json: { type: 'array', items: item.json, minItems: 1 },
     read: (value, complain) => {
       if (!Array.isArray(value)) {
-        complain({ wrong: 'is not a list' })
+        complain({ wrong: 'is not a list', wantsList: true })
         return undefined
       }
       if (value.length === 0) complain({ about: 'field', wrong: 'is an empty list' })

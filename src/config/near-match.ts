@@ -10,6 +10,11 @@ export function nearMatch(written: string, candidates: readonly string[]): strin
   return best?.candidate
 }
 
+/** Whether two names are the same but for case, `_` and `-`. */
+export function sameName(one: string, other: string): boolean {
+  return normalize(one) === normalize(other)
+}
+
 function normalize(name: string): string {
   return name.toLowerCase().replace(/[_-]/g, '')
 }

@@ -1,4 +1,4 @@
-import { type FieldPath, formatPath, isMap, type Problem } from './problem.ts'
+import { type FieldPath, formatPath, isMap, type Problem, valueAt } from './problem.ts'
 import { parseFragment } from './yaml-source.ts'
 
 /** What `--set` left behind: the changed job, the paths it changed, and what could not be done. */
@@ -34,6 +34,12 @@ export function applyOverrides(tree: unknown, settings: readonly string[]): Over
     else result.tree = changed.value
   }
   return result
+}
+
+/** The tree with a list of one in the place of a single value. */
+export function wrapAt(tree: unknown, path: FieldPath): unknown {
+  const changed = setAt(tree, path.map(String), [valueAt(tree, path)], [])
+  return 'wrong' in changed ? tree : changed.value
 }
 
 type Changed = { value: unknown } | { wrong: string }

@@ -12,6 +12,8 @@ export interface Problem {
   readonly allowed?: string | undefined
   /** An allowed name that looks like what was written. */
   readonly near?: string | undefined
+  /** A single value stands where a list belongs. */
+  readonly wantsList?: boolean | undefined
 }
 
 /** The form `--set` takes, so that a path can be copied from a message onto the command line. */
@@ -21,6 +23,10 @@ export function formatPath(path: FieldPath): string {
 
 export function startsWith(path: FieldPath, start: FieldPath): boolean {
   return start.length <= path.length && start.every((segment, index) => String(segment) === String(path[index]))
+}
+
+export function isSamePath(one: FieldPath, other: FieldPath): boolean {
+  return one.length === other.length && startsWith(one, other)
 }
 
 /** The value at a path of plain data; undefined where there is none. */

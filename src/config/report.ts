@@ -1,5 +1,7 @@
 import type * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
+import { placeOfKey } from './field-paths.ts'
+import type { Mode } from './mode.ts'
 import { nearMatch } from './near-match.ts'
 import { type FieldPath, formatPath, isMap, type Problem, startsWith, valueAt } from './problem.ts'
 import type { YamlFault } from './yaml-source.ts'
@@ -36,19 +38,19 @@ export function reportYamlFaults(faults: readonly YamlFault[], source: string): 
 }
 
 /** What zod found, in our words. `tree` is the job that was checked. */
-export function toProblems(issues: readonly z.core.$ZodIssue[], tree: unknown): Problem[] {
-  return issues.flatMap(issue => toProblem(issue, tree))
+export function toProblems(issues: readonly z.core.$ZodIssue[], tree: unknown, mode: Mode): Problem[] {
+  return issues.flatMap(issue => toProblem(issue, tree, mode))
 }
 
-function toProblem(issue: z.core.$ZodIssue, tree: unknown): Problem[] {
+function toProblem(issue: z.core.$ZodIssue, tree: unknown, mode: Mode): Problem[] {
   const path = issue.path.map(segment => (typeof segment === 'symbol' ? String(segment) : segment))
   switch (issue.code) {
     case 'custom':
       return [{ ...(issue.params?.problem as Problem), path }]
     case 'unrecognized_keys':
-      return issue.keys.map(key => unknownKey([...path, key], issue.message.split(', ')))
+      return issue.keys.map(key => unknownKey([...path, key], issue.message.split(', '), mode))
     case 'invalid_union':
-      return unknownVariant(issue, path, tree)
+      return unknownVariant(issue, path, tree, mode)
     case 'too_small':
       return [{ path, about: 'field', wrong: 'is an empty list', allowed: 'a list of at least one' }]
     case 'invalid_type':
@@ -58,13 +60,14 @@ function toProblem(issue: z.core.$ZodIssue, tree: unknown): Problem[] {
   }
 }
 
-function unknownKey(path: FieldPath, known: readonly string[]): Problem {
-  const near = nearMatch(String(path.at(-1)), known)
+/** A slip of the pen, or a key that belongs elsewhere in the job. */
+function unknownKey(path: FieldPath, known: readonly string[], mode: Mode): Problem {
+  const near = nearMatch(String(path.at(-1)), known) ?? placeOfKey(path, mode)
   return { path, about: 'field', wrong: 'is not a known key', allowed: known.join(', '), near }
 }
 
 /** The field that says which kind a map is has another value, or is not there, perhaps for a slip in its name. */
-function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tree: unknown): Problem[] {
+function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tree: unknown, mode: Mode): Problem[] {
   const kinds = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : []
   const allowed = kinds.join(', ')
   const value = valueAt(tree, path)
@@ -75,7 +78,7 @@ function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tr
   const name = String(path.at(-1))
   const slip = Object.keys(isMap(parent) ? parent : {}).find(key => nearMatch(key, [name]) !== undefined)
   const missing: Problem = { path, about: 'field', wrong: 'is required', allowed }
-  return slip === undefined ? [missing] : [missing, unknownKey([...path.slice(0, -1), slip], [name])]
+  return slip === undefined ? [missing] : [missing, unknownKey([...path.slice(0, -1), slip], [name], mode)]
 }
 
 /** A map or list is asked for. What stands there instead is not shown: a secret may have slipped a level up. */

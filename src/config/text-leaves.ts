@@ -39,7 +39,7 @@ export function textList<S extends 'one' | 'commas' = never>(rule: TextRule, opt
     read: (value, complain) => {
       const items = shorthand !== undefined && typeof value === 'string' ? spread(value, shorthand) : value
       if (!Array.isArray(items)) {
-        complain({ wrong: 'is not a list', allowed: `${allowed}, written as a list such as [a, b]` })
+        complain({ wrong: 'is not a list', wantsList: true, allowed: `${allowed}, written as a list such as [a, b]` })
         return undefined
       }
       if (items.length < min) complain({ about: 'field', wrong: 'is an empty list' })

@@ -3,8 +3,8 @@ import { checkJobRules } from './job-rules.ts'
 import { type Job, type JobOf, jobSchemas } from './job-schema.ts'
 import { type Mode, modeOf, modes } from './mode.ts'
 import { refuseMode } from './mode-rules.ts'
-import { applyOverrides } from './override.ts'
-import { type Problem, valueAt } from './problem.ts'
+import { applyOverrides, type Overridden, wrapAt } from './override.ts'
+import { type FieldPath, isSamePath, type Problem, valueAt } from './problem.ts'
 import { type Origin, reportProblems, toProblems } from './report.ts'
 import type { YamlSource } from './yaml-source.ts'
 
@@ -27,7 +27,7 @@ export function validateJob<M extends Mode>(
   given: YamlSource & { problems: readonly Problem[] },
   options: Omit<JobOptions<M>, 'env'> & { env?: Environment } & Sourced,
 ): JobOf<M> {
-  const overridden = applyOverrides(given.tree, options.set ?? [])
+  const overridden = withLists(applyOverrides(given.tree, options.set ?? []))
   const { tree, problems: unset } = options.env
     ? interpolate(overridden.tree, options.env)
     : { tree: overridden.tree, problems: [] }
@@ -44,6 +44,16 @@ export function validateJob<M extends Mode>(
   throw reportProblems(problems, origin)
 }
 
+/** On a command line a single value stands for a list of one: `--set source.topics.include=orders`. */
+function withLists(overridden: Overridden): Overridden {
+  if (overridden.paths.length === 0) return overridden
+  const { problems } = checkTree(overridden.tree, modeOf(overridden.tree))
+  const isSingle = (path: FieldPath) =>
+    problems.some(problem => problem.wantsList && isSamePath(problem.path, path)) &&
+    typeof valueAt(overridden.tree, path) === 'string'
+  return { ...overridden, tree: overridden.paths.filter(isSingle).reduce(wrapAt, overridden.tree) }
+}
+
 /** All that is wrong with a job of that mode, for a caller that has other names for its fields. */
 export function findJobProblems(written: unknown, options: { env: Environment; mode: Mode }): Problem[] {
   const { tree, problems } = interpolate(written, options.env)
@@ -53,7 +63,7 @@ export function findJobProblems(written: unknown, options: { env: Environment; m
 function checkTree(tree: unknown, mode: Mode): { job: Job | undefined; problems: Problem[] } {
   const checked = jobSchemas[mode].safeParse(tree)
   // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
-  const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree)]
+  const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree, mode)]
   return { job: checked.data, problems }
 }
 

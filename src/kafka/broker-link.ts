@@ -192,6 +192,7 @@ export class BrokerLink {
   /** Throws KAFKA_UNSUPPORTED, naming what the broker does speak, unless it speaks our version. */
   assertSpeaks(api: Api<never, unknown>): void {
     if (this.speaks(api)) return
+    if (isController(this.#ranges)) throw controllerListener(this.name)
     const range = this.#ranges.get(api.key)
     const spoken = range ? `versions ${range.min} to ${range.max}` : 'no version of it'
     throw new KafkaBackupError(
@@ -199,4 +200,22 @@ export class BrokerLink {
       `${this.name} does not speak ${api.name} v${api.version}; it speaks ${spoken}`,
     )
   }
+}
+
+const METADATA = 3
+const BROKER_REGISTRATION = 62
+
+/** A controller of KRaft registers brokers, and tells no client about topics. */
+function isController(ranges: ReadonlyMap<number, ApiRange>): boolean {
+  return ranges.has(BROKER_REGISTRATION) && !ranges.has(METADATA)
+}
+
+function controllerListener(name: string): KafkaBackupError {
+  return new KafkaBackupError(
+    'KAFKA_UNSUPPORTED',
+    `${name} is a controller listener of KRaft, which serves no clients`,
+    {
+      help: 'Give the listener of a broker in `bootstrap_servers`: a port that `controller.listener.names` does not name.',
+    },
+  )
 }

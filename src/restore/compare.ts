@@ -31,6 +31,16 @@ export interface PartitionComparison extends Alignment {
   /** Null where its records come from several. */
   sourcePartition: number | null
   partition: number
+  /** The target has no such partition. */
+  isMissing?: true
+}
+
+export interface ComparedTopic {
+  source: string
+  target: string
+  partitions: PartitionComparison[]
+  /** The target has no such topic. */
+  isMissing?: true
 }
 
 export interface CompareReport {
@@ -39,7 +49,7 @@ export interface CompareReport {
   backupId: string
   generation: number
   durationMs: number
-  topics: { source: string; target: string; partitions: PartitionComparison[] }[]
+  topics: ComparedTopic[]
   totals: { topics: number; partitions: number; records: number; removed: number; differences: number }
   warnings: string[]
 }
@@ -66,12 +76,14 @@ export async function compareRestore(
   const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
   const compared = await runPool(streams, width, async ({ topic, stream }) => {
     const alignment = await compareStream(options, { located, target, topic, stream }, parts, signal)
-    return { topic: topic.name, ...placeOf(stream), ...alignment }
+    const isThere = located.topics.get(topic.name)?.partitions.has(stream.partition)
+    return { topic: topic.name, ...placeOf(stream), ...alignment, ...(isThere ? {} : { isMissing: true as const }) }
   })
   const topics = located.plan.topics.map(({ source, name }) => ({
     source: source.name,
     target: name,
     partitions: compared.filter(({ topic }) => topic === name).map(({ topic: _, ...rest }) => rest),
+    ...(located.topics.has(name) ? {} : { isMissing: true as const }),
   }))
   const totals = sumUp(topics)
   const { backupId, generation } = located.plan

@@ -7,7 +7,7 @@ import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from
 import { locateRestore } from './locate-restore.ts'
 import type { RestoreOptions } from './options.ts'
 import type { Outgoing } from './outgoing.ts'
-import type { PlannedStream } from './plan.ts'
+import type { PlannedStream, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
 import { readTargetLog, type TargetPartition } from './target-log.ts'
 
@@ -57,6 +57,21 @@ export interface StreamMap {
   runs: AsyncGenerator<OffsetMapRun>
 }
 
+/** A name that the restore does not have is a slip, not an empty answer. */
+function assertPlanned({ topics, backupId }: RestorePlan, { topic, partition }: OffsetMapFilter): void {
+  if (topic === undefined) return
+  const found = topics.filter(({ source }) => source.name === topic)
+  const partitions = found.flatMap(({ streams }) =>
+    streams.flatMap(({ legs }) => legs.map(leg => leg.source.partition)),
+  )
+  if (found.length > 0 && (partition === undefined || partitions.includes(partition))) return
+  const what = found.length === 0 ? `topic ${topic}` : `partition ${partition} of topic ${topic}`
+  const names = topics.slice(0, 10).map(({ source }) => source.name)
+  throw new KafkaBackupError('TOPIC_NOT_FOUND', `${what} is not part of this restore of backup \`${backupId}\``, {
+    help: `Give a topic by its name at the source: ${names.join(', ')}${topics.length > 10 ? ', …' : ''}.`,
+  })
+}
+
 /** The same with what each part is about; one without a single record is among them. */
 export async function* openStreamMaps(
   options: RestoreOptions,
@@ -65,6 +80,7 @@ export async function* openStreamMaps(
   signal: AbortSignal,
 ): AsyncGenerator<StreamMap> {
   const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
+  assertPlanned(plan, filter)
   const { rewrites: _, ...plain } = plan
   const progress = await readProgress(cluster, restoreId, signal)
   if (!progress) throw unknown(restoreId)

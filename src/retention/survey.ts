@@ -1,3 +1,4 @@
+import { refuseBackupFolder } from '../archive/backup-folder.ts'
 import { readManifest, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
 import { type FoundLease, readLiveLeases } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
@@ -36,6 +37,7 @@ export async function surveyLocation(
   for await (const folder of storage.listFolders('', signal)) {
     if (isMatch(folder) && folder !== 'offset-snapshots') folders.push(folder)
   }
+  if (folders.includes('manifests')) await refuseBackupFolder(storage, signal)
   const found = await runPool(folders.sort(), CONCURRENCY, backupId => surveyBackup(storage, backupId, facts, signal))
   return found.filter(backup => backup !== undefined)
 }

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { toKafkaBackupError } from '../errors.ts'
 import type { StorageOptions } from './location.ts'
@@ -19,8 +19,8 @@ export interface Place {
 }
 
 /**
- * What the process may do at the location. At a folder nothing is written for that; a bucket tells only when it is tried,
- * with the one small object of the probe.
+ * What the process may do at the location. It is tried: at a folder with an empty folder that is removed at once, in a
+ * bucket with the one small object of the probe.
  */
 export function checkAccess({ options, storage }: Place, signal: AbortSignal): Promise<AccessCheck[]> {
   return options.backend !== 'filesystem' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
@@ -59,17 +59,39 @@ async function checkBucket(storage: Storage, signal: AbortSignal): Promise<Acces
   return [read, write]
 }
 
+/** An empty folder is made and removed: what the system says of permissions is not true of every file system. */
 async function checkFolder(root: string): Promise<AccessCheck[]> {
   const existing = await nearestExisting(root)
-  const [canRead, canWrite] = await Promise.all([
-    may(existing, constants.R_OK | constants.X_OK),
-    may(existing, constants.W_OK | constants.X_OK),
-  ])
+  const wrong = await whyNoFolder(existing)
+  if (wrong !== undefined) {
+    const detail = `${wrong}. Give another folder as the location, or put one there`
+    return [{ action: 'read', allowed: false, detail }]
+  }
+  const canRead = await may(existing, constants.R_OK | constants.X_OK)
+  const refusal = await refusalToWrite(existing)
   const created = existing === root ? '' : ` (${root} will be created in it)`
   return [
     { action: 'read', allowed: canRead, detail: canRead ? existing : `${existing} cannot be read` },
-    { action: 'write', allowed: canWrite, detail: `${existing}${canWrite ? '' : ' is not writable'}${created}` },
+    { action: 'write', allowed: refusal === undefined, detail: refusal ?? `${existing}${created}` },
   ]
+}
+
+async function whyNoFolder(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return `${path} is a symbolic link to a folder that does not exist`
+  return found.isDirectory() ? undefined : `${path} is a file, not a folder`
+}
+
+async function refusalToWrite(folder: string): Promise<string | undefined> {
+  try {
+    await rmdir(await mkdtemp(join(folder, '.kafka-backup-check-')))
+    return undefined
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    // The parent is there: a file system such as /proc makes no folders.
+    if (code === 'ENOENT') return `no folder can be created in ${folder}: its file system takes none`
+    return `${folder} is not writable (${code})`
+  }
 }
 
 function rootOf({ path, prefix }: { path: string; prefix?: string }): string {
@@ -78,7 +100,15 @@ function rootOf({ path, prefix }: { path: string; prefix?: string }): string {
 
 async function nearestExisting(path: string): Promise<string> {
   const parent = dirname(path)
-  return parent === path || (await may(path, constants.F_OK)) ? path : nearestExisting(parent)
+  return parent === path || (await isThere(path)) ? path : nearestExisting(parent)
+}
+
+/** Also where it is a link that leads nowhere. */
+function isThere(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
 }
 
 function may(path: string, mode: number): Promise<boolean> {

@@ -73,3 +73,20 @@ test('a description adds up its partitions and leaves the indexes out', async ()
   const { indexes: _, ...partition } = manifest.topics[0]?.partitions[0] ?? assert.fail()
   assert.deepEqual(topic?.partitions, [partition])
 })
+
+test('the folder of one backup is refused as a location of backups, with the location that is meant', async () => {
+  const storage = openMemoryStorage()
+  await storeBackup(storage, lists)
+  for (const [key, body] of [...storage.objects]) {
+    storage.objects.delete(key)
+    storage.objects.set(key.replace(/^b1\//, ''), body)
+  }
+  for (const [location, help] of [
+    ['/backups/b1', /^Give \/backups as the location .* and b1 as the backup id/],
+    ['s3://bucket/team/b1?endpoint=x', /^Give s3:\/\/bucket\/team\?endpoint=x as/],
+  ] as const) {
+    const at = { ...storage, location }
+    await assert.rejects(listBackups(at, never), { code: 'LOCATION_INVALID', help })
+    await assert.rejects(describeBackup(at, 'b1', never), { code: 'LOCATION_INVALID', help })
+  }
+})

@@ -52,6 +52,33 @@ Warnings
     )
   })
 
+  test('names topics and partitions that are not there first, and no record of them', async () => {
+    const [topic = assert.fail()] = differing.topics
+    const [partition = assert.fail()] = topic.partitions
+    const topics = [
+      { ...topic, target: 'gone', isMissing: true as const, partitions: [{ ...partition, isMissing: true as const }] },
+      { ...topic, partitions: [{ ...partition, partition: 7, isMissing: true as const }] },
+    ]
+    const report = { ...differing, topics, warnings: ['gone: it does not exist on the target'] }
+    const { out } = await run(['compare', ...config], { compareJob: async () => report })
+    assert.match(out, /^.*\n.*\n {2}not on the target: topic gone, partition copy\/7\n/)
+    assert.doesNotMatch(out, /missing|does not exist/)
+  })
+
+  test('shows a few of many differences, and says how many there are', async () => {
+    const [topic = assert.fail()] = differing.topics
+    const [partition = assert.fail()] = topic.partitions
+    const many = Array.from({ length: 30 }, (_, at) => ({
+      ...partition,
+      partition: at,
+      differences: partition.differences.slice(0, 1),
+    }))
+    const report = { ...differing, topics: [{ ...topic, partitions: many }] }
+    const { out } = await run(['compare', ...config], { compareJob: async () => report })
+    assert.equal(out.match(/ missing /g)?.length, 20)
+    assert.match(out, /^and 10 more; --format json shows all of them$/m)
+  })
+
   test('in JSON has every difference', async () => {
     const { code, out } = await run(['compare', ...config, '--format', 'json'], { compareJob: async () => differing })
     assert.equal(code, 3)

@@ -58,6 +58,11 @@ spec:
     )
   })
 
+  test('leaves the namespace out where none is given', async () => {
+    const { out } = await run(...ofJob)
+    assert.doesNotMatch(out, /namespace/)
+  })
+
   test('prints names as texts also for kubectl, which reads YAML 1.1', async () => {
     const names = ['on', '1_000', '2026-01-31', '0b1', 'NO']
     const { topics } = planRestore(manifestOf(names.map(name => sampleTopic(name, 1))), plainOptions({}))

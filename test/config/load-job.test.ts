@@ -6,6 +6,29 @@ import { after, before, describe, test } from 'node:test'
 import { loadJob } from '../../src/config/load-job.ts'
 import { errorOf, errorsOf, minimalJob, parse } from './job-texts.ts'
 
+test('a key at the wrong place is refused with the place where it belongs', () => {
+  const places: Record<string, string> = {
+    schema_registry: 'enterprise.schema_registry',
+    schemaRegistry: 'enterprise.schema_registry',
+    topics: 'source.topics',
+    bootstrap_servers: 'source.bootstrap_servers',
+    commit_interval: 'backup.commit_interval',
+    segment_bytes: 'backup.segment_bytes',
+    keep_last: 'retention.keep_last',
+    listen: 'metrics.listen',
+  }
+  for (const [key, place] of Object.entries(places)) {
+    assert.ok(
+      errorsOf(`${minimalJob}${key}: {a: 1}\n`).some(
+        line => line.includes(`${key}: is not a known key`) && line.includes(`(did you mean \`${place}\`?)`),
+      ),
+      key,
+    )
+  }
+  // A name that several fields have leads nowhere.
+  assert.doesNotMatch(errorsOf(`${minimalJob}description: {a: 1}\n`).join(), /did you mean/)
+})
+
 describe('a job that leaves out all it may', () => {
   test('has every default, in bytes and milliseconds', () => {
     assert.deepEqual(parse(minimalJob), {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { applyOverrides } from '../../src/config/override.ts'
-import { errorsOf, minimalJob, parse } from './job-texts.ts'
+import { errorsOf, minimalJob, minimalRestore, parse, parseRestore } from './job-texts.ts'
 
 const tree = { a: { b: 'x', list: ['p', 'q'] }, n: null }
 
@@ -72,5 +72,28 @@ describe('--set', () => {
     const set = ['mode=backup', 'backup_id=7', 'source.bootstrap_servers.0=a:1', 'source.topics.include=[a]']
     const job = parse('', { set: [...set, 'storage={backend: filesystem, path: /b}'] })
     assert.equal(job.backupId, '7')
+  })
+
+  test('takes a single value for a list of one, in every field that is a list', () => {
+    const backup = parse(minimalJob, {
+      set: [
+        'source.topics.include=orders',
+        `source.topics.exclude=\${X}`,
+        'retention={keep_last: 1}',
+        'retention.match=a-*',
+      ],
+      env: { X: 'x' },
+    })
+    assert.deepEqual(backup.source.topics, { include: ['orders'], exclude: ['x'] })
+    assert.deepEqual(backup.retention?.match, ['a-*'])
+    const set = ['restore.topics.include=orders', 'restore.partitions.orders=3']
+    const { restore } = parseRestore(minimalRestore, { set })
+    assert.deepEqual(restore.topics.include, ['orders'])
+    assert.deepEqual([...restore.partitions], [['orders', [3]]])
+  })
+
+  test('leaves a single value in the file as an error', () => {
+    const errors = errorsOf(minimalJob.replace(/include: .*/, 'include: orders'))
+    assert.match(errors.join(), /source\.topics\.include: "orders" is not a list/)
   })
 })

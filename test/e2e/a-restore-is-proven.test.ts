@@ -226,6 +226,15 @@ describe('a restore is proven', () => {
       assert.deepEqual([same.code, JSON.parse(same.stdout).totals.records], [0, 10], same.stderr)
       const map = await cli('offset-map', '--config', file, '--topic', 'cli', '--partition', '0', '--offset', '7')
       assert.deepEqual([map.code, map.stdout], [0, 'cli/0 offset 7 is cli-copy/0 offset 7\n'], map.stderr)
+      for (const [args, message] of [
+        [['--topic', 'nope'], /topic nope is not part of this restore/],
+        [['--topic', 'cli', '--partition', '9'], /partition 9 of topic cli is not part/],
+        [['--topic', 'nope', '--partition', '0', '--offset', '7'], /topic nope is not part of this restore/],
+      ] as const) {
+        const unknown = await cli('offset-map', '--config', file, ...args)
+        assert.equal(unknown.code, 1)
+        assert.match(unknown.stderr, message)
+      }
       const [server = ''] = kafka.server.bootstrapServers
       const plain = await cli('compare', '--path', path, '--backup-id', 'b1', '--target', server)
       assert.equal(plain.code, 0, plain.stderr)
@@ -233,6 +242,11 @@ describe('a restore is proven', () => {
       const differs = await cli('compare', '--config', file)
       assert.equal(differs.code, 3, differs.stderr)
       assert.match(differs.stdout, /cli-copy\/0 .* 10 {2}extra/)
+      await kafka.driver.deleteTopic('cli-copy')
+      const gone = await cli('compare', '--config', file)
+      assert.equal(gone.code, 3, gone.stderr)
+      assert.match(gone.stdout, /^.*\n.*\n {2}not on the target: topic cli-copy\n/)
+      assert.doesNotMatch(gone.stdout, /missing/)
     })
   })
 

@@ -80,6 +80,17 @@ describe('the command line', () => {
     assert.match(stderr, /no backup `b2`.*there are: b1/)
   })
 
+  test('the folder of a backup, and a controller listener, are named for what they are', async () => {
+    const own = await run(launcher, ['list', '--path', join(store, 'b1')])
+    assert.equal(own.code, 2)
+    assert.match(own.stderr, /is the folder of one backup[\s\S]*b1 as the backup id/)
+    const settings = await readFile(join(kafka.server.dataDirs[0] ?? '', '../server.properties'), 'utf8')
+    const controller = /CONTROLLER:\/\/(127\.0\.0\.1:\d+)/.exec(settings)?.[1] ?? assert.fail(settings)
+    const wrong = await run(launcher, ['check', '--config', config, '--set', `source.bootstrap_servers=${controller}`])
+    assert.equal(wrong.code, 1)
+    assert.match(wrong.stderr, /is a controller listener of KRaft, which serves no clients/)
+  })
+
   for (const [signal, exitCode] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],

@@ -55,9 +55,9 @@ export function journalFiles(): Journal {
       link: after('link', (from = '', to = '') => name(to, nodes.get(from))),
       rename: after('rename', (from = '', to = '') => name(to, nodes.get(from), from)),
       unlink: after('unlink', (path = '') => name(path, undefined)),
-      mkdir: (async (path: string, options?: { recursive: true }) => {
+      mkdir: (async (path: string, options?: { mode?: number }) => {
         const made = await nodeFileCalls.mkdir(path, options)
-        if (options === undefined || made !== undefined) name(path, FOLDER)
+        name(path, FOLDER)
         return made
       }) as FileCalls['mkdir'],
     },

@@ -82,6 +82,11 @@ describe('opening a cluster', () => {
         'KAFKA_UNSUPPORTED',
         /versions 0 to 11/,
       ],
+      [
+        writer => writer.int16(0).uvarint(2).int16(62).int16(0).int16(4).noTags(),
+        'KAFKA_UNSUPPORTED',
+        /is a controller listener of KRaft/,
+      ],
       [writer => writer.int16(0).uvarint(9), 'KAFKA_PROTOCOL', /cannot be read/],
     ]
     for (const [encode, code, message] of versions) {

@@ -6,6 +6,9 @@ import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
 
+const MAX_MISSING = 10
+const MAX_ROWS = 20
+
 /** What a process ends with that has compared, and found something. */
 export const DIFFERENCES_FOUND = 3
 
@@ -16,11 +19,31 @@ export function formatComparison(report: CompareReport, look: Look): string[] {
   return [
     `${look.bold(printable(backupId))} generation ${generation}: ${verdict}`,
     `  ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')} the same${formatRemoved(totals.removed)}`,
+    ...formatMissing(report, look),
     '',
     ...formatTopics(report, look),
     ...formatDifferences(report, look),
-    ...formatWarnings(report.warnings, look),
+    ...formatWarnings(
+      report.warnings.filter(warning => !isAboutMissing(warning, report)),
+      look,
+    ),
   ]
+}
+
+/** The cause first: all records of what is not there are missing. */
+function formatMissing({ topics }: CompareReport, look: Look): string[] {
+  const names = topics.flatMap(({ target, partitions, isMissing }) =>
+    isMissing
+      ? [`topic ${target}`]
+      : partitions.filter(one => one.isMissing).map(({ partition }) => `partition ${target}/${partition}`),
+  )
+  const more = names.length > MAX_MISSING ? ` and ${formatCount(names.length - MAX_MISSING)} more` : ''
+  if (names.length === 0) return []
+  return [look.bad(`  not on the target: ${printable(names.slice(0, MAX_MISSING).join(', '))}${more}`)]
+}
+
+function isAboutMissing(warning: string, { topics }: CompareReport): boolean {
+  return topics.some(({ target, isMissing }) => isMissing && warning === `${target}: it does not exist on the target`)
 }
 
 function formatRemoved(removed: number): string {
@@ -37,7 +60,11 @@ function formatTopics({ topics }: CompareReport, look: Look): string[] {
       { title: 'TARGET', cell: row => row.target, shrinks: true },
       { title: 'PARTITIONS', align: 'right', cell: row => formatCount(row.partitions.length) },
       { title: 'SAME', align: 'right', cell: row => formatCount(sum(row, one => one.records)) },
-      { title: 'DIFFERENCES', align: 'right', cell: row => formatFound(row.partitions) },
+      {
+        title: 'DIFFERENCES',
+        align: 'right',
+        cell: row => (row.isMissing ? 'no such topic' : formatFound(row.partitions)),
+      },
     ],
     topics,
     look,
@@ -52,12 +79,15 @@ function formatFound(partitions: readonly PartitionComparison[]): string {
 
 /** Nothing where there are none. */
 export function formatDifferences({ topics }: CompareReport, look: Look): string[] {
-  const rows = topics.flatMap(({ target, partitions }) =>
-    partitions.flatMap(({ partition, sourcePartition, differences }) =>
-      differences.map(one => ({ place: `${target}/${partition}`, isMixed: sourcePartition === null, ...one })),
-    ),
+  const found = topics.flatMap(({ target, partitions }) =>
+    partitions
+      .filter(one => !one.isMissing)
+      .flatMap(({ partition, sourcePartition, differences }) =>
+        differences.map(one => ({ place: `${target}/${partition}`, isMixed: sourcePartition === null, ...one })),
+      ),
   )
-  if (rows.length === 0) return []
+  if (found.length === 0) return []
+  const rows = found.slice(0, MAX_ROWS)
   const table = formatTable<(typeof rows)[number]>(
     [
       { title: 'PARTITION', cell: row => row.place, shrinks: true },
@@ -70,7 +100,9 @@ export function formatDifferences({ topics }: CompareReport, look: Look): string
     rows,
     look,
   )
-  return ['', ...table]
+  const left = found.length - rows.length
+  const more = left > 0 ? [`and ${formatCount(left)} more; --format json shows all of them`] : []
+  return ['', ...table, ...more]
 }
 
 /** With the partition before the offset where a partition of the target has records of several. */
@@ -90,9 +122,10 @@ export function comparisonDocument({ backupId, durationMs, topics, totals, ...re
     generation: rest.generation,
     duration_ms: Math.round(durationMs),
     totals,
-    topics: topics.map(({ source, target, partitions }) => ({
+    topics: topics.map(({ source, target, partitions, isMissing = false }) => ({
       source,
       target,
+      missing: isMissing,
       partitions: partitions.map(partitionDocument),
     })),
     warnings: rest.warnings,

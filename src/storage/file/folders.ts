@@ -73,7 +73,9 @@ export class Folders {
   async #make(folder: string): Promise<string> {
     if (folder === '') {
       await makeTree(this.#root, this.modes, this.#files, this.sync)
-      return this.find('')
+      return this.find('').catch(error => {
+        throw hasErrno(error, 'ENOENT') ? dangling(this.#root) : error
+      })
     }
     const parent = await this.prepare(parentOf(folder))
     try {
@@ -108,17 +110,46 @@ async function resolveRoot(root: string, files: FileCalls): Promise<string> {
   throw notAFolder(root)
 }
 
-/** Makes the root with what is missing above it, durably. */
+/**
+ * Makes the root with what is missing above it, durably. One level at a time: Node's recursive call never returns where a
+ * file system refuses a folder with ENOENT although its parent is there, as /proc does.
+ */
 async function makeTree(root: string, modes: FileModes, files: FileCalls, sync: FolderSync): Promise<void> {
-  const highestMade = await files.mkdir(root, { recursive: true, mode: modes.folder }).catch(error => {
-    throw hasErrno(error, 'EEXIST', 'ENOTDIR') ? notAFolder(root) : error
-  })
-  if (highestMade === undefined) return
-  if (modes.isExplicit) await files.chmod(root, modes.folder)
-  for (let folder = root; ; folder = dirname(folder)) {
+  const missing: string[] = []
+  for (let folder = root; !(await exists(folder, files)); folder = dirname(folder)) missing.unshift(folder)
+  for (const folder of missing) {
+    await files.mkdir(folder, { mode: modes.folder }).catch(async error => {
+      if (hasErrno(error, 'ENOENT')) throw await cannotHold(root, dirname(folder), files)
+      if (!hasErrno(error, 'EEXIST')) throw error
+    })
     await sync(dirname(folder))
-    if (folder === highestMade || folder === dirname(folder)) return
   }
+  if (missing.length > 0 && modes.isExplicit) await files.chmod(root, modes.folder)
+}
+
+/** A link counts as it is, wherever it leads. */
+async function exists(path: string, files: FileCalls): Promise<boolean> {
+  try {
+    await files.lstat(path)
+    return true
+  } catch (error) {
+    if (hasErrno(error, 'ENOTDIR')) throw notAFolder(path)
+    if (hasErrno(error, 'ENOENT')) return false
+    throw error
+  }
+}
+
+/** The parent is there, and yet no folder can be made in it. */
+async function cannotHold(root: string, parent: string, files: FileCalls): Promise<KafkaBackupError> {
+  if ((await files.lstat(parent)).isSymbolicLink()) return dangling(parent)
+  const message = `the location ${root} cannot be created: the file system of ${parent} takes no folders`
+  return new KafkaBackupError('LOCATION_INVALID', message)
+}
+
+function dangling(link: string): KafkaBackupError {
+  return new KafkaBackupError('LOCATION_INVALID', `${link} is a symbolic link to a folder that does not exist`, {
+    help: 'Create the folder that the link leads to, or mount it; or give another location.',
+  })
 }
 
 function notAFolder(root: string): KafkaBackupError {

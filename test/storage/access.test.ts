@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { checkAccess } from '../../src/storage/access.ts'
+import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
+
+const never = new AbortController().signal
+
+describe('the check of a folder', () => {
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
+    await mkdir(join(folder, 'real'))
+    await writeFile(join(folder, 'file'), 'x')
+    await symlink(join(folder, 'nowhere'), join(folder, 'dangling'))
+    await symlink(join(folder, 'real'), join(folder, 'link'))
+  })
+  after(() => rm(folder, { recursive: true, force: true }))
+
+  const check = (path: string) =>
+    checkAccess({ options: { backend: 'filesystem', path }, storage: openFilesystemStorage({ path }) }, never)
+  const create = (path: string) => openFilesystemStorage({ path }).create('a/b', Buffer.from('x'), never)
+
+  for (const [name, path, why] of [
+    ['a link that leads nowhere', 'dangling', /dangling is a symbolic link to a folder that does not exist/],
+    ['a folder below such a link', 'dangling/sub', /dangling is a symbolic link to a folder that does not exist/],
+    ['a file', 'file', /file is (a file, )?not a folder/],
+    ['a folder below a file', 'file/sub', /file(\/sub)? is (a file, )?not a folder/],
+  ] as const) {
+    test(`fails for ${name}, and so does a write`, async () => {
+      const failed = (await check(join(folder, path))).filter(({ allowed }) => !allowed)
+      assert.equal(failed.length, 1)
+      assert.match(failed[0]?.detail ?? '', why)
+      await assert.rejects(create(join(folder, path)), { code: 'LOCATION_INVALID', message: why })
+    })
+  }
+
+  test('fails where the file system takes no folders, and a write fails at once', { timeout: 20_000 }, async () => {
+    const failed = (await check('/proc/backups/all')).filter(({ allowed }) => !allowed)
+    assert.deepEqual(
+      failed.map(({ action, detail }) => [action, detail]),
+      [['write', 'no folder can be created in /proc: its file system takes none']],
+    )
+    await assert.rejects(create('/proc/backups/all'), { code: 'LOCATION_INVALID', message: /file system of \/proc/ })
+  })
+
+  test('passes for a folder, for a link to one, and where it is to be created, and leaves nothing behind', async () => {
+    for (const path of ['real', 'link', 'real/new/folder']) {
+      const checks = await check(join(folder, path))
+      assert.deepEqual(
+        checks.map(({ action, allowed }) => [action, allowed]),
+        [
+          ['read', true],
+          ['write', true],
+        ],
+      )
+    }
+    assert.deepEqual(await readdir(join(folder, 'real')), [])
+  })
+})
