@@ -47,6 +47,7 @@ bench: $(INSTALLED) build ## Measure against kcat and Kafka's own tools
 	@$(NODE) bench/main.ts
 
 soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and write the figures
+	@FUZZ_INPUTS=$${FUZZ_INPUTS:-90000} $(NODE) --test test/fuzz/fuzz.test.ts
 	@$(SERVERS) soak
 	@[ "$(SOAK_PART)" = operator ] || $(NODE) test/faults/soak.ts
 	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts

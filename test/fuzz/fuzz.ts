@@ -1,0 +1,37 @@
+import { KafkaBackupError } from '../../src/errors.ts'
+import { seededRandom } from './mutate.ts'
+import type { Target } from './targets.ts'
+
+export interface Finding {
+  target: string
+  /** Give it to `runInput` to see the same again. */
+  seed: number
+  what: string
+}
+
+/** No input may take longer: a reader that does hangs for all a user can tell. */
+const MAX_INPUT_MS = 5_000
+
+/** Runs `count` inputs of a target, from `seed` on. */
+export async function fuzz(target: Target, seed: number, count: number): Promise<Finding[]> {
+  const findings: Finding[] = []
+  for (let i = 0; i < count && findings.length < 5; i++) {
+    const what = await runInput(target, seed + i)
+    if (what !== undefined) findings.push({ target: target.name, seed: seed + i, what })
+  }
+  return findings
+}
+
+/** What is wrong with how the target takes the input; undefined where it is read, or refused with a documented error. */
+export async function runInput({ codes, run }: Target, seed: number): Promise<string | undefined> {
+  const startedMs = performance.now()
+  try {
+    await run(seededRandom(seed))
+  } catch (error) {
+    if (!(error instanceof KafkaBackupError))
+      return error instanceof Error ? (error.stack ?? error.message) : String(error)
+    if (!codes.includes(error.code)) return `${error.code}: ${error.message}`
+  }
+  const tookMs = performance.now() - startedMs
+  return tookMs > MAX_INPUT_MS ? `it took ${Math.round(tookMs)} ms` : undefined
+}

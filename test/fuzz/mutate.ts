@@ -1,0 +1,90 @@
+/** A small generator of numbers, so that a seed names a whole run (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let t = state
+    t = Math.imul(t ^ (t >>> 15), t | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+type Random = () => number
+
+const pick = <T>(items: readonly T[], random: Random): T | undefined => items[Math.floor(random() * items.length)]
+const below = (limit: number, random: Random) => Math.floor(random() * limit)
+
+/** One to four changes of bytes: flips, cuts, repeats, extreme integers. */
+export function mutateBytes(seed: Buffer, random: Random): Buffer {
+  let bytes: Buffer = Buffer.from(seed)
+  for (let left = 1 + below(4, random); left > 0; left--) bytes = pick(byteChanges, random)?.(bytes, random) ?? bytes
+  return bytes
+}
+
+const byteChanges: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
+  (bytes, random) => {
+    const at = below(bytes.length, random)
+    if (at < bytes.length) bytes[at] = (bytes[at] ?? 0) ^ (1 << below(8, random))
+    return bytes
+  },
+  (bytes, random) => bytes.subarray(0, below(bytes.length + 1, random)),
+  (bytes, random) => {
+    const [at, length] = [below(bytes.length, random), below(64, random)]
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at, at + length), bytes.subarray(at)])
+  },
+  (bytes, random) => {
+    const value = pick([-1, 0, 1, 0x7fffffff, -0x80000000, 0x00ffffff], random) ?? 0
+    if (bytes.length >= 4) bytes.writeInt32BE(value, below(bytes.length - 3, random))
+    return bytes
+  },
+  (bytes, random) => {
+    const at = below(bytes.length, random)
+    const added = Buffer.from(Array.from({ length: below(16, random) }, () => below(256, random)))
+    return Buffer.concat([bytes.subarray(0, at), added, bytes.subarray(at)])
+  },
+]
+
+const values: readonly unknown[] = [
+  ...[null, true, -1, 0, 1, 0.5, 2 ** 31, 2 ** 53, 1e308, '', '..', '../../x', 'a\nb', '\x1b[2J', '__proto__'],
+  ...['x'.repeat(5000), [], {}, [[[[[[[[]]]]]]]], { __proto__: null, constructor: 1 }],
+]
+
+/** One to three changes of a document: values of other kinds, fields taken away, renamed, added, items repeated. */
+export function mutateJson(seed: unknown, random: Random): string {
+  const tree = structuredClone(seed)
+  for (let left = 1 + below(3, random); left > 0; left--) changeNode(tree, random)
+  const text = JSON.stringify(tree)
+  return random() < 0.1 ? text.slice(0, below(text.length, random)) : text
+}
+
+function changeNode(tree: unknown, random: Random): void {
+  const nodes: (Record<string, unknown> | unknown[])[] = []
+  collectNodes(tree, nodes)
+  const node = pick(nodes, random)
+  if (!node) return
+  const entries = node as Record<string, unknown>
+  const key = pick(Object.keys(node), random)
+  switch (below(4, random)) {
+    case 0:
+      if (key !== undefined) entries[key] = structuredClone(pick(values, random))
+      break
+    case 1:
+      if (key !== undefined) delete entries[key]
+      break
+    case 2:
+      if (Array.isArray(node)) node.push(...node.slice(0, 3))
+      else entries[`${key ?? ''}x`] = structuredClone(pick(values, random))
+      break
+    default:
+      if (key !== undefined && typeof entries[key] === 'string') {
+        entries[key] = `${entries[key]}${pick(['/', '\0', '..', 'é', ' ', '\n'], random)}`
+      }
+  }
+}
+
+function collectNodes(value: unknown, into: (Record<string, unknown> | unknown[])[]): void {
+  if (typeof value !== 'object' || value === null) return
+  into.push(value as Record<string, unknown>)
+  for (const item of Object.values(value)) collectNodes(item, into)
+}
