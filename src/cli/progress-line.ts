@@ -39,10 +39,11 @@ export function formatIdleLine(reading: Reading): string {
 export function formatStartLine({ task }: Reading): string {
   if (task === undefined) return ''
   if ('objects' in task) return `${plural(task.objects, 'object')}, ${formatBytes(task.bytes)} to ${task.verb}`
-  const { topics, partitions, offsets, unit, phase } = task
+  const { topics, partitions, offsets, unit, phase, isMost } = task
+  const most = isMost ? 'at most ' : ''
   const work = phase === 'compare' ? 'compare' : 'copy'
   const amount =
-    unit === 'records' ? `${plural(offsets, 'record')} to write` : `${plural(offsets, 'offset')} to ${work}`
+    unit === 'records' ? `${most}${plural(offsets, 'record')} to write` : `${plural(offsets, 'offset')} to ${work}`
   return `${plural(topics, 'topic')}, ${plural(partitions, 'partition')}, ${amount}`
 }
 

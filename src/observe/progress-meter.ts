@@ -4,7 +4,7 @@ import type { ProgressEvent } from './progress.ts'
 export interface Reading {
   /** What there is to do, in words; empty while that is not known. */
   task:
-    | { topics: number; partitions: number; offsets: bigint; unit?: 'records'; phase?: 'compare' }
+    | { topics: number; partitions: number; offsets: bigint; unit?: 'records'; isMost?: boolean; phase?: 'compare' }
     | { objects: number; bytes: number; verb: 'read' | 'copy' }
     | undefined
   /** From 0 to 1. */

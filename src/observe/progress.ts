@@ -5,10 +5,19 @@ export type ProgressEvent =
   /** The generation that a run goes on from. */
   | { type: 'resumed'; generation: number; committedAt: string }
   /**
-   * What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are. What
+   * What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are, or with `isMost` at most so
+   * many, because a time window may leave fewer. What
    * comes after a plan with another phase is counted anew.
    */
-  | { type: 'planned'; topics: number; partitions: number; offsets: bigint; unit?: 'records'; phase?: 'compare' }
+  | {
+      type: 'planned'
+      topics: number
+      partitions: number
+      offsets: bigint
+      unit?: 'records'
+      isMost?: boolean
+      phase?: 'compare'
+    }
   /** A restore turns to a partition. */
   | { type: 'begun'; topic: string; partition: number }
   /** Records were copied. Progress is counted in offsets, the one measure whose total is known beforehand. */

@@ -3,6 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
+import { COUNTED_BYTES, costOf, countExactly } from './count-exactly.ts'
 import { expectStream } from './expected.ts'
 import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
@@ -20,11 +21,20 @@ export interface RestoreDryRun {
   /** Whether an earlier run has begun it, or finished it. */
   state: 'new' | 'begun' | 'complete'
   topics: RestoreDryRunTopic[]
-  totals: { topics: number; partitions: number; records: number; bytes: number; isEstimate: boolean }
+  totals: {
+    topics: number
+    partitions: number
+    records: number
+    bytes: number
+    isEstimate: boolean
+    precision: Precision
+  }
   /** All of them; where one is an error the restore would be refused. */
   findings: Finding[]
   warnings: string[]
 }
+
+export type Precision = 'exact' | 'at_most' | 'about'
 
 export interface RestoreDryRunTopic {
   source: string
@@ -35,7 +45,10 @@ export interface RestoreDryRunTopic {
   /** What is left to write. */
   records: number
   bytes: number
+  /** At least the bytes are. */
   isEstimate: boolean
+  /** Of the records: counted, the most that there can be, or estimated. */
+  precision: Precision
   heldBack: HeldSetting[]
 }
 
@@ -56,7 +69,7 @@ export async function dryRunRestore(
   const survey = await surveyRestore(options, parts, signal)
   const { plan, restoreId, targetCluster, progress, preflight } = survey
   const isDone = isComplete(plan, progress)
-  const topics = plan.topics.map(topic => describeTopic(topic, options, survey))
+  const topics = await describeTopics(options, survey, parts.storage, signal)
   const sum = (pick: (topic: RestoreDryRunTopic) => number) => topics.reduce((total, topic) => total + pick(topic), 0)
   return {
     restoreId,
@@ -72,10 +85,34 @@ export async function dryRunRestore(
       records: sum(({ records }) => records),
       bytes: sum(({ bytes }) => bytes),
       isEstimate: topics.some(({ isEstimate }) => isEstimate),
+      precision: leastOf(topics.map(({ precision }) => precision)),
     },
     findings: preflight.findings,
     warnings: plan.warnings,
   }
+}
+
+/** What the manifest cannot tell is counted, as far as there is little to read and no run has begun. */
+async function describeTopics(
+  options: RestoreOptions,
+  survey: Prepared,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<RestoreDryRunTopic[]> {
+  let leftBytes = survey.progress ? 0 : COUNTED_BYTES
+  const topics: RestoreDryRunTopic[] = []
+  for (const topic of survey.plan.topics) {
+    const described = describeTopic(topic, options, survey)
+    const isCounted = described.precision !== 'exact' && costOf(topic) <= leftBytes
+    if (isCounted) leftBytes -= costOf(topic)
+    const records = isCounted ? await countExactly(options, survey.plan, topic, storage, signal) : undefined
+    topics.push(records === undefined ? described : { ...described, records, precision: 'exact' })
+  }
+  return topics
+}
+
+function leastOf(all: readonly Precision[]): Precision {
+  return all.includes('about') ? 'about' : all.includes('at_most') ? 'at_most' : 'exact'
 }
 
 function describeTopic(
@@ -85,9 +122,11 @@ function describeTopic(
 ): RestoreDryRunTopic {
   const expected = topic.streams.map(stream => {
     const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
-    if (noted?.isDone) return { records: 0, bytes: 0, isEstimate: false }
+    if (noted?.isDone) return { records: 0, bytes: 0, isEstimate: false, isMost: true }
     return expectStream(stream, noted ?? startOf(stream), timeWindow)
   })
+  const isEstimate = expected.some(one => one.isEstimate)
+  const precision = !isEstimate ? 'exact' : expected.every(({ isMost }) => isMost) ? 'at_most' : 'about'
   const exists = preflight.existing.has(topic.name)
   return {
     source: topic.source.name,
@@ -96,7 +135,8 @@ function describeTopic(
     exists,
     records: expected.reduce((sum, { records }) => sum + records, 0),
     bytes: expected.reduce((sum, { bytes }) => sum + bytes, 0),
-    isEstimate: expected.some(({ isEstimate }) => isEstimate),
+    isEstimate,
+    precision,
     heldBack: exists ? [] : listHeld(topic),
   }
 }

@@ -13,6 +13,8 @@ export interface Expected {
    * know.
    */
   isEstimate: boolean
+  /** It is the most that there can be: only a window makes it less. */
+  isMost: boolean
 }
 
 /**
@@ -22,6 +24,7 @@ export interface Expected {
 export function expectStream(stream: PlannedStream, from: SourcePosition, timeWindow: TimeWindow): Expected {
   const expected = legsFrom(stream, from).map(leg => expectLeg(leg, timeWindow))
   const isBegun = isBehind(from, startOf(stream))
+  const isSpread = isBegun && stream.keyedAmong !== undefined
   return {
     records: ownShare(
       stream,
@@ -31,7 +34,8 @@ export function expectStream(stream: PlannedStream, from: SourcePosition, timeWi
       stream,
       sum(expected, ({ bytes }) => bytes),
     ),
-    isEstimate: expected.some(({ isEstimate }) => isEstimate) || (isBegun && stream.keyedAmong !== undefined),
+    isEstimate: expected.some(({ isEstimate }) => isEstimate) || isSpread,
+    isMost: expected.every(({ isMost }) => isMost) && !isSpread,
   }
 }
 
@@ -48,11 +52,12 @@ export function countStream(
 
 function expectLeg({ source, start, end }: PlannedLeg, timeWindow: TimeWindow): Expected {
   const share = shareOf({ start: source.start_offset, end: source.end_offset }, { start, end })
-  if (share === 0 || isOutside(source, timeWindow)) return { records: 0, bytes: 0, isEstimate: false }
+  if (share === 0 || isOutside(source, timeWindow)) return { records: 0, bytes: 0, isEstimate: false, isMost: true }
   return {
     records: Math.round((source.records - source.aborted_records) * share),
     bytes: Math.round(source.bytes * share),
     isEstimate: share < 1 || hasBound(timeWindow),
+    isMost: share === 1,
   }
 }
 

@@ -35,7 +35,7 @@ export async function fill(
   await note(parts, restoreId, mark, streams, signal)
   const isShared = options.existingTopics === 'append'
   await reconcileAll(streams, { cluster, isShared }, signal)
-  announce(streams, onProgress)
+  announce(streams, options, onProgress)
   const { bytesPerSecond, connectionsPerBroker } = options
   const limiter = bytesPerSecond === undefined ? {} : { limiter: new RateLimiter(bytesPerSecond, clock) }
   const streamBytes = options.rewrite ? REWRITING_STREAM_BYTES : STREAM_BYTES
@@ -70,10 +70,11 @@ export async function fill(
 }
 
 /** After the look at the target: what is there already is not counted. */
-function announce(streams: readonly Stream[], onProgress: OnProgress): void {
+function announce(streams: readonly Stream[], { timeWindow }: RestoreOptions, onProgress: OnProgress): void {
   const topics = new Set(streams.map(({ topic }) => topic)).size
   const left = streams.reduce((sum, stream) => sum + stream.countLeft(), 0)
-  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records' })
+  const most = timeWindow.start === undefined && timeWindow.end === undefined ? {} : { isMost: true }
+  onProgress({ type: 'planned', topics, partitions: streams.length, offsets: BigInt(left), unit: 'records', ...most })
 }
 
 /** A note that is late costs the next run a look at what came after the last one, so that a passing fault ends nothing. */

@@ -112,6 +112,7 @@ export const restoreDryRun: RestoreDryRun = {
       records: 1_500_000,
       bytes: 419_430_400,
       isEstimate: true,
+      precision: 'about',
       heldBack: [
         { name: 'cleanup.policy', whileFilling: 'delete', afterwards: 'compact' },
         { name: 'compression.type', whileFilling: 'producer', afterwards: null },
@@ -126,10 +127,11 @@ export const restoreDryRun: RestoreDryRun = {
       records: 1,
       bytes: 80,
       isEstimate: false,
+      precision: 'exact',
       heldBack: [],
     },
   ],
-  totals: { topics: 2, partitions: 5, records: 1_500_001, bytes: 419_430_480, isEstimate: true },
+  totals: { topics: 2, partitions: 5, records: 1_500_001, bytes: 419_430_480, isEstimate: true, precision: 'about' },
   findings: [],
   warnings: [],
 }

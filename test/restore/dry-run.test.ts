@@ -18,6 +18,8 @@ import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
+/** Of all records. */
+const TIME = 1_700_000_000_000n
 const storage = openMemoryStorage()
 
 const fixed = plainOptions({
@@ -175,6 +177,23 @@ describe('the dry run of a restore', () => {
     await source.close()
   })
   after(() => storage.close())
+
+  test('counts the records of a window where there is little to read, and otherwise says at most how many', () =>
+    withTarget({}, async ({ dryRun }) => {
+      const only = { topics: { include: ['orders'], exclude: [] }, timeWindow: { end: TIME } }
+      const counted = await dryRun(only)
+      assert.deepEqual(
+        [counted.totals.records, counted.totals.precision, counted.totals.isEstimate],
+        [0, 'exact', true],
+      )
+      const path = 'b1/kafka/orders/0/'
+      const [key = ''] = [...storage.objects.keys()].filter(one => one.startsWith(path) && one.includes('.log'))
+      const segment = storage.objects.get(key) ?? assert.fail()
+      storage.objects.set(key, Buffer.alloc(segment.length))
+      const damaged = await dryRun(only)
+      storage.objects.set(key, segment)
+      assert.deepEqual([damaged.totals.records, damaged.totals.precision], [25, 'at_most'])
+    }))
 
   test('is made of the manifest and the target, and asks only what changes nothing', () =>
     withTarget({}, async ({ dryRun, asked }) => {

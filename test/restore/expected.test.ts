@@ -24,17 +24,17 @@ const at = (sourceOffset: bigint, sourcePartition = 0) => ({ sourcePartition, so
 
 describe('what the manifest says of a partition', () => {
   test('is exact for a whole one, without what was rolled back', () => {
-    assert.deepEqual(expectStream(stream, at(100n), {}), { records: 100, bytes: 4000, isEstimate: false })
+    assert.deepEqual(expectStream(stream, at(100n), {}), { records: 100, bytes: 4000, isEstimate: false, isMost: true })
   })
 
   test('is a share of it for a range, and for what a resume has left', () => {
-    const half = { records: 50, bytes: 2000, isEstimate: true }
+    const half = { records: 50, bytes: 2000, isEstimate: true, isMost: false }
     assert.deepEqual(expectStream(streamOf({ end: 200n }), at(100n), {}), half)
     assert.deepEqual(expectStream(stream, at(200n), {}), half)
   })
 
   test('is nothing where nothing is left, of an empty one, and of one older than the window', () => {
-    const nothing = { records: 0, bytes: 0, isEstimate: false }
+    const nothing = { records: 0, bytes: 0, isEstimate: false, isMost: true }
     assert.deepEqual(expectStream(stream, at(300n), {}), nothing)
     const empty = streamOf({ source: emptyPartition(0, 7n), start: 7n, end: 7n })
     assert.deepEqual(expectStream(empty, at(7n), {}), nothing)
@@ -42,8 +42,10 @@ describe('what the manifest says of a partition', () => {
   })
 
   test('is the most that there can be in a window', () => {
-    assert.deepEqual(expectStream(stream, at(100n), { start: 2000n }), { records: 100, bytes: 4000, isEstimate: true })
-    assert.deepEqual(expectStream(stream, at(100n), { end: 500n }), { records: 100, bytes: 4000, isEstimate: true })
+    const most = { records: 100, bytes: 4000, isEstimate: true, isMost: true }
+    assert.deepEqual(expectStream(stream, at(100n), { start: 2000n }), most)
+    assert.deepEqual(expectStream(stream, at(100n), { end: 500n }), most)
+    assert.equal(expectStream(streamOf({ end: 200n }), at(100n), { end: 500n }).isMost, false)
   })
 })
 
@@ -67,9 +69,9 @@ describe('where keys decide, what the manifest says of all partitions together',
 
   test('is an estimate once one of them has begun', () => {
     const [first = assert.fail()] = keyed
-    assert.deepEqual(expectStream(first, at(200n), {}), { records: 19, bytes: 2000, isEstimate: true })
-    assert.deepEqual(expectStream(first, at(100n, 1), {}), { records: 3, bytes: 1334, isEstimate: true })
-    assert.deepEqual(expectStream(first, at(300n, 1), {}), { records: 0, bytes: 0, isEstimate: true })
+    assert.deepEqual(expectStream(first, at(200n), {}), { records: 19, bytes: 2000, isEstimate: true, isMost: false })
+    assert.deepEqual(expectStream(first, at(100n, 1), {}), { records: 3, bytes: 1334, isEstimate: true, isMost: false })
+    assert.deepEqual(expectStream(first, at(300n, 1), {}), { records: 0, bytes: 0, isEstimate: true, isMost: false })
   })
 
   test('is counted closer by the segments, each once for a leg', () => {

@@ -140,10 +140,13 @@ describe('the offset map is read from the archive and the target', () => {
     ])
   })
 
-  test('of the topic and the partition that were asked for', async () => {
+  test('of the topic and the partition that were asked for, and of no others', async () => {
     const topic = fakeTopic('copy', [[own(0n, 7, 0)]])
     assert.equal((await read(topic, { topic: 'orders', partition: 0 })).length, 3)
-    assert.deepEqual(await read(topic, { topic: 'orders', partition: 1 }), [])
-    assert.deepEqual(await read(topic, { topic: 'copy' }), [])
+    await assert.rejects(read(topic, { topic: 'orders', partition: 1 }), {
+      code: 'TOPIC_NOT_FOUND',
+      message: /partition 1 of topic orders is not part of this restore/,
+    })
+    await assert.rejects(read(topic, { topic: 'copy' }), { code: 'TOPIC_NOT_FOUND', message: /topic copy is not part/ })
   })
 })

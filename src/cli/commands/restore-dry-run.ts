@@ -1,7 +1,7 @@
 import type { RestoreJob } from '../../config/load-job.ts'
 import { errorTable } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
-import type { HeldSetting, RestoreDryRunTopic } from '../../restore/dry-run.ts'
+import type { HeldSetting, Precision, RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { refusalCode } from '../../restore/refusal.ts'
 import type { ShownDryRun as RestoreDryRun } from '../actions.ts'
 import type { Look } from '../look.ts'
@@ -12,14 +12,15 @@ import { accessPlanDocument, formatAccess } from './access-rules.ts'
 import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatWindow, windowDocument } from './restore-window.ts'
 import { isLossy, LOSSY, planDocument, plannedFields } from './schema-report.ts'
 
 /** `restore --dry-run`: the exit code is that of the restore, where it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal)
   session.print(
-    () => formatPlan(plan, session.look),
-    () => documentOf(plan),
+    () => formatPlan(plan, job, session.look),
+    () => documentOf(plan, job),
   )
   if (isRefused(plan)) return errorTable[refusalCode(plan.findings)].exitCode
   return isLossy(plan.schemas) ? LOSSY : 0
@@ -29,9 +30,9 @@ function isRefused({ findings }: RestoreDryRun): boolean {
   return findings.some(({ severity }) => severity === 'error')
 }
 
-function documentOf(plan: RestoreDryRun) {
+function documentOf(plan: RestoreDryRun, job: RestoreJob) {
   const { restoreId, backupId, generation, location, targetCluster, state, topics, totals, findings, warnings } = plan
-  const { isEstimate: is_estimate, ...sums } = totals
+  const { isEstimate: is_estimate, precision: records_precision, ...sums } = totals
   return {
     dry_run: true,
     ok: !isRefused(plan) && !isLossy(plan.schemas),
@@ -41,12 +42,14 @@ function documentOf(plan: RestoreDryRun) {
     location,
     target_cluster_id: targetCluster,
     state,
-    topics: topics.map(({ isEstimate, heldBack, ...topic }) => ({
+    time_window: windowDocument(job),
+    topics: topics.map(({ isEstimate, precision, heldBack, ...topic }) => ({
       ...topic,
       is_estimate: isEstimate,
+      records_precision: precision,
       held_back: heldBack.map(({ name, whileFilling, ...rest }) => ({ name, while_filling: whileFilling, ...rest })),
     })),
-    totals: { ...sums, is_estimate },
+    totals: { ...sums, is_estimate, records_precision },
     schemas: plan.schemas ? planDocument(plan.schemas) : null,
     ...(plan.consumerGroups && { consumer_groups: plannedGroupsDocument(plan.consumerGroups) }),
     ...(plan.access && { access: accessPlanDocument(plan.access) }),
@@ -61,10 +64,11 @@ const states: Record<RestoreDryRun['state'], string> = {
   complete: 'complete: a run would write nothing',
 }
 
-function formatPlan(plan: RestoreDryRun, look: Look): string[] {
+const qualifiers: Record<Precision, string> = { exact: '', at_most: 'at most ', about: 'about ' }
+
+function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] {
   const { backupId, generation, location, targetCluster, restoreId, state, topics, totals } = plan
-  const about = totals.isEstimate ? 'about ' : ''
-  const amount = `${about}${plural(totals.records, 'record')}, ${about}${formatBytes(totals.bytes)}`
+  const amount = `${qualifiers[totals.precision]}${plural(totals.records, 'record')}, ${ofBytes(totals)}${formatBytes(totals.bytes)}`
   return [
     `Dry run of the restore of ${look.bold(printable(backupId))}: nothing is written`,
     ...formatFields(
@@ -73,6 +77,7 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
         ['  To cluster', targetCluster ?? 'unnamed'],
         ['  Restore id', restoreId],
         ['  State', states[state]],
+        ['  Time window', formatWindow(job)],
         [
           '  Would write',
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
@@ -92,19 +97,29 @@ function formatPlan(plan: RestoreDryRun, look: Look): string[] {
 }
 
 function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
-  const about = ({ isEstimate }: RestoreDryRunTopic) => (isEstimate ? '~' : '')
+  const marks: Record<Precision, string> = { exact: '', at_most: look.hasUnicode ? '≤' : '<=', about: '~' }
   return formatTable<RestoreDryRunTopic>(
     [
       { title: 'SOURCE', cell: topic => topic.source, shrinks: true },
       { title: 'TARGET', cell: topic => topic.target, shrinks: true, paint: text => look.bold(text) },
       { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partitions) },
-      { title: 'RECORDS', align: 'right', cell: topic => `${about(topic)}${formatCount(topic.records)}` },
-      { title: 'BYTES', align: 'right', cell: topic => `${about(topic)}${formatBytes(topic.bytes)}` },
+      { title: 'RECORDS', align: 'right', cell: topic => `${marks[topic.precision]}${formatCount(topic.records)}` },
+      { title: 'BYTES', align: 'right', cell: topic => `${marks[bytesOf(topic)]}${formatBytes(topic.bytes)}` },
       { title: '', cell: topic => (topic.exists ? 'exists' : 'would be made') },
     ],
     topics,
     look,
   )
+}
+
+/** Where records were counted one by one, their bytes were not: those of the whole batches are the most that there can be. */
+function bytesOf({ isEstimate, precision }: Pick<RestoreDryRunTopic, 'isEstimate' | 'precision'>): Precision {
+  if (!isEstimate) return 'exact'
+  return precision === 'exact' ? 'at_most' : precision
+}
+
+function ofBytes(totals: RestoreDryRun['totals']): string {
+  return qualifiers[bytesOf(totals)]
 }
 
 /** Settings with a value of their own; that the brokers' defaults are held back, too, is for programs. */

@@ -11,6 +11,7 @@ import { accessReportDocument, formatAccess, formatAccessTotals } from './access
 import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatWindow } from './restore-window.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
 import { formatIds, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
@@ -29,6 +30,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
           '  Found',
           totals.found === 0 ? undefined : `${plural(totals.found, 'record')} of earlier runs, not written again`,
         ],
+        ['  Time window', formatWindow(job)],
         ['  Into', `${plural(topics.length, 'topic')}, ${plural(totals.partitions, 'partition')}`],
         ['  Rebuilt', formatRebuilt(totals)],
         ...(schemas ? schemaFields(schemas, look) : []),
