@@ -3,6 +3,7 @@ import { freshKey } from '../archive/commit.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
+import { changesSince } from './changes.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
 import type { KnownState, PlannedTopic } from './plan.ts'
@@ -37,7 +38,9 @@ export async function commitShards(
   const manifest = publisher.newest
   const newGaps = newGapsOf(manifest, previous)
   if (newGaps.length > 0 && options.onGap === 'fail') throw gapError(newGaps)
-  return { manifest, durationMs: parts.clock.monotonic() - startedAt, copied: sumOf(carried), newGaps, warnings }
+  const changes = changesSince(previous, manifest)
+  const durationMs = parts.clock.monotonic() - startedAt
+  return { manifest, changes, durationMs, copied: sumOf(carried), newGaps, warnings }
 }
 
 function selectionOf({ topics }: BackupOptions): Shard['selection'] {

@@ -1,5 +1,6 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import { type BackupChanges, changesSince } from './changes.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
@@ -7,6 +8,9 @@ import { takeBeside } from './take-beside.ts'
 
 export interface BackupReport extends RoundReport {
   manifest: Manifest
+  changes: BackupChanges
+  /** What the whole backup occupies in the store, of every generation that is kept; absent where that is not known. */
+  occupiedBytes?: number
 }
 
 /**
@@ -23,5 +27,5 @@ export async function runBackup(
   const prepared = await takeBeside(observed, options.backupId, parts, signal)
   const publisher = new GenerationPublisher(options, prepared, parts)
   const report = await runRound(options, prepared, parts, publisher, signal)
-  return { ...report, manifest: publisher.newest }
+  return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }
 }

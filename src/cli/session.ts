@@ -48,6 +48,7 @@ export class Session {
     this.log = parts.log
     this.outcome = parts.outcome
     this.outcome.isAbout(parts.options.backupId)
+    if (parts.options.dryRun) this.outcome.note({ totals: { dry_run: true } })
     this.look = lookOf(parts.io.stdout, parts.io.env)
     this.env = parts.io.env
     this.clock = parts.io.clock

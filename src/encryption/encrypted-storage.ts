@@ -13,6 +13,8 @@ export interface EncryptedStorage extends Storage {
   keysFor(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
   /** The keys that a backup has; undefined where it is not encrypted. Makes none. */
   existingKeys(backupId: string, signal: AbortSignal): Promise<OpenKeys | undefined>
+  /** As `list`, with the sizes that the objects have in the store. */
+  listStored(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>
 }
 
 /** Folders at the top that are no backups. */
@@ -60,6 +62,7 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
       const object = await storage.stat(key, signal)
       return object && (await isEncrypted(key, signal)) ? withPlainSize(object) : object
     },
+    listStored: (prefix, signal) => storage.list(prefix, signal),
     list: (prefix, signal) => listPlain(storage.list(prefix, signal), state, signal),
     listFolders: (prefix, signal) => storage.listFolders(prefix, signal),
     remove: (key, signal) => {

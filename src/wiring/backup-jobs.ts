@@ -9,6 +9,7 @@ import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
 import { accessReader } from './access-session.ts'
 import { withLeaseAt } from './leases.ts'
+import { measureBackup } from './measure-backup.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
@@ -21,7 +22,7 @@ export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal):
     }
     const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
-    return report
+    return { ...report, ...(await sizeAfter(parts, options, signal)) }
   })
 }
 
@@ -41,8 +42,18 @@ export function commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSigna
   return withRun(job, 'commit', hooks, signal, async (options, parts, prune) => {
     const report = await (await import('../backup/commit-shards.ts')).commitShards(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
-    return report
+    return { ...report, ...(await sizeAfter(parts, options, signal)) }
   })
+}
+
+/** When nothing more is written or removed. */
+async function sizeAfter(
+  { storage }: Pick<Parts, 'storage'>,
+  { backupId }: BackupOptions,
+  signal: AbortSignal,
+): Promise<Pick<BackupReport, 'occupiedBytes'>> {
+  const occupiedBytes = await measureBackup(storage, backupId, signal)
+  return occupiedBytes === undefined ? {} : { occupiedBytes }
 }
 
 export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
@@ -81,7 +92,7 @@ function withRun<T>(
   kind: string,
   hooks: Hooks,
   signal: AbortSignal,
-  work: (options: BackupOptions, parts: BackupParts, prune: AfterBackup | undefined) => Promise<T>,
+  work: (options: BackupOptions, parts: BackupParts & Parts, prune: AfterBackup | undefined) => Promise<T>,
 ): Promise<T> {
   return withMetrics(job, hooks, watched =>
     withRegistryReader(job, readRegistry =>

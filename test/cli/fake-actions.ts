@@ -79,9 +79,12 @@ export const gap = {
   found_at: '2025-11-15T09:36:00Z',
 } as const
 
+const unchanged = { topics: false, schemas: false, consumerGroups: false, access: false }
+
 export const backupReport: BackupReport = {
   manifest,
   durationMs: 12_300,
+  changes: unchanged,
   copied: { records: 500_000, bytes: 429_496_730, partitions: 1 },
   newGaps: [],
   warnings: [],

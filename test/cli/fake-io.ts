@@ -13,7 +13,7 @@ export class FakeIo implements Io {
 
   constructor(options: { columns?: number; env?: Record<string, string> } = {}) {
     this.env = { LANG: 'C.UTF-8', ...options.env }
-    this.stdout = collect(options.columns)
+    this.stdout = collect(options.columns, assertSnakeKeys)
     this.stderr = collect(options.columns)
   }
 
@@ -35,12 +35,38 @@ export class FakeIo implements Io {
   }
 }
 
-function collect(columns: number | undefined): Output & { text: string } {
+/** Fields with names of somebody else: a registry, Kubernetes. */
+const foreignFields = new Set(['config', 'metadata', 'rule_set', 'spec'])
+
+/** Every field of a document that a command prints is in snake_case; each test that prints one checks this. */
+export function assertSnakeKeys(text: string): void {
+  if (!/^[[{]/.test(text)) return
+  let document: unknown
+  try {
+    document = JSON.parse(text)
+  } catch {
+    return
+  }
+  const found = camelKeys(document)
+  if (found.length > 0) throw new Error(`fields that are not in snake_case: ${found.join(', ')}`)
+}
+
+function camelKeys(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(camelKeys)
+  if (typeof value !== 'object' || value === null || 'apiVersion' in value) return []
+  return Object.entries(value).flatMap(([key, inner]) => [
+    ...(/^[a-z]+[a-z0-9]*[A-Z]/.test(key) ? [key] : []),
+    ...(foreignFields.has(key) ? [] : camelKeys(inner)),
+  ])
+}
+
+function collect(columns: number | undefined, check = (_: string) => {}): Output & { text: string } {
   const terminal = columns === undefined ? {} : { isTTY: true, columns }
   return {
     ...terminal,
     text: '',
     write(text: string) {
+      check(text)
       this.text += text
     },
   }

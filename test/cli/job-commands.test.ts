@@ -50,7 +50,7 @@ Ready: the job has everything it needs.
     assert.match(out, /^topic orders +Read +MISSING +grant Read on topic orders$/m)
     assert.equal(
       out.slice(out.indexOf('Not ready')),
-      `Not ready: 5 of 6 checks failed.
+      `Not ready: 5 checks failed.
 Grant to the user of this job, as options of kafka-acls --add:
   --operation Read --operation DescribeConfigs --topic orders
   --operation Describe --cluster
@@ -118,6 +118,17 @@ Next: kafka-backup verify --path /backups --backup-id orders
     assert.match(out, /^Nothing new for orders at \/backups\n {2}Holds /)
   })
 
+  test('says what changed where no record is new: a new schema is news', async () => {
+    const changes = { ...backupReport.changes, schemas: true, consumerGroups: true }
+    const report = { ...backupReport, changes, copied: { records: 0, bytes: 0, partitions: 0 } }
+    const { out } = await run(['backup', ...config], { runBackupJob: async () => report })
+    const changed = 'schemas, committed offsets of consumer groups; no new records'
+    assert.match(out, new RegExp(`^Backed up orders at /backups\\n {2}Changed +${changed}\\n {2}Holds `))
+    const { out: text } = await run(['backup', ...config, '--format', 'json'], { runBackupJob: async () => report })
+    const expected = { topics: false, schemas: true, consumer_groups: true, access: false }
+    assert.deepEqual(JSON.parse(text).changed, expected)
+  })
+
   test('quotes the location in the next command where a shell needs it', async () => {
     const spaced = { ...job, storage: { backend: 'filesystem' as const, path: "/my b'kups", prefix: 'x' } }
     const { out } = await run(['backup', ...config], { loadBackupJob: async () => spaced })
@@ -137,6 +148,7 @@ Next: kafka-backup verify --path /backups --backup-id orders
       cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
       duration_ms: 12300,
       copied: { records: 500000, bytes: 429496730, partitions: 1 },
+      changed: { topics: false, schemas: false, consumer_groups: false, access: false },
       schemas: null,
       gaps: [{ topic: 'orders', partition: 0, from: 100, to: 1300, reason: 'retention' }],
       warnings: ['a'],

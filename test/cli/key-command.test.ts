@@ -25,7 +25,13 @@ test('key list shows data keys and recipients', async () => {
   assert.equal(code, 0)
   assert.match(out, /Data key +00112233445566778899aabbccddeeff/)
   assert.match(out, /key +0011223344556677 +ops\n *passphrase +passphrase +-/)
-  assert.deepEqual(JSON.parse((await run('key', 'list', ...at, '--format', 'json')).out), keyListing)
+  const { backupId, location, version, createdAt, hideNames, dataKeys, recipients } = keyListing
+  const data_keys = dataKeys.map(key => ({ id: key.id, created_at: key.createdAt }))
+  const head = { backup_id: backupId, location, version, created_at: createdAt, hide_names: hideNames }
+  const printed = await run('key', 'list', ...at, '--format', 'json')
+  assert.deepEqual(JSON.parse(printed.out), { ...head, data_keys, recipients })
+  const again = await run('key', 'rewrap', ...at, '--recipient-file', 'a', '--format', 'json')
+  assert.deepEqual(JSON.parse(again.out), { ...head, data_keys, recipients, removed: 1 })
 })
 
 test('key rewrap takes its recipients from the job or from files, and the old key beside it', async () => {

@@ -106,13 +106,12 @@ for (const [outcomes, exitCode] of [
         return report(...outcomes)
       },
     }
-    const { code, io } = await offsets(
-      ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '-v', '--yes'],
-      answers,
-    )
+    const reset = ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '--yes']
+    const { code, io } = await offsets([...reset, '-v'], answers)
     assert.equal(code, exitCode)
     assert.match(io.stdout.text, /the snapshot s1;/)
     assert.match(io.stdout.text, /3 requests to brokers: OffsetCommit 2, Metadata 1/)
+    assert.doesNotMatch((await offsets(reset, answers)).io.stdout.text, /requests to brokers/)
     assert.match(io.stderr.text, /kept as snapshot s1/)
     if (outcomes.includes('failed')) assert.match(io.stdout.text, /g1: g1 came back \(GROUP_ACTIVE\)/)
   })

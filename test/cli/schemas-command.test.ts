@@ -76,13 +76,14 @@ describe('schemas restore', () => {
   Generation  3
   Schemas     2 subjects, 4 versions: 3 registered, 1 kept
   ID mapping  1 of 2 IDs are others
-  Requests    20, in 457 ms
+  Took        457 ms
 
 SOURCE ID  TARGET ID
         2       1002
         1          1  same
 `,
     )
+    assert.match((await run(['restore', ...config, '-v'])).out, /^ {2}Took {8}457 ms\n {2}Requests {4}20$/m)
   })
 
   test('shows at most twenty IDs, with their contexts, and has all in JSON', async () => {

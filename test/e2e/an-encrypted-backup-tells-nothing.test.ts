@@ -172,7 +172,7 @@ describe('an encrypted backup', () => {
     await assertExact(parseLocation(join(folder, 'shards')))
     assert.deepEqual(await findMarkers(parseLocation(join(folder, 'shards')), allOf(planted)), new Set())
     const listed = await run(launcher, ['key', 'list', '--config', config, '--format', 'json'])
-    assert.equal(JSON.parse(listed.stdout).dataKeys.length, 1)
+    assert.equal(JSON.parse(listed.stdout).data_keys.length, 1)
   })
 
   test('that goes on all the time stays encrypted, generation for generation', async () => {

@@ -57,7 +57,7 @@ function together(first: string, second: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
 }
 
-function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {
+function documentOf({ manifest, changes, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {
   const { backup_id, generation, complete, created_at, cluster, topics } = manifest
   return {
     backup_id,
@@ -68,6 +68,12 @@ function documentOf({ manifest, durationMs, copied, newGaps, warnings }: BackupR
     cluster_id: cluster.id,
     duration_ms: Math.round(durationMs),
     copied,
+    changed: {
+      topics: changes.topics,
+      schemas: changes.schemas,
+      consumer_groups: changes.consumerGroups,
+      access: changes.access,
+    },
     totals: totalsOf(topics),
     schemas: schemaTotalsOf(manifest) ?? null,
     ...(manifest.consumer_groups && { consumer_groups: manifest.consumer_groups }),
@@ -82,15 +88,18 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
   const totals = totalsOf(manifest.topics)
   const rate = `${formatBytes(Math.round(copied.bytes / Math.max(durationMs / 1000, 0.001)))}/s`
   const amount = `${plural(copied.records, 'record')}, ${formatBytes(copied.bytes)}`
-  const nothing = copied.records === 0 && copied.bytes === 0
+  const isCopied = copied.records > 0 || copied.bytes > 0
+  const changed = changedParts(report.changes)
+  const isNew = isCopied || changed.length > 0
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   const id = manifest.backup_id
   const schemas = schemaTotalsOf(manifest)
   return [
-    `${look.good(nothing ? 'Nothing new for' : 'Backed up')} ${look.bold(printable(id))} at ${printable(location)}`,
+    `${look.good(isNew ? 'Backed up' : 'Nothing new for')} ${look.bold(printable(id))} at ${printable(location)}`,
     ...formatFields(
       [
-        ['  Copied', nothing ? undefined : `${amount} in ${formatDuration(durationMs)} (${rate})`],
+        ['  Copied', isCopied ? `${amount} in ${formatDuration(durationMs)} (${rate})` : undefined],
+        ['  Changed', isNew && !isCopied ? `${changed.join(', ')}; no new records` : undefined],
         [
           '  Holds',
           `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,
@@ -107,6 +116,15 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
     ...formatGaps('New gaps: lost at the source before they could be copied', newGaps, look),
     '',
     `Next: ${look.bold(`kafka-backup verify --path ${shellQuote(location)} --backup-id ${shellQuote(id)}`)}`,
+  ]
+}
+
+function changedParts({ topics, schemas, consumerGroups, access }: BackupReport['changes']): string[] {
+  return [
+    ...(topics ? ['topics'] : []),
+    ...(schemas ? ['schemas'] : []),
+    ...(consumerGroups ? ['committed offsets of consumer groups'] : []),
+    ...(access ? ['access rules'] : []),
   ]
 }
 

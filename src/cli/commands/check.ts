@@ -83,7 +83,7 @@ function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
   const grants = planGrants(missing)
   const others = missing.filter(check => aclResource(check) === undefined)
   return [
-    look.bad(`Not ready: ${formatCount(missing.length)} of ${plural(checks.length, 'check')} failed.`),
+    look.bad(`Not ready: ${plural(missing.length, 'check')} failed.`),
     ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
     ...grants.map(grant => `  ${printable(grant)}`),
     ...(others.length === 0 ? [] : ['Put right:']),

@@ -30,7 +30,7 @@ async function runList(session: Session): Promise<number> {
   const listing = await session.actions.listKeysJob(await placeOf(session), session.signal)
   session.print(
     () => formatListing(listing, session.look),
-    () => listing,
+    () => documentOf(listing),
   )
   return 0
 }
@@ -48,7 +48,7 @@ async function runRewrap(session: Session): Promise<number> {
       '',
       `Only these open the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
     ],
-    () => result,
+    () => ({ ...documentOf(result), removed: result.removed }),
   )
   return 0
 }
@@ -64,6 +64,18 @@ async function placeOf(session: Session): Promise<KeyPlace> {
   if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
   if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
   return { storage: parseLocation(path), backupId, keyFiles }
+}
+
+function documentOf({ backupId, location, version, createdAt, hideNames, dataKeys, recipients }: KeyListing) {
+  return {
+    backup_id: backupId,
+    location,
+    version,
+    created_at: createdAt,
+    hide_names: hideNames,
+    data_keys: dataKeys.map(key => ({ id: key.id, created_at: key.createdAt })),
+    recipients,
+  }
 }
 
 function formatListing(listing: KeyListing, look: Look): string[] {

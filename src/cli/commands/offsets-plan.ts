@@ -32,8 +32,8 @@ function describeActive({ group, state, members }: PlannedGroup['now']): string 
   return `  ${printable(group)}: ${state}, ${plural(members, 'member')}`
 }
 
-/** What became of every group. */
-export function formatOutcome(report: PlanReport, requests: Record<string, number>, look: Look): string[] {
+/** What became of every group; with the requests to brokers where they are given. */
+export function formatOutcome(report: PlanReport, requests: Record<string, number> | undefined, look: Look): string[] {
   const count = (outcome: Outcome) => report.groups.filter(one => one.outcome === outcome).length
   const parts = (['done', 'unchanged', 'partly', 'failed'] as const)
     .filter(outcome => count(outcome) > 0)
@@ -44,7 +44,7 @@ export function formatOutcome(report: PlanReport, requests: Record<string, numbe
     report.snapshotId === null
       ? '  nothing was to be changed, so that no snapshot was taken'
       : `  the positions before are the snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` leads back to them`,
-    `  ${plural(totalOf(requests), 'request')} to brokers: ${formatRequests(requests)}`,
+    ...(requests ? [`  ${plural(totalOf(requests), 'request')} to brokers: ${formatRequests(requests)}`] : []),
     ...formatRows(
       shown.map(({ planned }) => planned),
       look,

@@ -165,7 +165,7 @@ function showOutcome(session: Session, offsets: OffsetsSession, report: PlanRepo
   const requests = offsets.requests()
   session.outcome.note(planFacts(report))
   session.print(
-    () => formatOutcome(report, requests, session.look),
+    () => formatOutcome(report, session.options.verbose > 0 ? requests : undefined, session.look),
     () => outcomeDocument(report, requests),
   )
   const { groups } = report

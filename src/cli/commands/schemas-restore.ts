@@ -35,7 +35,7 @@ export async function run(session: Session): Promise<number> {
     })
   session.outcome.note(schemaRestoreFacts(report))
   session.print(
-    () => formatReport(report, session.look),
+    () => formatReport(report, session.options.verbose > 0, session.look),
     () => ({ ok: !isLossy(report), ...headDocument(report), ...schemaDocument(report) }),
   )
   return isLossy(report) ? LOSSY : 0
@@ -63,7 +63,7 @@ function headDocument({ backupId, generation, location, registry }: SchemaRestor
   return { backup_id: backupId, generation, location, registry }
 }
 
-function formatReport(report: SchemaRestoreReport, look: Look): string[] {
+function formatReport(report: SchemaRestoreReport, isVerbose: boolean, look: Look): string[] {
   const { wasComplete, requests, durationMs, notes } = report
   const of = `${look.bold(printable(report.backupId))} from ${printable(report.location)}`
   const outcome = wasComplete
@@ -75,9 +75,10 @@ function formatReport(report: SchemaRestoreReport, look: Look): string[] {
       [
         ...headFields(report),
         ...schemaFields(report, look),
+        ['  Took', formatDuration(durationMs)],
         [
           '  Requests',
-          `${formatCount(requests)}, ${wasComplete ? 'none of them a write' : `in ${formatDuration(durationMs)}`}`,
+          isVerbose ? `${formatCount(requests)}${wasComplete ? ', none of them a write' : ''}` : undefined,
         ],
         ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), look.warn],
       ],

@@ -11,11 +11,12 @@ import type { Facts } from './outcome.ts'
 import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
 
 /** `totals` is what the run has copied, `totals.backup` what the backup holds after it. */
-export function backupFacts({ manifest, copied, newGaps }: BackupReport): Facts {
-  const { topics, partitions, records, bytes, stored_bytes, gaps } = totalsOf(manifest.topics)
+export function backupFacts({ manifest, copied, newGaps, occupiedBytes }: BackupReport): Facts {
+  const { topics, partitions, records, bytes, gaps } = totalsOf(manifest.topics)
   const schemas = schemaTotalsOf(manifest)
   const groups = manifest.consumer_groups?.state === 'taken' ? { groups: manifest.consumer_groups.groups } : {}
-  const backup = { topics, partitions, records, bytes, stored_bytes, gaps, ...groups, ...(schemas && { schemas }) }
+  const size = occupiedBytes === undefined ? {} : { stored_bytes: occupiedBytes }
+  const backup = { topics, partitions, records, bytes, ...size, gaps, ...groups, ...(schemas && { schemas }) }
   return { generation: manifest.generation, totals: { ...copied, backup }, gaps: newGaps.length }
 }
 

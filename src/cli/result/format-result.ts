@@ -23,7 +23,7 @@ export interface Result {
 
 /** Numbers of the run by their names; groups of numbers that are about something else have a name of their own. */
 export interface Totals {
-  [name: string]: number | bigint | string | null | Totals
+  [name: string]: number | bigint | string | boolean | null | Totals
 }
 
 /** What Kubernetes keeps of a termination message. */

@@ -54,11 +54,12 @@ export function snapshotFacts({ snapshot_id, groups }: OffsetSnapshot): Facts {
 /** A difference is no error, but whoever reads the result wants to know of which group it is. */
 export function comparisonFacts({ snapshotId, isStrict, groups }: SnapshotComparison): Facts {
   const different = groups.filter(({ isDifferent }) => isDifferent)
+  const totals = { groups: groups.length, groups_different: different.length }
   const [first] = different
-  if (!first) return {}
+  if (!first) return { totals }
   const many = `${different.length} of ${plural(groups.length, 'group')} ${different.length === 1 ? 'is' : 'are'}`
   const message = `${many} not where snapshot ${snapshotId} has them; ${first.group}: ${differenceOf(first, isStrict)}; the log of the run has all`
-  return { problem: { message } }
+  return { totals, problem: { message } }
 }
 
 function differenceOf({ error, positions }: ComparedGroup, isStrict: boolean): string {

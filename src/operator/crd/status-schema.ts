@@ -34,7 +34,7 @@ export const statusSchema: FieldSchema = {
     backupId: text('The backup that the last run made or read.'),
     snapshotId: text('The snapshot of positions before a reset or rollback, or the one that was asked for.'),
     report: text('The key of the full report in the storage.'),
-    lastSuccessfulTime: time('When a run last ended well, or a round of a continuous one.'),
+    lastSuccessfulTime: time('When a run last ended well, or a round of a continuous one. A dry run does not count.'),
     lastFailedTime: time('When a run last failed.'),
     lastScheduleTime: time('The time of the schedule that was last acted on.'),
     nextScheduleTime: time('When the next run is due.'),
@@ -110,10 +110,11 @@ function endedSchema(): FieldSchema {
       records: count('Records that it copied or wrote.'),
       bytes: count('Their bytes.'),
       storedBytes: count('Bytes that the whole backup takes in the store.'),
-      groups: count('Consumer groups whose positions were set.'),
+      groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
       gaps: count('Gaps that it met.'),
       snapshotId: text('The snapshot that it took.'),
       report: text('The key of the full report in the storage.'),
+      dryRun: { description: 'It only showed what it would do, and changed nothing.', type: 'boolean' },
     },
   }
 }

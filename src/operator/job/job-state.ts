@@ -44,4 +44,6 @@ export interface JobTotals {
   /** Of the first pod that told one: a pod that tried again took its own after the reset. */
   snapshotId?: string
   report?: string
+  /** Nothing was changed. */
+  dryRun?: boolean
 }

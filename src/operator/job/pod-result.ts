@@ -6,12 +6,14 @@ export interface PodResult {
   message: string
   help: string
   isRetryable: boolean
+  /** Nothing was changed: it only showed what it would do. */
+  isDryRun: boolean
   gaps: number
   records: number | undefined
   bytes: number | undefined
   /** What the whole backup takes in the store. */
   storedBytes: number | undefined
-  /** Groups whose positions were set. */
+  /** Groups whose committed offsets were set, kept or compared. */
   groups: number | undefined
   snapshotId: string | undefined
   report: string | undefined
@@ -40,11 +42,12 @@ export function parsePodResult(message: string | undefined): PodResult | undefin
     message: text(result.message, MAX_TEXT),
     help: text(result.help, MAX_TEXT),
     isRetryable: result.retryable === true,
+    isDryRun: totals.dry_run === true || command === 'offsets plan',
     gaps: count(result.gaps) ?? 0,
     records: count(totals.records),
     bytes: count(totals.bytes),
     storedBytes: count(asObject(totals.backup)?.stored_bytes),
-    groups: groupsSet(command, totals),
+    groups: groupsDone(command, totals),
     snapshotId: name(totals.snapshot_id),
     report: name(result.report),
   }
@@ -92,7 +95,18 @@ export function cutText(value: string, maxLength: number): string {
   return characters.length <= maxLength ? line : `${characters.slice(0, maxLength - 1).join('')}…`
 }
 
-function groupsSet(command: string, totals: Record<string, unknown>): number | undefined {
-  if (command === 'restore') return count(totals.groups)
-  return command === 'offsets reset' || command === 'offsets rollback' ? count(totals.groups_set) : undefined
+/** Groups that were set, kept by a snapshot, or compared with one. */
+function groupsDone(command: string, totals: Record<string, unknown>): number | undefined {
+  switch (command) {
+    case 'restore':
+    case 'offsets verify':
+      return count(totals.groups)
+    case 'offsets snapshot':
+      return count(Number(totals.groups) - (count(totals.groups_failed) ?? 0))
+    case 'offsets reset':
+    case 'offsets rollback':
+      return count(totals.groups_set)
+    default:
+      return undefined
+  }
 }

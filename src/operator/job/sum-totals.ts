@@ -18,6 +18,7 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('groups', sum(all.map(({ result }) => result.groups))),
     ...given('gaps', sum([...gapsOf.values()])),
     ...given('snapshotId', snapshotOf(all.map(({ result }) => result))),
+    ...given('dryRun', last.some(one => one?.isDryRun) || undefined),
     ...given('report', last.findLast(one => one?.report !== undefined)?.report),
   }
 }

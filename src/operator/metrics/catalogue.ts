@@ -3,7 +3,6 @@ import type { MetricSpec } from '../../observe/job-metrics-catalogue.ts'
 const reconciliation = ['controller', 'namespace', 'name'] as const
 const backup = ['backup_name', 'namespace'] as const
 const backupOutcome = ['backup_name', 'namespace', 'outcome'] as const
-const restore = ['restore_name', 'namespace'] as const
 const restoreOutcome = ['restore_name', 'namespace', 'outcome'] as const
 const reset = ['reset_name', 'namespace', 'strategy', 'outcome'] as const
 const rollback = ['rollback_name', 'namespace', 'operation', 'outcome'] as const
@@ -63,7 +62,7 @@ export const operatorMetrics = {
   },
   kafka_backup_backup_size_bytes: {
     type: 'gauge',
-    help: 'What the backup takes in the store, as the last run with this outcome found it.',
+    help: 'What the backup occupies in the store, all kept generations included, as the last run with this outcome found it at its end.',
     labels: backupOutcome,
   },
   kafka_backup_backup_records_total: {
@@ -128,8 +127,8 @@ export const operatorMetrics = {
   },
   kafka_backup_last_successful_restore_timestamp: {
     type: 'gauge',
-    help: 'When the last restore run ended that succeeded, in seconds since the epoch; absent before the first.',
-    labels: restore,
+    help: 'When the last restore run ended that succeeded, in seconds since the epoch; absent before the first. A dry run does not move it. The outcome is always success.',
+    labels: restoreOutcome,
   },
   kafka_backup_offset_resets_total: {
     type: 'counter',
@@ -158,7 +157,7 @@ export const operatorMetrics = {
   },
   kafka_backup_offset_rollback_groups_total: {
     type: 'counter',
-    help: 'Consumer groups whose positions were taken back, kept or compared.',
+    help: 'Consumer groups whose committed offsets were rolled back, kept by a snapshot or compared with one.',
     labels: rollback,
   },
   kafka_backup_resource_status: {

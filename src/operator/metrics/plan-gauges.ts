@@ -16,7 +16,7 @@ export function planGauges(controller: Controller, resource: Resource, expected:
   if (controller === 'backup') {
     gauges.push(...backupGauges(resource, { backup_name: name, namespace }, expected))
   } else if (controller === 'restore') {
-    const labels = { restore_name: name, namespace }
+    const labels = { restore_name: name, namespace, outcome: 'success' }
     gauges.push(...time('kafka_backup_last_successful_restore_timestamp', labels, resource.status?.lastSuccessfulTime))
   }
   return gauges

@@ -23,8 +23,9 @@ export function lastOf(sorted: readonly EndedRun[], purpose: RunPurpose): EndedR
   return sorted.find(run => run.purpose === purpose)
 }
 
+/** A dry run has done nothing that could have succeeded. */
 export function lastGood(sorted: readonly EndedRun[]): EndedRun | undefined {
-  return sorted.find(({ purpose, phase, reason }) => {
-    return purpose === 'main' && phase === 'Completed' && reason !== 'Stopped'
+  return sorted.find(({ purpose, phase, reason, dryRun }) => {
+    return purpose === 'main' && phase === 'Completed' && reason !== 'Stopped' && !dryRun
   })
 }

@@ -93,9 +93,11 @@ export interface EndedRun extends ActiveRun {
   records?: number
   bytes?: number
   storedBytes?: number
-  /** Consumer groups whose positions were set. */
+  /** Consumer groups whose committed offsets were set, kept or compared. */
   groups?: number
   gaps?: number
   snapshotId?: string
   report?: string
+  /** It only showed what it would do. */
+  dryRun?: boolean
 }

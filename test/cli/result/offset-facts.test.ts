@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { comparisonFacts } from '../../../src/cli/result/offset-facts.ts'
 
-test('a comparison that finds a difference names the first, and one that finds none has nothing to say', () => {
+test('a comparison counts its groups, and names the first difference where it finds one', () => {
   const at = { topic: 'orders', was: 10n }
   const groups = [
     { group: 'audit', positions: [{ ...at, partition: 0, is: 12n, change: 'ahead' as const }], isDifferent: false },
@@ -18,6 +18,7 @@ test('a comparison that finds a difference names the first, and one that finds n
   ]
   const comparison = { snapshotId: 's1', isStrict: false, ok: false, groups }
   assert.deepEqual(comparisonFacts(comparison), {
+    totals: { groups: 3, groups_different: 2 },
     problem: {
       message:
         '2 of 3 groups are not where snapshot s1 has them; billing: orders/1 is at 5, and was at 10 (behind); the log of the run has all',
@@ -27,5 +28,7 @@ test('a comparison that finds a difference names the first, and one that finds n
   assert.match(comparisonFacts(strict).problem?.message ?? '', /billing: orders\/0 is at 12, and was at 10 \(ahead\)/)
   const unread = { ...comparison, groups: groups.slice(2) }
   assert.match(comparisonFacts(unread).problem?.message ?? '', /^1 of 1 group .* mail: not authorized/)
-  assert.deepEqual(comparisonFacts({ ...comparison, ok: true, groups: groups.slice(0, 1) }), {})
+  assert.deepEqual(comparisonFacts({ ...comparison, ok: true, groups: groups.slice(0, 1) }), {
+    totals: { groups: 1, groups_different: 0 },
+  })
 })

@@ -106,6 +106,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     gaps: true,
     snapshotId: true,
     report: true,
+    dryRun: true,
   }
   assertFields(fieldAt(backup, 'status'), status)
   assertFields(fieldAt(backup, 'status', 'conditions').items, condition)

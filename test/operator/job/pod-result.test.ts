@@ -30,6 +30,7 @@ test('what the command writes is read, also where its texts were cut to fit', ()
     message: 'topic `orders`: not allowed',
     help: 'Ask for it.',
     isRetryable: false,
+    isDryRun: false,
     gaps: 2,
     records: 5,
     bytes: 7,
@@ -68,6 +69,7 @@ test('what a hostile pod says is bounded, and never more than text and numbers',
   )
   assert.deepEqual(result, {
     ...{ exit: 1, command: '', code: undefined, message: '', help: '[31mred', isRetryable: false, gaps: 0 },
+    ...{ isDryRun: false },
     ...{ records: undefined, bytes: undefined, storedBytes: undefined, groups: undefined },
     ...{ snapshotId: undefined, report: undefined },
   })
@@ -79,10 +81,19 @@ test('a text is cut between characters and holds no halves of them', () => {
   assert.equal(cutText(' a \r\n\t b ', 9), 'a b')
 })
 
-test('groups are those whose positions were set', () => {
+test('groups are those whose committed offsets were set, kept by a snapshot or compared with one', () => {
   const of = (command: string, totals: object) =>
     parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.groups
   assert.equal(of('restore', { groups: 3 }), 3)
   assert.equal(of('offsets reset', { groups: 3, groups_set: 2 }), 2)
-  assert.equal(of('offsets snapshot', { groups: 3 }), undefined)
+  assert.equal(of('offsets rollback', { groups: 3, groups_set: 1 }), 1)
+  assert.equal(of('offsets snapshot', { groups: 3, groups_failed: 1 }), 2)
+  assert.equal(of('offsets verify', { groups: 3, groups_different: 1 }), 3)
+  assert.equal(of('backup', { groups: 3 }), undefined)
+})
+
+test('a run that only showed what it would do is known by that', () => {
+  const of = (command: string, totals: object) =>
+    parsePodResult(JSON.stringify({ ok: true, exit: 0, command, totals }))?.isDryRun
+  assert.deepEqual([of('restore', { dry_run: true }), of('restore', {}), of('offsets plan', {})], [true, false, true])
 })

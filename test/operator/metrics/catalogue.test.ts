@@ -25,7 +25,7 @@ const promised: [string, string, string][] = [
   ['kafka_backup_restores_total', 'counter', 'namespace outcome restore_name'],
   ['kafka_backup_restore_duration_seconds', 'histogram', 'namespace outcome restore_name'],
   ['kafka_backup_restore_records_total', 'counter', 'namespace outcome restore_name'],
-  ['kafka_backup_last_successful_restore_timestamp', 'gauge', 'namespace restore_name'],
+  ['kafka_backup_last_successful_restore_timestamp', 'gauge', 'namespace outcome restore_name'],
   ['kafka_backup_offset_resets_total', 'counter', 'namespace outcome reset_name strategy'],
   ['kafka_backup_offset_reset_duration_seconds', 'histogram', 'namespace outcome reset_name strategy'],
   ['kafka_backup_offset_reset_groups_total', 'counter', 'namespace outcome reset_name strategy'],

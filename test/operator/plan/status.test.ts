@@ -208,3 +208,15 @@ function phaseOf({ status }: Plan): (string | undefined)[] {
 function condition({ status }: Plan, type: ConditionType) {
   return status.conditions?.find(one => one.type === type)
 }
+
+test('a dry run that ends well is completed, and does not move the time of the last success', () => {
+  const story = new Story(resourceOf({ dryRun: true }))
+  const dry = jobOf('once', { end: endOf({ totals: { dryRun: true } }) })
+  const shown = story.plan(startMs + 61_000, [dry])
+  assert.deepEqual([phaseOf(shown), shown.status.lastSuccessfulTime], [['Completed', 'Completed'], undefined])
+  assert.deepEqual(
+    shown.status.history?.map(({ dryRun }) => dryRun),
+    [true],
+  )
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
+})
