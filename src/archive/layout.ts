@@ -87,7 +87,15 @@ export function registryFile(generation: number, run: string, path: string): str
 
 /** The path, relative to the folder of the registry, where the current content of a file is copied to. */
 export function currentRegistryPath(file: string): string | undefined {
-  return /^generations\/[^/]+\/(.+)$/.exec(file)?.[1]
+  const path = /^generations\/[^/]+\/(.+)$/.exec(file)?.[1]
+  return path !== undefined && isCurrentRegistryPath(path) ? path : undefined
+}
+
+/** Only these are replaced and removed, whatever a document in the store names. */
+export function isCurrentRegistryPath(path: string): boolean {
+  return /^(_schemas\.json|config\/global\.json|subjects\/[^/]+\/(metadata\.json|v-?\d+\.(avsc|json|proto)))$/.test(
+    path,
+  )
 }
 
 /** Which copies of the current files of the registry are there, and of what content. */

@@ -1,7 +1,7 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { currentRegistryPath, registryCopiesKey, registryKey } from './layout.ts'
+import { currentRegistryPath, isCurrentRegistryPath, registryCopiesKey, registryKey } from './layout.ts'
 import { type Manifest, parseSealed } from './manifest.ts'
 import { readStored } from './read-registry.ts'
 import { type RegistrySection, registryCopiesSchema, registryFilesOf, type StoredFile } from './registry-section.ts'
@@ -111,14 +111,16 @@ class RegistryCopies {
 async function readCopies(storage: Storage, backupId: string, signal: AbortSignal): Promise<Map<string, string>> {
   const key = registryCopiesKey(backupId)
   try {
-    return new Map(Object.entries(parseSealed(registryCopiesSchema, await storage.read(key, signal), key).files))
+    const { files } = parseSealed(registryCopiesSchema, await storage.read(key, signal), key)
+    return new Map(Object.entries(files).filter(([path]) => isCurrentRegistryPath(path)))
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
   }
   const found = new Map<string, string>()
   const folder = registryKey(backupId, '')
   for await (const { key: each } of storage.list(registryKey(backupId, 'subjects'), signal)) {
-    found.set(each.slice(folder.length), UNKNOWN)
+    const path = each.slice(folder.length)
+    if (isCurrentRegistryPath(path)) found.set(path, UNKNOWN)
   }
   return found
 }

@@ -9,6 +9,7 @@ import { type Manifest, parseManifest } from '../../src/archive/manifest.ts'
 import { readRegistry } from '../../src/archive/read-registry.ts'
 import { renewRegistryCopies } from '../../src/archive/registry-copies.ts'
 import { type RegistrySection, registryFilesOf } from '../../src/archive/registry-section.ts'
+import { sealJson } from '../../src/archive/seal.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { writeRegistry } from '../../src/archive/write-registry.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
@@ -381,6 +382,27 @@ describe('the files under plain names', () => {
       assert.equal(await renewRegistryCopies(storage, manifestIn(storage), never), undefined)
       assertCurrent(storage, manifestIn(storage))
     }
+  })
+
+  test('are the only ones that are removed, whatever current.json names', async () => {
+    const storage = openMemoryStorage()
+    await store(storage, snapshotOf([versionOf('a', 1, 1)]))
+    const named = [
+      'generations/1.run1/subjects/a/v1.avsc',
+      '../manifests/00000001.json',
+      'notes.txt',
+      'subjects/b/v1.avsc',
+    ]
+    const files = Object.fromEntries(named.map(path => [path, '0'.repeat(64)]))
+    storage.objects.set(`${folder}subjects/b/v1.avsc`, Buffer.from('old'))
+    storage.objects.set(`${folder}notes.txt`, Buffer.from('mine'))
+    const document = { format: 'kafka-backup-registry-copies', format_version: 1, files }
+    storage.objects.set(`${folder}current.json`, sealJson(document))
+    assert.equal(await renewRegistryCopies(storage, manifestIn(storage), never), undefined)
+    assert.equal(fileNamed(storage, 'notes.txt'), 'mine')
+    storage.objects.delete(`${folder}notes.txt`)
+    assertCurrent(storage, manifestIn(storage))
+    assert.ok(await readRegistry(storage, manifestIn(storage), never))
   })
 
   test('that are missing or differ are a warning of verify, and no damage', async () => {
