@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
 import { mustDownload } from './download.ts'
-import { goEnv } from './go-build.ts'
+import { goEnv, goFlags } from './go-build.ts'
 import { mustRun } from './run-command.ts'
 
 export const kubeVersion = '1.34.3'
@@ -24,7 +24,7 @@ export async function kubeBinaries(): Promise<KubeBinaries> {
 
 async function build(dir: string): Promise<void> {
   const programs = ['kube-apiserver', 'kube-controller-manager'].map(name => `k8s.io/kubernetes/cmd/${name}`)
-  const flags = ['-mod=mod', '-trimpath', '-ldflags', `-s -w ${formatVersionFlags()}`, '-o', `${dir}/`]
+  const flags = [...goFlags, '-mod=mod', '-ldflags', `-s -w ${formatVersionFlags()}`, '-o', `${dir}/`]
   await writeFile(join(dir, 'go.mod'), await formatModule(dir))
   await mustDownload('go', ['build', ...flags, ...programs], { cwd: dir, env: goEnv() })
 }

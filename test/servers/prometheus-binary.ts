@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { cached } from './cache.ts'
 import { mustDownload } from './download.ts'
-import { goEnv } from './go-build.ts'
+import { goEnv, goFlags } from './go-build.ts'
 import { mustRun } from './run-command.ts'
 
 export const prometheusVersion = '3.15.0'
@@ -24,7 +24,7 @@ export async function prometheusBinaries(): Promise<PrometheusBinaries> {
 
 async function build(dir: string): Promise<void> {
   const programs = ['prometheus', 'promtool'].map(name => `github.com/prometheus/prometheus/cmd/${name}`)
-  const flags = ['-mod=mod', '-trimpath', '-tags', 'remove_all_sd,enable_kubernetes_sd', '-o', `${dir}/`]
+  const flags = [...goFlags, '-mod=mod', '-tags', 'remove_all_sd,enable_kubernetes_sd', '-o', `${dir}/`]
   const name = `-X github.com/prometheus/common/version.Version=${prometheusVersion}`
   await writeFile(join(dir, 'go.mod'), await formatModule(dir))
   await mustDownload('go', ['build', ...flags, '-ldflags', `-s -w ${name}`, ...programs], { cwd: dir, env: goEnv() })
