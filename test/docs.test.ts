@@ -28,6 +28,14 @@ import { faults, restoreFaults } from './faults/catalog.ts'
 import { brokenPromises, type FaultResult } from './faults/fault.ts'
 import { formatFaults, formatFigures } from './faults/report.ts'
 import { marked, tableRows } from './markdown.ts'
+import { defaultApicurioVersion } from './servers/apicurio-dist.ts'
+import { azuriteVersion } from './servers/azurite-package.ts'
+import { fakeGcsVersion } from './servers/fake-gcs-binary.ts'
+import { grafanaSchemaVersion } from './servers/grafana-schema.ts'
+import { defaultKafkaVersion, olderKafkaVersion, oldestKafkaVersion } from './servers/kafka-dist.ts'
+import { kubeVersion } from './servers/kube-binaries.ts'
+import { prometheusVersion } from './servers/prometheus-binary.ts'
+import { versitygwVersion } from './servers/versitygw-binary.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -218,3 +226,21 @@ interface Definition {
   element?: unknown
   innerType?: unknown
 }
+
+test('README.md names the versions of the servers that the tests run', () => {
+  const proven = read('README.md').split('## Which servers have judged it')[1]?.split('\n## ')[0] ?? ''
+  const versions = {
+    Kafka: [defaultKafkaVersion, olderKafkaVersion, oldestKafkaVersion],
+    versitygw: [versitygwVersion],
+    Azurite: [azuriteVersion],
+    'fake-gcs-server': [fakeGcsVersion],
+    Apicurio: [defaultApicurioVersion],
+    Kubernetes: [kubeVersion],
+    Prometheus: [prometheusVersion],
+    Grafana: [grafanaSchemaVersion],
+  }
+  for (const [server, named] of Object.entries(versions)) {
+    const row = proven.split('\n').find(line => line.includes(`${server} ${named[0]}`)) ?? assert.fail(server)
+    for (const version of named) assert.ok(row.includes(version), `${server} ${version}`)
+  }
+})
