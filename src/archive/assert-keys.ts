@@ -17,9 +17,9 @@ export function assertManifestKeys(manifest: Manifest, at: string): void {
   const { backup_id: backupId, topics, consumer_groups: groups, access } = manifest
   const root = `^${literal(backupId)}/kafka`
   for (const { partitions } of topics) {
-    for (const { partition, indexes } of partitions) {
+    for (const { partition, indexes, reread } of partitions) {
       const isIndex = new RegExp(`${root}/${FOLDER}/${partition}/index-${GENERATION}\\.${RUN}\\.json$`)
-      for (const { key } of indexes)
+      for (const { key } of [...indexes, ...(reread?.indexes ?? [])])
         assertClass(key, isIndex.test(key) && !leadsElsewhere.test(key), 'an index of its partition', at)
     }
   }

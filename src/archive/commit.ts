@@ -10,7 +10,9 @@ import {
   FORMAT_VERSION,
   type IndexRef,
   type Manifest,
+  type ManifestPartition,
   type ManifestTopic,
+  manifestSchema,
   type PartitionIndex,
   type Segment,
 } from './manifest.ts'
@@ -39,10 +41,21 @@ const SEGMENTS_PER_INDEX = 1000
 /** Pages that are at most so many times larger than what follows them are merged with it. */
 const MERGE_RATIO = 4
 const CONCURRENCY = 16
+const REREAD = 'reread'
+
+/** What stands for the run in keys of lists that are read again: two lists may have segments at the same offset. */
+export function rereadRun(run: string): string {
+  return `${run}-${REREAD}`
+}
 
 /** Names a partition of one incarnation of a topic. */
 export function freshKey(topic: Incarnation, partition: number): string {
   return `${incarnationKey(topic)}/${partition}`
+}
+
+/** The same of the list that is read again, while it has not taken the place of the partition's own. */
+export function rereadKey(topic: Incarnation, partition: number): string {
+  return `${REREAD}/${freshKey(topic, partition)}`
 }
 
 /**
@@ -51,18 +64,15 @@ export function freshKey(topic: Incarnation, partition: number): string {
  */
 export async function commitGeneration(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Committed> {
   const refs = await writeIndexes(storage, draft, signal)
-  const manifest: Manifest = {
+  const manifest = inOrder({
     format: 'kafka-backup',
     format_version: FORMAT_VERSION,
     ...draft.manifest,
     topics: draft.manifest.topics.map(topic => ({
       ...topic,
-      partitions: topic.partitions.map(one => ({
-        ...one,
-        indexes: refs.get(freshKey(topic, one.partition)) ?? one.indexes,
-      })),
+      partitions: topic.partitions.map(one => withIndexes(topic, one, refs)),
     })),
-  }
+  })
   return createManifest(storage, manifest, signal)
 }
 
@@ -79,6 +89,27 @@ export async function renewCopies(storage: Storage, manifest: Manifest, signal: 
   }
   const stale = await renewRegistryCopies(storage, manifest, signal)
   return stale === undefined ? warnings : [...warnings, stale]
+}
+
+/** Its fields in the order in which a reader gets them: a copy that is made of what was read has the same bytes. */
+function inOrder(manifest: Manifest): Manifest {
+  const { checksum: _, ...ordered } = manifestSchema.parse(manifest)
+  return ordered
+}
+
+function withIndexes(
+  topic: ManifestTopic,
+  one: ManifestPartition,
+  refs: ReadonlyMap<string, IndexRef[]>,
+): ManifestPartition {
+  const { reread } = one
+  return {
+    ...one,
+    indexes: refs.get(freshKey(topic, one.partition)) ?? one.indexes,
+    ...(reread && {
+      reread: { ...reread, indexes: refs.get(rereadKey(topic, one.partition)) ?? reread.indexes },
+    }),
+  }
 }
 
 /** Only a convenience for people, after the fact: whoever reads on starts at the generations. */
@@ -105,31 +136,45 @@ async function createManifest(storage: Storage, manifest: Manifest, signal: Abor
 }
 
 async function writeIndexes(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Map<string, IndexRef[]>> {
-  const changed = draft.manifest.topics.flatMap(topic =>
-    topic.partitions
-      .map(one => ({ topic, one, fresh: draft.freshSegments.get(freshKey(topic, one.partition)) ?? [] }))
-      .filter(({ fresh }) => fresh.length > 0),
+  const { run } = draft.manifest
+  const lists = draft.manifest.topics.flatMap(topic =>
+    topic.partitions.flatMap(({ partition, indexes, reread }) => [
+      { topic, partition, indexes, run, key: freshKey(topic, partition) },
+      ...(reread
+        ? [{ topic, partition, indexes: reread.indexes, run: rereadRun(run), key: rereadKey(topic, partition) }]
+        : []),
+    ]),
   )
-  const written = await runPool(changed, CONCURRENCY, async ({ topic, one, fresh }) => {
-    const refs = await extendIndexes(storage, draft, topic, one.partition, one.indexes, fresh, signal)
-    return [freshKey(topic, one.partition), refs] as const
-  })
+  const changed = lists
+    .map(list => ({ ...list, fresh: draft.freshSegments.get(list.key) ?? [] }))
+    .filter(({ fresh }) => fresh.length > 0)
+  const written = await runPool(
+    changed,
+    CONCURRENCY,
+    async list => [list.key, await extendIndexes(storage, draft, list, signal)] as const,
+  )
   return new Map(written)
+}
+
+/** Segments of a partition that are to be named, behind those that its indexes name. */
+interface GrownList {
+  topic: ManifestTopic
+  partition: number
+  indexes: readonly IndexRef[]
+  fresh: readonly Segment[]
+  run: string
 }
 
 async function extendIndexes(
   storage: Storage,
   draft: Draft,
-  topic: ManifestTopic,
-  partition: number,
-  refs: readonly IndexRef[],
-  fresh: readonly Segment[],
+  { topic, partition, indexes: refs, fresh, run }: GrownList,
   signal: AbortSignal,
 ): Promise<IndexRef[]> {
   const kept = refs.slice(0, countKeptPages(refs, fresh.length))
   const carried = (await readPages(storage, refs.slice(kept.length), signal)).flatMap(index => index.segments)
   const segments = [...carried, ...fresh]
-  const { backup_id: backupId, generation, run } = draft.manifest
+  const { backup_id: backupId, generation } = draft.manifest
   // Shards may bring segments of a topic and of the one that it replaced: both have the same name.
   const writer = indexWriter(topic, `${run}${draft.attempt === 1 ? '' : `-${draft.attempt}`}`)
   const place = { backupId, topic: topic.name, partition, folderOf: draft.folderOf }

@@ -3,6 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
+import { deletedKeyWarnings } from './deleted-keys.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
 import { type Totals, totalsOf } from './summary.ts'
@@ -16,6 +17,8 @@ export type BackupSummary = { backup_id: string } & (
       created_at: string
       cluster_id: string | null
       encrypted: boolean
+      /** Compacted topics that may hold keys which were deleted at the source. */
+      stale_topics: number
     } & Totals)
 )
 
@@ -80,7 +83,12 @@ export interface DescribedTopic extends Omit<ManifestTopic, 'partitions'> {
   first_timestamp: bigint | null
   last_timestamp: bigint | null
   gaps: (Gap & { partition: number })[]
-  partitions: Omit<ManifestPartition, 'indexes'>[]
+  partitions: DescribedPartition[]
+}
+
+export interface DescribedPartition extends Omit<ManifestPartition, 'indexes' | 'reread'> {
+  /** How far the list is that will take the place of this one; see `Compaction`. */
+  reread?: { began_at: string | null; end_offset: bigint; records: number; stored_bytes: number }
 }
 
 const CONCURRENCY = 8
@@ -92,7 +100,8 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
       const manifest = await openBackup(storage, backup_id, signal)
       const { generation, complete, created_at, cluster, encryption } = manifest
       const head = { backup_id, generation, complete, created_at, cluster_id: cluster.id }
-      return { ...head, encrypted: encryption !== undefined, ...totalsOf(manifest.topics) }
+      const stale_topics = deletedKeyWarnings(manifest.topics).length
+      return { ...head, encrypted: encryption !== undefined, stale_topics, ...totalsOf(manifest.topics) }
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
@@ -118,7 +127,7 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     selection: manifest.selection,
     totals: totalsOf(manifest.topics),
     encryption: manifest.encryption ?? null,
-    warnings: manifest.warnings,
+    warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
     topics: manifest.topics.map(describeTopic),
     schema_registry: describeRegistry(manifest.schema_registry),
     consumer_groups: describeGroups(manifest.consumer_groups),
@@ -183,6 +192,12 @@ function describeTopic(topic: ManifestTopic): DescribedTopic {
     first_timestamp: partitions.reduce<bigint | null>((time, p) => earlier(time, p.first_timestamp), null),
     last_timestamp: partitions.reduce<bigint | null>((time, p) => later(time, p.last_timestamp), null),
     gaps: partitions.flatMap(p => p.gaps.map(gap => ({ partition: p.partition, ...gap }))),
-    partitions: partitions.map(({ indexes: _, ...partition }) => partition),
+    partitions: partitions.map(describePartition),
   }
+}
+
+function describePartition({ indexes: _, reread, ...partition }: ManifestPartition): DescribedPartition {
+  if (!reread) return partition
+  const { compaction, end_offset, records, stored_bytes } = reread
+  return { ...partition, reread: { began_at: compaction?.began_at ?? null, end_offset, records, stored_bytes } }
 }

@@ -29,7 +29,19 @@ const abortedTransaction = z.strictObject({
 
 const indexRef = z.strictObject({ key: z.string(), size: count, blake3: hash, segments: count })
 
-const partition = z.strictObject({
+/** Of a partition whose log is compacted: how far its list of segments can be trusted to know what was deleted. */
+const compaction = z.strictObject({
+  /** When the reading of the list began, at the start of the log; null where that is not known. */
+  began_at: z.string().nullable(),
+  /** All that was written before this time is in the list; `began_at` until the list first reaches the end. */
+  current_at: z.string(),
+  /** The end that was observed at that time. */
+  current_end: int64,
+  /** Tombstones may have been removed before they were read. */
+  may_hold_deleted_keys: z.boolean(),
+})
+
+const partitionFields = {
   partition: count,
   start_offset: int64,
   end_offset: int64,
@@ -49,6 +61,15 @@ const partition = z.strictObject({
   /** Rolled back, with a marker that lies beyond the end of this backup. */
   open_aborted: z.array(abortedTransaction),
   indexes: z.array(indexRef),
+  /** Absent where the topic is not compacted, or no run has looked at that. */
+  compaction: compaction.exactOptional(),
+}
+const rereadList = z.strictObject(partitionFields)
+
+const partition = z.strictObject({
+  ...partitionFields,
+  /** A list that was begun at the start of the log, and takes the place of this one when it reaches the end. */
+  reread: z.lazy(() => rereadList).exactOptional(),
 })
 
 /** Kafka's own topics, whatever a document calls them: records written there from outside would damage a cluster. */
@@ -153,6 +174,7 @@ export interface ArchiveEncryption {
 }
 export type ManifestTopic = z.output<typeof topicSchema>
 export type ManifestPartition = z.output<typeof partition>
+export type Compaction = z.output<typeof compaction>
 export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>
 export type IndexRef = z.output<typeof indexRef>

@@ -12,7 +12,9 @@ export interface NamedObject {
 
 /** Pure. The indexes that a manifest names: whoever wants all objects of a generation reads these first. */
 export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): IndexRef[] {
-  return topics.flatMap(({ partitions }) => partitions.flatMap(({ indexes }) => indexes))
+  return topics.flatMap(({ partitions }) =>
+    partitions.flatMap(({ indexes, reread }) => [...indexes, ...(reread?.indexes ?? [])]),
+  )
 }
 
 /**

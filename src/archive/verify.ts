@@ -3,6 +3,7 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openBackup } from './catalog.ts'
+import { deletedKeyWarnings } from './deleted-keys.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
@@ -43,9 +44,10 @@ export async function verifyBackup(
 ): Promise<VerifyReport> {
   const manifest = await openBackup(storage, backupId, signal)
   const partitions = manifest.topics.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
-  const gathered = await runPool(partitions, CONCURRENCY, ({ topic, one }) =>
-    gatherSegments(storage, topic, one, signal),
+  const lists = partitions.flatMap(({ topic, one }) =>
+    [one, ...(one.reread ? [one.reread] : [])].map(one => ({ topic, one })),
   )
+  const gathered = await runPool(lists, CONCURRENCY, ({ topic, one }) => gatherSegments(storage, topic, one, signal))
   const segments = gathered.flatMap(one => one.segments)
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
@@ -63,7 +65,7 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects: segments.length + partitions.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + beside.objects,
+    objects: segments.length + lists.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + beside.objects,
     bytes: segments.reduce((sum, segment) => sum + segment.size, beside.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
@@ -71,7 +73,7 @@ export async function verifyBackup(
     gaps: partitions.flatMap(({ topic, one }) =>
       one.gaps.map(gap => ({ topic: topic.name, partition: one.partition, ...gap })),
     ),
-    warnings,
+    warnings: [...warnings, ...deletedKeyWarnings(topics)],
   }
 }
 

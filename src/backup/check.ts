@@ -3,6 +3,7 @@ import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafk
 import { isPattern } from '../lib/glob.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import type { BackupOptions } from './options.ts'
+import { describeReread, noticeRereads } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 import { selectTopics } from './select-topics.ts'
 
@@ -79,7 +80,7 @@ async function checkPlan(
   const check = await attempt(`backup ${options.backupId}`, 'continue', signal, async () => {
     const previous = await latestManifest(storage, options.backupId, signal)
     const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
-    warnings = plan.warnings
+    warnings = [...plan.warnings, ...noticeRereads(plan).map(describeReread)]
     return previous ? `goes on from generation ${previous.generation}` : 'will be new'
   })
   return { checks: [check], warnings }

@@ -27,14 +27,14 @@ export async function commitShards(
   const shards = gatherShards(found, backupId, generation)
   refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
-  const observed = withoutUnseen(await prepareRound(options, parts, previous, signal, known), known)
+  const observed = withoutUnseen(await prepareRound(options, parts, previous, signal, known, null), known)
   const prepared = await takeBeside(observed, backupId, parts, signal)
   const unseen = unseenPartitions(prepared.plan.topics, known)
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
   const carried = segmentsOf(shards)
   const publisher = new GenerationPublisher(options, prepared, parts, { carried })
-  await publisher.publish({ copies: [], complete: unseen.length === 0, warnings }, parts.onProgress)
+  await publisher.publish({ copies: [], rereads: [], complete: unseen.length === 0, warnings }, parts.onProgress)
   const manifest = publisher.newest
   const newGaps = newGapsOf(manifest, previous)
   if (newGaps.length > 0 && options.onGap === 'fail') throw gapError(newGaps)

@@ -139,7 +139,9 @@ class Lane {
       steps.map(async ({ copy, chunk, part }) => {
         const offsets = chunk.nextOffset - copy.position
         const stored = await copy.store(fetched.bytes, chunk, part.abortedTransactions)
-        this.#parts.onProgress({ type: 'copied', topic: copy.topic, partition: copy.partition, offsets, ...stored })
+        const { topic, partition, isReread } = copy
+        const amount = { offsets, ...stored, ...(isReread && { isReread }) }
+        this.#parts.onProgress({ type: 'copied', topic, partition, ...amount })
       }),
     )
     // Only now is nobody reading the answer's memory any more.

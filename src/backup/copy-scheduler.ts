@@ -235,6 +235,8 @@ export class CopyScheduler {
   #recordGap(copy: PartitionCopy, to: bigint | null, reason: Gap['reason']): void {
     const from = copy.position
     copy.recordGap({ from, to, reason, found_at: formatUtc(this.#parts.cluster.clock.now()) })
+    // What expires while it is read again was stored before: nothing is lost.
+    if (copy.isReread) return
     this.#parts.onProgress({ type: 'gap', topic: copy.topic, partition: copy.partition, from, to, reason })
   }
 }

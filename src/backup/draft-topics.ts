@@ -1,13 +1,87 @@
-import { freshKey } from '../archive/commit.ts'
-import type { ManifestTopic } from '../archive/manifest.ts'
+import { freshKey, rereadKey } from '../archive/commit.ts'
+import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
 import type { PartitionCopy } from './partition-copy.ts'
-import type { BackupPlan } from './plan.ts'
+import type { BackupPlan, PlannedPartition } from './plan.ts'
+import { caughtUp } from './plan-compacted.ts'
 
-/** The topics of a plan with what is durable of them now. */
-export function draftTopics({ topics }: BackupPlan, copies: readonly PartitionCopy[]): ManifestTopic[] {
-  const durable = new Map(copies.map(copy => [freshKey(copy.identity, copy.partition), copy.durable]))
+/** The partitions that a run copies, and the lists of compacted ones that it reads again. */
+export interface Copies {
+  copies: readonly PartitionCopy[]
+  rereads: readonly PartitionCopy[]
+}
+
+/** The topics of a plan with what is durable of them now. A list that was read again to its end takes its place here. */
+export function draftTopics({ topics }: BackupPlan, { copies, rereads }: Copies): ManifestTopic[] {
+  const copied = byKey(copies)
+  const reread = byKey(rereads)
   return topics.map(topic => ({
     ...topic,
-    partitions: topic.partitions.map(one => durable.get(freshKey(topic, one.durable.partition)) ?? one.durable),
+    partitions: topic.partitions.map(planned => {
+      const key = freshKey(topic, planned.durable.partition)
+      return draftPartition(planned, copied.get(key), reread.get(key))
+    }),
   }))
+}
+
+/** The segments that are durable and in no index yet, by `freshKey` and `rereadKey`. `carried` are those of earlier runs. */
+export function draftSegments(
+  carried: ReadonlyMap<string, readonly Segment[]>,
+  { copies, rereads }: Copies,
+): Map<string, readonly Segment[]> {
+  const segments = new Map(carried)
+  for (const { identity, partition, fresh } of copies) segments.set(freshKey(identity, partition), fresh)
+  for (const copy of rereads) {
+    const key = rereadKey(copy.identity, copy.partition)
+    if (copy.hasGap) segments.delete(key)
+    else if (!copy.isCaughtUp) segments.set(key, copy.fresh)
+    else {
+      segments.delete(key)
+      segments.set(freshKey(copy.identity, copy.partition), copy.fresh)
+    }
+  }
+  return new Map([...segments].filter(([, some]) => some.length > 0))
+}
+
+/** After a commit: what its manifest names is not fresh any more. */
+export function settleCommitted(topics: readonly ManifestTopic[], { copies, rereads }: Copies): void {
+  const named = new Map(
+    topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic, one.partition), one] as const)),
+  )
+  const replaced = new Set<string>()
+  for (const copy of rereads) {
+    const key = freshKey(copy.identity, copy.partition)
+    const partition = named.get(key)
+    if (!partition || copy.hasGap) continue
+    copy.committed(partition.reread ?? partition)
+    if (!partition.reread) replaced.add(key)
+  }
+  for (const copy of copies) {
+    const key = freshKey(copy.identity, copy.partition)
+    const partition = named.get(key)
+    if (partition && !replaced.has(key)) copy.committed(partition)
+  }
+}
+
+function draftPartition(
+  planned: PlannedPartition,
+  copy: PartitionCopy | undefined,
+  reread: PartitionCopy | undefined,
+): ManifestPartition {
+  if (reread?.isCaughtUp) return describe(reread, planned)
+  const partition = copy ? describe(copy, planned) : planned.durable
+  return reread && !reread.hasGap ? { ...partition, reread: reread.durable } : partition
+}
+
+function describe(copy: PartitionCopy, { compacted }: PlannedPartition): ManifestPartition {
+  const { durable, isCaughtUp, doneAtMs, end } = copy
+  const { compaction, ...partition } = durable
+  if (!compacted || !compaction) return durable
+  const now = isCaughtUp ? caughtUp(compaction, compacted, end, doneAtMs) : compaction
+  // Where nothing is compacted any more and nothing was missed there is nothing to say.
+  const isOver = !compacted.isCompacted && isCaughtUp && !now.may_hold_deleted_keys
+  return isOver ? partition : { ...partition, compaction: now }
+}
+
+function byKey(copies: readonly PartitionCopy[]): Map<string, PartitionCopy> {
+  return new Map(copies.map(copy => [freshKey(copy.identity, copy.partition), copy]))
 }

@@ -4,6 +4,7 @@ import type { Gap } from '../archive/manifest.ts'
 import { fetchPartitionSizes } from '../kafka/partition-sizes.ts'
 import type { BackupOptions } from './options.ts'
 import type { PlannedPartition } from './plan.ts'
+import { describeReread, noticeRereads, type RereadNotice } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'
 
 export interface DryRun {
@@ -15,6 +16,8 @@ export interface DryRun {
   topics: DryRunTopic[]
   totals: { topics: number; partitions: number; offsets: bigint; bytes: number | null }
   gaps: (Omit<Gap, 'found_at'> & { topic: string; partition: number })[]
+  /** Compacted topics that would be read again from their log start, and why; `offsets` and `bytes` include them. */
+  rereads: RereadNotice[]
   /** What would be taken of the schema registry; absent where the job has none. */
   schemas?: { subjects: number; versions: number }
   warnings: string[]
@@ -43,6 +46,7 @@ export async function dryRunBackup(
     current.map(topic => topic.name),
     signal,
   )
+  const rereads = noticeRereads(plan)
   const registry = await parts.readRegistry?.(signal)
   const known = new Set(previous?.topics.map(incarnationKey))
   const topics = current.map(({ name, partitions, ...identity }) => ({
@@ -72,12 +76,14 @@ export async function dryRunBackup(
       ),
     ),
     ...(registry && { schemas: { subjects: registry.subjects.size, versions: registry.versions.length } }),
-    warnings: [...plan.warnings, ...(registry?.warnings ?? [])],
+    rereads,
+    warnings: [...plan.warnings, ...rereads.map(describeReread), ...(registry?.warnings ?? [])],
   }
 }
 
-function offsetsOf({ durable, end }: PlannedPartition): bigint {
-  return end > durable.end_offset ? end - durable.end_offset : 0n
+function offsetsOf({ durable, end, reread }: PlannedPartition): bigint {
+  const left = (from: bigint) => (end > from ? end - from : 0n)
+  return left(durable.end_offset) + (reread ? left(reread.durable.end_offset) : 0n)
 }
 
 /** The partition's size, in proportion to the share of its offsets that would be copied. */
@@ -85,5 +91,5 @@ function estimateBytes(planned: PlannedPartition, sizeBytes: number | undefined)
   const wanted = Number(offsetsOf(planned))
   const { high_watermark } = planned.durable
   const held = Number(high_watermark - planned.logStart)
-  return sizeBytes === undefined || held <= 0 ? 0 : Math.round(sizeBytes * Math.min(1, wanted / held))
+  return sizeBytes === undefined || held <= 0 ? 0 : Math.round((sizeBytes * wanted) / held)
 }

@@ -1,13 +1,17 @@
-import { commitGeneration, type Draft, freshKey, renewCopies } from '../archive/commit.ts'
+import { commitGeneration, type Draft, renewCopies } from '../archive/commit.ts'
+import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
 import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { draftTopics } from './draft-topics.ts'
+import { draftSegments, draftTopics, settleCommitted } from './draft-topics.ts'
 import type { BackupOptions } from './options.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import type { Published, Publisher } from './session.ts'
+
+/** The time up to which deletions are known is committed well before it is too old to continue from. */
+const QUIET_SHARE = 0.25
 
 type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption'>
 
@@ -55,20 +59,14 @@ export class GenerationPublisher implements Publisher {
 
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
     const { storage } = this.#parts
-    const { copies, complete } = state
+    const { complete } = state
     const draft = this.#draft(state)
     if (this.#newest && this.#saysNothingNew(draft, this.#newest)) return `generation ${this.#newest.generation}`
     const { manifest, isEarlier } = await commitGeneration(storage, draft, this.#storeSignal)
     this.#attempt = 1
     this.#newest = manifest
     this.carried = new Map()
-    const named = new Map(
-      manifest.topics.flatMap(topic => topic.partitions.map(one => [freshKey(topic, one.partition), one])),
-    )
-    for (const copy of copies) {
-      const partition = named.get(freshKey(copy.identity, copy.partition))
-      if (partition) copy.committed(partition)
-    }
+    settleCommitted(manifest.topics, state)
     // What an attempt whose answer was lost has committed is less than what there is now.
     if (isEarlier) return this.publish(state, onProgress)
     for (const message of await renewCopies(storage, manifest, this.#storeSignal)) {
@@ -81,18 +79,18 @@ export class GenerationPublisher implements Publisher {
   #saysNothingNew({ manifest }: Draft, newest: Manifest): boolean {
     const ageMs = this.#parts.clock.now() - Date.parse(newest.created_at)
     // One that bears a time to come, after a clock was set back, would keep the backup quiet until then.
-    if (ageMs < 0 || ageMs >= this.#quietMs || manifest.complete !== newest.complete) return false
+    const quietMs = Math.min(this.#quietMs, shortestTerm(manifest.topics) * QUIET_SHARE)
+    if (ageMs < 0 || ageMs >= quietMs || manifest.complete !== newest.complete) return false
     return formatJson(contentOf(manifest)) === formatJson(contentOf(newest))
   }
 
-  #draft({ copies, complete, warnings }: Published): Draft {
+  #draft({ complete, warnings, ...state }: Published): Draft {
     const { clock, toolVersion, encryption } = this.#parts
     const { observed, groups, access, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
-    const fresh = copies.map(copy => [freshKey(copy.identity, copy.partition), copy.fresh] as const)
     return {
       attempt: this.#attempt++,
-      freshSegments: new Map([...this.carried, ...fresh]),
+      freshSegments: draftSegments(this.carried, state),
       folderOf: encryption?.folderOf,
       manifest: {
         tool_version: toolVersion,
@@ -104,7 +102,7 @@ export class GenerationPublisher implements Publisher {
         started_at: this.#startedAt,
         cluster: { id: observed.clusterId, brokers: observed.brokers },
         selection: { include: [...topics.include], exclude: [...topics.exclude] },
-        topics: draftTopics(this.#prepared.plan, copies),
+        topics: draftTopics(this.#prepared.plan, state),
         // The schemas of a backup stay in it, as topics do that are no longer copied.
         ...(registry && { schema_registry: registry }),
         ...(groups && { consumer_groups: groups }),
@@ -116,6 +114,14 @@ export class GenerationPublisher implements Publisher {
   }
 }
 
+/** How long the compacted topics keep tombstones, at least. */
+function shortestTerm(topics: Manifest['topics']): number {
+  const terms = topics
+    .filter(topic => topic.state === 'current' && isCompacted(topic))
+    .map(topic => Number(effectiveSetting(topic, 'delete.retention.ms')))
+  return Math.min(Number.POSITIVE_INFINITY, ...terms.filter(ms => !Number.isNaN(ms)))
+}
+
 /** What counts as news; how far an open transaction holds the end back is only a reading. */
 function contentOf(
   manifest: Pick<Manifest, 'selection' | 'topics' | 'warnings' | 'schema_registry' | 'consumer_groups' | 'access'>,
@@ -125,7 +131,11 @@ function contentOf(
   const groups = manifest.consumer_groups && { ...manifest.consumer_groups, taken_at: '' }
   const access = manifest.access && { ...manifest.access, taken_at: '' }
   const partitions = topics.flatMap(topic =>
-    topic.partitions.map(({ high_watermark, last_stable_offset, indexes, ...rest }) => rest),
+    topic.partitions.map(({ high_watermark, last_stable_offset, indexes, compaction, reread, ...rest }) => ({
+      ...rest,
+      isSuspect: compaction?.may_hold_deleted_keys,
+      reread: reread && [reread.start_offset, reread.segments, reread.end_offset],
+    })),
   )
   const others = topics.map(({ partitions: _, ...rest }) => rest)
   return { selection, warnings, registry, groups, access, partitions, topics: others }

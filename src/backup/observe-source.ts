@@ -6,11 +6,14 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
+import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
 
 export interface ObservedSource {
+  /** Before anything was asked: whatever was written by then is below the ends that were observed. */
+  observedAt: string
   clusterId: string | null
   brokers: number
   topics: ObservedTopic[]
@@ -55,6 +58,7 @@ export async function observeSource(
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<ObservedSource> {
+  const observedAt = formatUtc(cluster.clock.now())
   const all = await cluster.metadata({ topics: null }, signal)
   const named = all.topics.map(({ name, isInternal }) => ({ name, internal: isInternal }))
   const selected = selectTopics(options.topics, named)
@@ -64,6 +68,7 @@ export async function observeSource(
     if (topic.errorCode !== 0) throw brokerError(topic.errorCode, `looking at topic ${topic.name}`)
   }
   return {
+    observedAt,
     clusterId: all.clusterId,
     brokers: all.brokers.length,
     topics: await describeTopics(cluster, topics, signal),

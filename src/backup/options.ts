@@ -19,6 +19,10 @@ export interface BackupOptions {
   onTruncation: 'fail' | 'new_incarnation'
   /** Topics that start a new incarnation in this run, whatever their logs look like. */
   newIncarnations?: readonly string[]
+  /** Whether compacted partitions are read again from the log start; `auto` where tombstones may have been missed. */
+  compactedReread?: 'auto' | 'never' | 'always'
+  /** How long a continuous run waits after one such reading began before it begins the next. */
+  compactedRereadIntervalMs?: number
 }
 
 export interface TopicSelection {

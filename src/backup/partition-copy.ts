@@ -17,6 +17,7 @@ export interface CopyParts {
   storeSignal: AbortSignal
   options: Pick<BackupOptions, 'compression' | 'segmentBytes'>
   folderOf?: FolderOf | undefined
+  now: () => number
 }
 
 /** Pieces of about this size become zstd frames: large enough to compress well, small enough to seek and to spread. */
@@ -30,6 +31,8 @@ export class PartitionCopy {
   readonly identity: Incarnation
   readonly partition: number
   readonly end: bigint
+  /** It reads a list again that is stored already, from the start of the log. */
+  readonly isReread: boolean
   /** Stored up to here, though perhaps in a segment that is still open. */
   position: bigint
   lastEpoch: number
@@ -47,15 +50,18 @@ export class PartitionCopy {
   /** While a chunk is being stored, the segment is not to be touched by others. */
   #storing: PromiseWithResolvers<void> | undefined
   #rollWanted = false
+  #hasGap = false
+  #doneAtMs: number | undefined
 
   constructor(
     topic: { name: string } & Incarnation,
-    planned: PlannedPartition,
+    planned: Pick<PlannedPartition, 'durable' | 'end'>,
     backupId: string,
     parts: CopyParts,
-    fresh: readonly Segment[] = [],
+    { fresh = [], isReread = false }: { fresh?: readonly Segment[] | undefined; isReread?: boolean } = {},
   ) {
     this.#fresh = fresh
+    this.isReread = isReread
     this.topic = topic.name
     this.topicId = topic.id
     this.identity = topic
@@ -66,6 +72,7 @@ export class PartitionCopy {
     this.#durable = planned.durable
     this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
     this.#parts = parts
+    this.#noteDone()
   }
 
   get name(): string {
@@ -74,6 +81,21 @@ export class PartitionCopy {
 
   get isDone(): boolean {
     return this.position >= this.end
+  }
+
+  /** Everything up to the end is durable, and was read: no loss ended it. */
+  get isCaughtUp(): boolean {
+    return this.isDone && !this.#hasGap && !this.#segment && this.#backlog === 0 && !this.#failure
+  }
+
+  /** The source lost a part of it while it was read. */
+  get hasGap(): boolean {
+    return this.#hasGap
+  }
+
+  /** When the last batch was read. */
+  get doneAtMs(): number {
+    return this.#doneAtMs ?? this.#parts.now()
   }
 
   /** What is durable now. */
@@ -118,10 +140,12 @@ export class PartitionCopy {
   skipToEnd(): void {
     this.#finishSegment()
     this.position = this.end
+    this.#noteDone()
   }
 
   /** The source lost what lies between the position and `gap.to`; with no `to`, everything from here on. */
   recordGap(gap: Gap): void {
+    this.#hasGap = true
     this.#finishSegment()
     this.#queue(async () => {
       this.#durable = withGap(this.#durable, gap)
@@ -175,10 +199,15 @@ export class PartitionCopy {
     const facts = examineChunk(bytes, chunk, tracker, this.name)
     const plainSize = await this.#append(chunk, cutPieces(bytes, chunk.headers, FRAME_BYTES), facts)
     this.position = chunk.nextOffset
+    this.#noteDone()
     this.lastEpoch = chunk.lastEpoch
     this.#openAborted = tracker.open
     if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
     return facts
+  }
+
+  #noteDone(): void {
+    if (this.isDone) this.#doneAtMs ??= this.#parts.now()
   }
 
   /** A segment that a write has failed on is never finished: nobody knows what it holds. */

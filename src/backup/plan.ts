@@ -6,6 +6,8 @@ import type { PartitionBounds } from '../kafka/offsets.ts'
 import { findReplaced } from './find-truncation.ts'
 import type { ObservedSource, ObservedTopic } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
+import { type PlannedCompaction, type PlannedReread, planCompaction, type RereadRules } from './plan-compacted.ts'
+import { warnUnread } from './reread-notices.ts'
 
 /** What a plan must know of the state that is durable already. */
 export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
@@ -28,9 +30,18 @@ export interface PlannedPartition {
   /** Where the source's log starts now. */
   logStart: bigint
   newGaps: Gap[]
+  /** Where its log is, or was, compacted. */
+  compacted?: PlannedCompaction
+  /** Where it is read again from the start of the log. */
+  reread?: PlannedReread
 }
 
-export type TruncationOptions = Pick<BackupOptions, 'onTruncation' | 'newIncarnations'>
+export interface PlanOptions extends Pick<BackupOptions, 'onTruncation' | 'newIncarnations'> {
+  /** When compacted partitions are read again; null leaves what was read of them as it is. */
+  rereads?: RereadRules | null
+}
+
+const plainRules: RereadRules = { mode: 'auto', intervalMs: 0 }
 
 /**
  * Pure: what to copy, given the source as it is and the newest committed state. Only what is decided is copied: an open
@@ -42,21 +53,23 @@ export function planBackup(
   observed: ObservedSource,
   previous: KnownState | undefined,
   now: string,
-  options: TruncationOptions = { onTruncation: 'fail' },
+  { rereads: rules = plainRules, ...options }: PlanOptions = { onTruncation: 'fail' },
 ): BackupPlan {
   refuseOtherCluster(observed, previous)
   // By id alone: a broker that lags behind may show a topic again that counts as replaced, and what is stored of it stays.
   const earlier = newestById(previous?.topics ?? [])
   const replaced = findReplaced(observed, earlier, options)
-  const facts: PlanFacts = { now, warnings: [...observed.warnings], groups: previous?.consumer_groups }
+  const warnings = [...observed.warnings]
+  const facts: PlanFacts = { now, warnings, groups: previous?.consumer_groups, rules, observedAt: observed.observedAt }
   const topics = observed.topics.map(topic => {
     const before = earlier.get(topic.id)
     return before && replaced.has(topic.id)
       ? planTopic(topic, undefined, facts, numberOf(before) + 1)
       : planTopic(topic, before, facts, before && numberOf(before))
   })
+  if (rules) warnings.push(...warnUnread({ topics }, rules))
   const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
-  return { topics: [...kept.map(topic => keepTopic(topic, observed, facts)), ...topics], warnings: facts.warnings }
+  return { topics: [...kept.map(topic => keepTopic(topic, observed, facts)), ...topics], warnings }
 }
 
 interface PlanFacts {
@@ -64,6 +77,8 @@ interface PlanFacts {
   warnings: string[]
   /** What the newest committed state says of consumer groups. */
   groups: Manifest['consumer_groups'] | undefined
+  rules: RereadRules | null
+  observedAt: string
 }
 
 function refuseOtherCluster(observed: ObservedSource, previous: KnownState | undefined): void {
@@ -79,14 +94,15 @@ function refuseOtherCluster(observed: ObservedSource, previous: KnownState | und
 function planTopic(
   topic: ObservedTopic,
   before: ManifestTopic | undefined,
-  { now, warnings }: PlanFacts,
+  { now, warnings, rules, observedAt }: PlanFacts,
   number = 1,
 ): PlannedTopic {
   const partitions = topic.partitions.map(({ partition, bounds }) => {
     const name = `${topic.name}/${partition}`
     warnOfOpenTransaction(name, bounds, warnings)
-    const known = before?.partitions.find(p => p.partition === partition)
-    return planPartition(partition, bounds, known, now)
+    const held = before?.partitions.find(p => p.partition === partition)
+    const planned = planPartition(partition, bounds, held, now)
+    return rules ? planCompaction(planned, { topic, bounds, before: held, rules, observedAt }) : planned
   })
   const { name, id, internal, configs, replicationFactor } = topic
   const hidden = keepHidden(topic, before, warnings)
@@ -139,8 +155,10 @@ function keepTopic(topic: ManifestTopic, observed: ObservedSource, { now, warnin
     ...(replaced && { replaced_at: now }),
     // Those of the generations to come are of its successor, or of none.
     ...(topic.state === 'current' && groups?.state === 'taken' && { consumer_groups: groups }),
-    partitions: topic.partitions.map(durable => {
+    partitions: topic.partitions.map(held => {
+      const { reread, ...durable } = held
       const { end_offset: end, start_offset: logStart } = durable
+      if (!reason && reread) return { durable: held, end, logStart, newGaps: [] }
       if (!reason) return { durable, end, logStart, newGaps: [] }
       const gap: Gap = { from: end, to: null, reason, found_at: now }
       const isKnown = durable.gaps.some(one => one.from === end && one.to === null)

@@ -14,7 +14,9 @@ import { observeHistory } from './observe-history.ts'
 import { type ObservedSource, observeSource } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupPlan, type KnownState, planBackup } from './plan.ts'
+import type { RereadRules } from './plan-compacted.ts'
 import { planLanes } from './plan-lanes.ts'
+import type { RereadNotice } from './reread-notices.ts'
 import { BackupSession, type Publisher } from './session.ts'
 import { type NewGap, Tally } from './tally.ts'
 
@@ -63,6 +65,9 @@ export interface RoundReport {
   copied: { records: number; bytes: number; partitions: number }
   newGaps: NewGap[]
   warnings: string[]
+  /** What was read again of compacted partitions, which is no part of `copied`; absent where nothing was. */
+  reread?: { records: number; bytes: number }
+  rereads?: RereadNotice[]
 }
 
 /** Everything up to the first byte: what there is to copy since `previous`, or since what is `known` beyond it. */
@@ -72,10 +77,12 @@ export async function prepareRound(
   previous: Manifest | undefined,
   signal: AbortSignal,
   known: KnownState | undefined = previous,
+  rules: RereadRules | null = rereadRules(options),
 ): Promise<Prepared> {
   const shown = await observeSource(options, parts.cluster, signal)
   const observed = await observeHistory(shown, known, parts.cluster, signal)
-  return { observed, previous, plan: planBackup(observed, known, formatUtc(parts.clock.now()), options) }
+  const now = formatUtc(parts.clock.now())
+  return { observed, previous, plan: planBackup(observed, known, now, { ...options, rereads: rules }) }
 }
 
 /**
@@ -99,23 +106,25 @@ export async function runRound(
     publisher,
   )
   tally.announce(session, prepared.previous)
+  const leaderless = leaderlessIn(prepared.observed)
+  const beginRereads = () => session.beginRereads(leaderless.length === 0, tally.warnings)
   try {
-    await copyAll(session, prepared.observed, options, tallied, signal)
+    await copyAll({ session, beginRereads }, prepared.observed, options, tallied, signal)
   } catch (error) {
     const saved = await saveWhatIsDurable(session, tally, error)
     throw saved && !signal.aborted ? partialError(saved, error) : error
   }
   tally.tellBounds(session)
-  const leaderless = leaderlessIn(prepared.observed)
   const made = await session.commit(leaderless.length === 0, tally.warnings)
   if (leaderless.length > 0) throw partialError(made, leaderlessError(leaderless))
   if (tally.gaps.length > 0 && options.onGap === 'fail') throw gapError(tally.gaps)
-  const { copied, gaps, warnings } = tally
-  return { durationMs: parts.clock.monotonic() - startedAt, copied, newGaps: gaps, warnings }
+  const { copied, reread, rereads, gaps, warnings } = tally
+  const durationMs = parts.clock.monotonic() - startedAt
+  return { durationMs, copied, newGaps: gaps, warnings, ...(rereads.length > 0 && { reread, rereads }) }
 }
 
 async function copyAll(
-  session: BackupSession,
+  { session, beginRereads }: { session: BackupSession; beginRereads: () => Promise<void> },
   observed: ObservedSource,
   options: BackupOptions,
   { cluster, storage, clock, onProgress }: BackupParts,
@@ -136,15 +145,58 @@ async function copyAll(
   try {
     await scheduler.run(session.copies, scoped)
     for (const copy of session.copies) await copy.settle()
+    if (session.rereads.length > 0) {
+      await beginRereads()
+      await rereadLists(session, scheduler, { clock, ...rereadLimit(options) }, scoped)
+    }
   } finally {
     stop.abort(stop.signal.reason)
     await committing
   }
 }
 
+/** In a continuous run only for a while: what is new at the source comes first, and the next round continues. */
+async function rereadLists(
+  { rereads }: BackupSession,
+  scheduler: CopyScheduler,
+  { clock, limitMs }: { clock: Clock; limitMs?: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const pause = new AbortController()
+  const timer = new AbortController()
+  if (limitMs !== undefined) {
+    clock.sleep(limitMs, timer.signal).then(
+      () => pause.abort(),
+      () => undefined,
+    )
+  }
+  try {
+    await scheduler.run(rereads, AbortSignal.any([signal, pause.signal]))
+  } catch (error) {
+    if (signal.aborted || !pause.signal.aborted) throw error
+  } finally {
+    timer.abort()
+  }
+  for (const copy of rereads) await copy.settle()
+}
+
+function rereadLimit({ continuous, commitIntervalMs }: BackupOptions): { limitMs?: number } {
+  return continuous ? { limitMs: commitIntervalMs } : {}
+}
+
+/** Single runs are far apart by themselves. */
+function rereadRules({
+  compactedReread = 'auto',
+  compactedRereadIntervalMs = 0,
+  continuous,
+}: BackupOptions): RereadRules {
+  return { mode: compactedReread, intervalMs: continuous ? compactedRereadIntervalMs : 0 }
+}
+
 /** Best effort, because something has gone wrong already: partitions that cannot be finished stay at their last segment. */
 async function saveWhatIsDurable(session: BackupSession, tally: Tally, cause: unknown): Promise<string | undefined> {
-  await Promise.all(session.copies.map(copy => copy.settle().catch(() => copy.abort())))
+  const all = [...session.copies, ...session.rereads]
+  await Promise.all(all.map(copy => copy.settle().catch(() => copy.abort())))
   if (hasCode(cause, 'WRITER_CONFLICT')) return undefined
   if (!session.hasFresh) return session.made
   try {

@@ -1,8 +1,9 @@
-import { freshKey } from '../archive/commit.ts'
+import { freshKey, rereadKey, rereadRun } from '../archive/commit.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { Copies } from './draft-topics.ts'
 import type { BackupOptions } from './options.ts'
 import { PartitionCopy } from './partition-copy.ts'
 import type { BackupPlan } from './plan.ts'
@@ -17,8 +18,7 @@ export interface Publisher {
   publish(state: Published, onProgress: OnProgress): Promise<string>
 }
 
-export interface Published {
-  copies: readonly PartitionCopy[]
+export interface Published extends Copies {
   /** Every partition has reached the end that the plan fixed. */
   complete: boolean
   warnings: readonly string[]
@@ -33,14 +33,17 @@ export interface SessionParts {
 }
 
 /** One run's view of the backup: the partitions being copied, and the commits that make what they have durable count. */
-export class BackupSession {
+export class BackupSession implements Copies {
   readonly copies: PartitionCopy[]
+  /** Lists of compacted partitions that are read again; each begins when all copies are done. */
+  readonly rereads: PartitionCopy[]
   readonly #options: BackupOptions
   readonly #warnings: readonly string[]
   readonly #publisher: Publisher
   readonly #parts: SessionParts
   #published = 0
   #made: string | undefined
+  #isComplete = false
   #committing: Promise<unknown> = Promise.resolve()
 
   constructor(options: BackupOptions, { plan }: { plan: BackupPlan }, parts: SessionParts, publisher: Publisher) {
@@ -48,17 +51,32 @@ export class BackupSession {
     this.#warnings = plan.warnings
     this.#publisher = publisher
     this.#parts = parts
-    const { storage, storeSignal, encryption } = parts
-    const copyParts = { storage, run: publisher.run, storeSignal, options, folderOf: encryption?.folderOf }
-    this.copies = plan.topics
-      .filter(topic => topic.state === 'current')
-      .flatMap(topic =>
-        topic.partitions.map(planned => {
-          const carried = publisher.carried.get(freshKey(topic, planned.durable.partition))
-          return new PartitionCopy(topic, planned, options.backupId, copyParts, carried)
-        }),
-      )
+    const { storage, storeSignal, encryption, clock } = parts
+    const { run, carried } = publisher
+    const copyParts = { storage, run, storeSignal, options, folderOf: encryption?.folderOf, now: () => clock.now() }
+    const current = plan.topics.filter(topic => topic.state === 'current')
+    const planned = current.flatMap(topic => topic.partitions.map(one => ({ topic, one })))
+    this.copies = planned.map(({ topic, one }) => {
+      const fresh = carried.get(freshKey(topic, one.durable.partition))
+      return new PartitionCopy(topic, one, options.backupId, copyParts, { fresh })
+    })
+    this.rereads = planned.flatMap(({ topic, one: { reread, end } }) => {
+      if (!reread) return []
+      const { durable } = reread
+      const fresh = carried.get(rereadKey(topic, durable.partition))
+      const own = { ...copyParts, run: rereadRun(run) }
+      return [new PartitionCopy(topic, { durable, end }, options.backupId, own, { fresh, isReread: true })]
+    })
     this.#published = this.#countSegments()
+  }
+
+  /**
+   * All copies are durable, and count from here on; what is read again takes longer. Commits on the way say of themselves
+   * what this one says.
+   */
+  async beginRereads(complete: boolean, warnings: readonly string[]): Promise<void> {
+    this.#isComplete = complete
+    await this.commit(complete, warnings)
   }
 
   /** Whether there is more durable than what was published last. */
@@ -75,7 +93,7 @@ export class BackupSession {
   commit(complete: boolean, warnings: readonly string[]): Promise<string> {
     const run = this.#committing.then(async () => {
       const segments = this.#countSegments()
-      const state = { copies: this.copies, complete, warnings }
+      const state = { copies: this.copies, rereads: this.rereads, complete, warnings }
       const made = await this.#publisher.publish(state, this.#parts.onProgress)
       this.#published = segments
       this.#made = made
@@ -96,12 +114,12 @@ export class BackupSession {
         () => false,
       )
       if (!slept) return
-      await Promise.all(this.copies.map(copy => copy.roll()))
-      if (this.hasFresh) await this.commit(false, this.#warnings)
+      await Promise.all([...this.copies, ...this.rereads].map(copy => copy.roll()))
+      if (this.hasFresh) await this.commit(this.#isComplete, this.#warnings)
     }
   }
 
   #countSegments(): number {
-    return this.copies.reduce((sum, copy) => sum + copy.durable.segments, 0)
+    return [...this.copies, ...this.rereads].reduce((sum, copy) => sum + copy.durable.segments, 0)
   }
 }

@@ -1,10 +1,9 @@
-import { freshKey } from '../archive/commit.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
 import { FORMAT_VERSION, type ManifestTopic, type Segment } from '../archive/manifest.ts'
 import { type Shard, segmentsOf, writeShard } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { draftTopics } from './draft-topics.ts'
+import { draftSegments, draftTopics } from './draft-topics.ts'
 import type { BackupOptions } from './options.ts'
 import type { BackupParts, Prepared } from './round.ts'
 import type { Published, Publisher } from './session.ts'
@@ -53,11 +52,10 @@ export class ShardPublisher implements Publisher {
     return this.#key
   }
 
-  #draft({ copies, complete, warnings }: Published): Shard {
+  #draft({ complete, warnings, ...state }: Published): Shard {
     const { observed, previous } = this.#prepared
     const { backupId, topics } = this.#options
-    const fresh = copies.map(copy => [freshKey(copy.identity, copy.partition), [...copy.fresh]] as const)
-    const segments = [...this.carried, ...fresh.filter(([, some]) => some.length > 0)]
+    const segments = [...draftSegments(this.carried, state)]
     return {
       format: 'kafka-backup-shard',
       format_version: FORMAT_VERSION,
@@ -71,7 +69,7 @@ export class ShardPublisher implements Publisher {
       created_at: formatUtc(this.#parts.clock.now()),
       cluster: { id: observed.clusterId, brokers: observed.brokers },
       selection: { include: [...topics.include], exclude: [...topics.exclude] },
-      topics: [...this.#gone, ...draftTopics(this.#prepared.plan, copies)],
+      topics: [...this.#gone, ...draftTopics(this.#prepared.plan, state)],
       segments: Object.fromEntries(segments.map(([key, some]) => [key, [...some]])),
       warnings: [...warnings],
     }

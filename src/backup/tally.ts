@@ -1,6 +1,7 @@
 import type { Gap, Manifest } from '../archive/manifest.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupPlan } from './plan.ts'
+import { describeReread, noticeRereads, type RereadNotice } from './reread-notices.ts'
 import type { BackupSession } from './session.ts'
 
 /** A gap that this run found. */
@@ -9,6 +10,9 @@ export type NewGap = Omit<Gap, 'found_at'> & { topic: string; partition: number 
 /** Sums up what the events of a run say. */
 export class Tally {
   readonly copied = { records: 0, bytes: 0, partitions: 0 }
+  /** Of lists that are read again. */
+  readonly reread = { records: 0, bytes: 0 }
+  readonly rereads: RereadNotice[]
   readonly gaps: NewGap[] = []
   readonly warnings: string[]
   readonly #seen = new Set<string>()
@@ -17,6 +21,7 @@ export class Tally {
 
   constructor(plan: BackupPlan, forward: OnProgress) {
     this.#plan = plan
+    this.rereads = noticeRereads(plan)
     this.#forward = forward
     this.warnings = [...plan.warnings]
     for (const topic of plan.topics) {
@@ -35,7 +40,9 @@ export class Tally {
     }
     for (const message of this.#plan.warnings) this.#forward({ type: 'warning', message })
     for (const gap of this.gaps) this.#forward({ type: 'gap', ...gap })
-    const offsets = session.copies.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)
+    for (const notice of this.rereads) this.#forward({ type: 'note', message: describeReread(notice) })
+    const all = [...session.copies, ...session.rereads]
+    const offsets = all.reduce((sum, { end, position }) => sum + (end > position ? end - position : 0n), 0n)
     const topics = new Set(session.copies.map(copy => copy.topicId)).size
     this.#forward({ type: 'planned', topics, partitions: session.copies.length, offsets })
     this.tellBounds(session)
@@ -50,7 +57,10 @@ export class Tally {
   }
 
   readonly onProgress: OnProgress = event => {
-    if (event.type === 'copied') {
+    if (event.type === 'copied' && event.isReread) {
+      this.reread.records += event.records
+      this.reread.bytes += event.bytes
+    } else if (event.type === 'copied') {
       this.copied.records += event.records
       this.copied.bytes += event.bytes
       this.#seen.add(`${event.topic}/${event.partition}`)

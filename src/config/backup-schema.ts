@@ -31,6 +31,19 @@ export const backupSchema = fields({
       'unclean leader election. `fail` refuses to mix two histories; `new_incarnation` keeps what is stored as an older ' +
       'incarnation of the topic and copies the topic again from its log start.',
   }).prefault('fail'),
+  compacted_reread: choice(['auto', 'never', 'always'], {
+    description:
+      'When partitions of compacted topics are read again from the start of their logs. `auto` where tombstones may have ' +
+      'been removed since the last run, so that keys which were deleted at the source would come back with a restore; ' +
+      '`always` in every run; `never` keeps such keys, with a warning.',
+  }).prefault('auto'),
+  compacted_reread_interval: duration({
+    description:
+      'How long a continuous run waits at least after it began to read a compacted partition from its start before it ' +
+      'does so again.',
+    min: '1s',
+    max: '365d',
+  }).prefault('1h'),
   consumer_groups: backupGroupsSchema,
   ...backupAccessFields,
   commit_interval: duration({
@@ -67,6 +80,7 @@ export const backupSchema = fields({
     camelKeys(backup, {
       commit_interval: 'commitIntervalMs',
       lease_duration: 'leaseDurationMs',
+      compacted_reread_interval: 'compactedRereadIntervalMs',
       memory_budget: 'memoryBudgetBytes',
       rate_limit: 'bytesPerSecond',
     }),

@@ -98,11 +98,18 @@ export class JobMetrics {
     }
   }
 
-  #countCopied({ topic, partition, offsets, records, bytes }: Extract<ProgressEvent, { type: 'copied' }>): void {
+  #countCopied({
+    topic,
+    partition,
+    offsets,
+    records,
+    bytes,
+    isReread,
+  }: Extract<ProgressEvent, { type: 'copied' }>): void {
     this.#add('kafka_backup_job_records_total', records, { topic: this.#label(topic) })
     this.#add('kafka_backup_job_bytes_total', bytes, { topic: this.#label(topic) })
     const place = this.#places.get(`${topic}/${partition}`)
-    if (place) place.position += offsets
+    if (place && !isReread) place.position += offsets
   }
 
   #place({ topic, partition, position, lastStable, highWatermark }: PartitionBound): void {

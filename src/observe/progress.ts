@@ -20,8 +20,19 @@ export type ProgressEvent =
     }
   /** A restore turns to a partition. */
   | { type: 'begun'; topic: string; partition: number }
-  /** Records were copied. Progress is counted in offsets, the one measure whose total is known beforehand. */
-  | { type: 'copied'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
+  /**
+   * Records were copied. Progress is counted in offsets, the one measure whose total is known beforehand. With `isReread` they
+   * are of a compacted partition that is read again from its log start.
+   */
+  | {
+      type: 'copied'
+      topic: string
+      partition: number
+      offsets: bigint
+      records: number
+      bytes: number
+      isReread?: true
+    }
   /** Read back from the target, and compared with the backup. */
   | { type: 'compared'; topic: string; partition: number; offsets: bigint; records: number; bytes: number }
   /** What is durable counts from now on; `complete` where all that was planned is in it. */

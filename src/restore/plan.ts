@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -61,7 +62,11 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
-  warnings.push(...gapWarnings(topics), ...rangeWarnings(topics, options))
+  warnings.push(
+    ...gapWarnings(topics),
+    ...deletedKeyWarnings(topics.map(restoredOf)),
+    ...rangeWarnings(topics, options),
+  )
   const ids = options.rewrite && { idMapDigest: options.rewrite.idMap.digest }
   return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options), ...ids }
 }
@@ -183,6 +188,11 @@ function rangeWarnings(topics: readonly PlannedTopic[], { offsetRanges }: Restor
         return `${name}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
       }),
   )
+}
+
+/** The topic with the partitions that are restored. */
+function restoredOf({ source, legs }: PlannedTopic): ManifestTopic {
+  return { ...source, partitions: legs.filter(({ start, end }) => start < end).map(leg => leg.source) }
 }
 
 function gapWarnings(topics: readonly PlannedTopic[]): string[] {

@@ -9,7 +9,7 @@ const now = '2026-01-02T03:04:05.000Z'
 
 function observe(topics: ObservedTopic[], changes: Partial<ObservedSource> = {}): ObservedSource {
   const visible = new Set([...topics.map(({ name }) => name), 'a', 'b', 'c', 'd'])
-  return { clusterId: 'c1', brokers: 3, topics, visible, warnings: [], ...changes }
+  return { observedAt: now, clusterId: 'c1', brokers: 3, topics, visible, warnings: [], ...changes }
 }
 
 function seen(

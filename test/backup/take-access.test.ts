@@ -23,7 +23,7 @@ const before: AccessSection = {
 async function take(reading: AccessReading | undefined, access?: AccessSection) {
   const head = { format: 'kafka-backup', format_version: 1 } as const
   const prepared: Prepared = {
-    observed: { clusterId: 'c', brokers: 1, topics: [], visible: new Set(), warnings: [] },
+    observed: { observedAt: '', clusterId: 'c', brokers: 1, topics: [], visible: new Set(), warnings: [] },
     plan: { topics: [], warnings: ['earlier'] },
     previous: access && { ...draftManifest([], { access }), ...head },
   }

@@ -21,6 +21,7 @@ const topic = {
   leaderless: [],
 }
 const observed = {
+  observedAt: '',
   clusterId: 'c',
   brokers: 1,
   topics: [{ ...topic, partitions: [{ partition: 0, bounds }] }],

@@ -112,6 +112,7 @@ export const dryRun: DryRun = {
   ],
   totals: { topics: 2, partitions: 16, offsets: 9_007_199_255_240_993n, bytes: null },
   gaps: [],
+  rereads: [],
   warnings: [],
 }
 
@@ -135,6 +136,7 @@ export const summaries: BackupSummary[] = [
     created_at: '2025-11-15T09:36:12.345Z',
     cluster_id: 'MkU3OEVBNTcwNTJENDM2Qk',
     encrypted: false,
+    stale_topics: 0,
     topics: 1,
     partitions: 1,
     records: 1_500_000,

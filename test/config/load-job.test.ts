@@ -52,6 +52,8 @@ describe('a job that leaves out all it may', () => {
         quotas: false,
         users: false,
         continuous: false,
+        compactedReread: 'auto',
+        compactedRereadIntervalMs: 3_600_000,
         commitIntervalMs: 60_000,
         leaseDurationMs: 120_000,
         memoryBudgetBytes: 100_663_296,

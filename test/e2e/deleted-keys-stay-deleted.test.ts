@@ -2,25 +2,39 @@ import assert from 'node:assert/strict'
 import { readdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { describeBackup } from '../../src/archive/describe.ts'
+import { verifyBackup } from '../../src/archive/verify.ts'
+import { systemClock } from '../../src/lib/clock.ts'
+import { dryRunJob } from '../../src/wiring/backup-jobs.ts'
+import { checkJob } from '../../src/wiring/check-job.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { pruneAt } from '../../src/wiring/prune-jobs.ts'
 import type { KafkaDriver } from '../servers/driver.ts'
-import { backUp, withFolder } from './backup-job.ts'
+import { backUp, makeJob, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreByJob } from './restore-job.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const silent = { onProgress: () => undefined }
+const DELETE_RETENTION_MS = 1500
+
+/** Cleaned as soon as possible; tombstones go after `DELETE_RETENTION_MS`. */
+const quicklyCleaned = {
+  'segment.ms': '200',
+  'min.cleanable.dirty.ratio': '0.001',
+  'delete.retention.ms': String(DELETE_RETENTION_MS),
+}
 
 describe('keys that were deleted at the source', () => {
   /** Its topics are compacted although nothing is set on them. */
   const source = useKafka({ properties: { 'log.cleanup.policy': 'compact' } })
   const target = useKafka()
-  const specOf = (path: string, topic: string) => ({
+  const specOf = (path: string, topic: string, backup = {}) => ({
     servers: source.server.bootstrapServers,
     path,
     include: [topic],
+    backup,
   })
 
   async function seed(topic: string, entries: Record<string, string | null>, driver = source.driver): Promise<void> {
@@ -38,9 +52,24 @@ describe('keys that were deleted at the source', () => {
     return Object.fromEntries(records.map(({ key, value }) => [String(key), value === null ? null : String(value)]))
   }
 
-  async function restoreTo(path: string, topic: string): Promise<{ warnings: string[] }> {
+  /** Waits until the cleaner has removed every record of the key; new segments make it look again. */
+  async function untilGone(topic: string, key: string): Promise<void> {
+    for (let left = 200; key in (await stateOf(source.driver, topic)); left--) {
+      assert.ok(left > 0, `${key} is still on ${topic}`)
+      await seed(topic, { clock: String(left) })
+      await systemClock.sleep(250, never)
+    }
+  }
+
+  async function restoreTo(path: string, topic: string, name = topic): Promise<{ warnings: string[] }> {
     const spec = { servers: target.server.bootstrapServers, path }
-    return restoreByJob({ ...spec, restore: { topics: { include: [topic] }, retention: 'hold', verify: true } })
+    const restore = { topics: { include: [topic] }, topic_mapping: { [topic]: name }, retention: 'hold', verify: true }
+    return restoreByJob({ ...spec, restore })
+  }
+
+  async function assertIntact(path: string): Promise<void> {
+    const { problems } = await verifyBackup(openLocation(path), 'b1', { deep: true, ...silent }, never)
+    assert.deepEqual(problems, [])
   }
 
   test('the policy of a topic that is compacted by default is in the backup, kept from a prune and restored', () =>
@@ -69,5 +98,44 @@ describe('keys that were deleted at the source', () => {
       const own = (await cluster.topicConfigs(['by-default'], never)).get('by-default')
       cluster.close()
       assert.equal(own?.['cleanup.policy'], 'compact')
+    }))
+
+  test('do not come back when a backup has missed their tombstones', () =>
+    withFolder(async path => {
+      await source.driver.createTopic('users', { partitions: 1, configs: quicklyCleaned })
+      await seed('users', { alice: 'a1', bob: 'b1' })
+      await backUp(specOf(path, 'users'))
+      await seed('users', { alice: null })
+      await untilGone('users', 'alice')
+
+      const dry = await dryRunJob(makeJob(specOf(path, 'users')), never)
+      assert.deepEqual([dry.rereads[0]?.topic, dry.rereads[0]?.reason], ['users', 'late'])
+      const { warnings: checked } = await checkJob(makeJob(specOf(path, 'users')), never)
+      assert.match(checked.join('\n'), /topic users: reads 1 partition again from the log start/)
+
+      await backUp(specOf(path, 'users', { compacted_reread: 'never' }))
+      const kept = await describeBackup(openLocation(path), 'b1', never)
+      assert.equal(kept.topics[0]?.partitions[0]?.compaction?.may_hold_deleted_keys, true)
+      assert.match(kept.warnings.join('\n'), /topic users: 1 partition may hold keys that were deleted at the source/)
+      const early = await restoreTo(path, 'users', 'users-early')
+      assert.match(early.warnings.join('\n'), /topic users: 1 partition may hold keys that were deleted/)
+      assert.equal((await stateOf(target.driver, 'users-early')).alice, 'a1')
+
+      await seed('users', { carol: 'c1' })
+      const { reread, manifest } = await backUp(specOf(path, 'users'))
+      assert.ok((reread?.records ?? 0) > 0)
+      assert.equal(manifest.topics[0]?.partitions[0]?.compaction?.may_hold_deleted_keys, false)
+      await assertIntact(path)
+      const { warnings } = await restoreTo(path, 'users')
+      assert.doesNotMatch(warnings.join('\n'), /deleted at the source/)
+      const restored = await stateOf(target.driver, 'users')
+      assert.equal('alice' in restored, false, 'alice was deleted at the source')
+      assert.deepEqual([restored.bob, restored.carol], ['b1', 'c1'])
+
+      const rules = { match: ['*'], keepLast: 1, graceMs: 0 }
+      await pruneAt(openLocation(path), rules, silent, { isDryRun: false }, never)
+      await assertIntact(path)
+      const left = (await readdir(path, { recursive: true })).filter(name => name.includes('.log'))
+      assert.deepEqual([left.length, left.every(name => name.includes('-reread.'))], [1, true])
     }))
 })

@@ -23,6 +23,6 @@ export function makeCopy(spec: CopySpec): PartitionCopy {
   const durable = { ...emptyPartition(partition, start), ...spec.durable }
   const storeSignal = spec.storeSignal ?? new AbortController().signal
   const planned = { durable, end, logStart: start, newGaps: [] }
-  const parts = { storage, run: 'run1', storeSignal, options: { compression, segmentBytes } }
+  const parts = { storage, run: 'run1', storeSignal, options: { compression, segmentBytes }, now: () => 0 }
   return new PartitionCopy({ name: topic, id: topicId }, planned, 'b1', parts)
 }

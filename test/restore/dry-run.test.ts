@@ -155,7 +155,7 @@ function encodeNotes(group: string, notes: readonly Note[], fingerprint: string)
 describe('the dry run of a restore', () => {
   before(async () => {
     const orders = fakeTopic('orders', [[encodeRun(0n, 10), encodeRun(10n, 10)], [encodeRun(0n, 5)]], {
-      configs: { 'cleanup.policy': 'compact', 'retention.ms': '1000' },
+      configs: { 'cleanup.policy': 'compact', 'retention.ms': '1000', 'delete.retention.ms': '86400000' },
     })
     const source = await startFakeCluster([orders, fakeTopic('audit', [[encodeRun(0n, 4)]])])
     const options = {

@@ -12,6 +12,7 @@ import { formatRatio, plural, printable, shellQuote } from '../text.ts'
 import { showDryRun } from './dry-run.ts'
 import { formatGaps } from './gap-table.ts'
 import { keepReport } from './keep-report.ts'
+import { rereadDocuments } from './rereads.ts'
 import { parseShard, showShard } from './shard.ts'
 import { watchJob } from './watch.ts'
 
@@ -57,7 +58,8 @@ function together(first: string, second: string): KafkaBackupError {
   return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
 }
 
-function documentOf({ manifest, changes, durationMs, copied, newGaps, warnings }: BackupReport, location: string) {
+function documentOf(report: BackupReport, location: string) {
+  const { manifest, changes, durationMs, copied, newGaps, warnings, reread, rereads } = report
   const { backup_id, generation, complete, created_at, cluster, topics } = manifest
   return {
     backup_id,
@@ -74,6 +76,7 @@ function documentOf({ manifest, changes, durationMs, copied, newGaps, warnings }
       consumer_groups: changes.consumerGroups,
       access: changes.access,
     },
+    ...(reread && { reread: { ...reread, topics: rereadDocuments(rereads ?? []) } }),
     totals: totalsOf(topics),
     schemas: schemaTotalsOf(manifest) ?? null,
     ...(manifest.consumer_groups && { consumer_groups: manifest.consumer_groups }),
@@ -84,13 +87,14 @@ function documentOf({ manifest, changes, durationMs, copied, newGaps, warnings }
 }
 
 function formatReport(report: BackupReport, location: string, look: Look): string[] {
-  const { manifest, durationMs, copied, newGaps, warnings } = report
+  const { manifest, durationMs, copied, reread, newGaps, warnings } = report
   const totals = totalsOf(manifest.topics)
   const rate = `${formatBytes(Math.round(copied.bytes / Math.max(durationMs / 1000, 0.001)))}/s`
   const amount = `${plural(copied.records, 'record')}, ${formatBytes(copied.bytes)}`
   const isCopied = copied.records > 0 || copied.bytes > 0
   const changed = changedParts(report.changes)
   const isNew = isCopied || changed.length > 0
+  const again = reread && `${plural(reread.records, 'record')}, ${formatBytes(reread.bytes)} of compacted topics`
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   const id = manifest.backup_id
   const schemas = schemaTotalsOf(manifest)
@@ -100,6 +104,7 @@ function formatReport(report: BackupReport, location: string, look: Look): strin
       [
         ['  Copied', isCopied ? `${amount} in ${formatDuration(durationMs)} (${rate})` : undefined],
         ['  Changed', isNew && !isCopied ? `${changed.join(', ')}; no new records` : undefined],
+        ['  Read again', again],
         [
           '  Holds',
           `${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')}`,

@@ -6,6 +6,7 @@ import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { formatGaps, formatWarnings } from './gap-table.ts'
+import { rereadDocuments } from './rereads.ts'
 
 /** `backup --dry-run`. */
 export async function showDryRun(session: Session, job: BackupJob): Promise<number> {
@@ -18,7 +19,7 @@ export async function showDryRun(session: Session, job: BackupJob): Promise<numb
 }
 
 function documentOf(plan: DryRun) {
-  const { backupId, clusterId, location, resumesFrom, topics, totals, gaps, schemas, warnings } = plan
+  const { backupId, clusterId, location, resumesFrom, topics, totals, gaps, rereads, schemas, warnings } = plan
   return {
     dry_run: true,
     backup_id: backupId,
@@ -28,6 +29,7 @@ function documentOf(plan: DryRun) {
     topics: topics.map(({ isNew, ...topic }) => ({ ...topic, is_new: isNew })),
     totals,
     gaps,
+    ...(rereads.length > 0 && { rereads: rereadDocuments(rereads) }),
     ...(schemas && { schemas }),
     warnings,
   }

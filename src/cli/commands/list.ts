@@ -79,9 +79,19 @@ function formatListings(listings: readonly Listing[], look: Look): string[] {
   const notes = [
     ...empty.map(({ location }) => `No backups at ${printable(location)}.`),
     ...rows.filter(isBroken).map(row => `${look.bad(nameOf(row, isOne))}: ${printable(row.error)}`),
+    ...rows.filter(isStale).map(row => `${look.warn(nameOf(row, isOne))}: ${describeStale(row)}`),
     ...unread.map(({ location, error }) => `${look.bad(printable(location))}: ${printable(error)}`),
   ]
   return [...lines, ...(lines.length > 0 && notes.length > 0 ? [''] : []), ...notes]
+}
+
+function isStale(row: Row): row is Readable & { location: string } {
+  return !isBroken(row) && row.stale_topics > 0
+}
+
+function describeStale({ stale_topics: count }: Readable): string {
+  const what = count === 1 ? '1 compacted topic' : `${formatCount(count)} compacted topics`
+  return `${what} may hold keys that were deleted at the source; \`describe\` lists them`
 }
 
 function nameOf({ backup_id, location }: Row, isOne: boolean): string {

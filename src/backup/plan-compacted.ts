@@ -1,0 +1,135 @@
+import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
+import type { Compaction, ManifestPartition } from '../archive/manifest.ts'
+import { emptyPartition } from '../archive/summary.ts'
+import type { PartitionBounds } from '../kafka/offsets.ts'
+import type { ObservedTopic } from './observe-source.ts'
+import type { PlannedPartition } from './plan.ts'
+
+/** When compacted partitions are read again from the start of their logs. */
+export interface RereadRules {
+  mode: 'auto' | 'never' | 'always'
+  /** So long after a reading began none is begun again: a continuous run would read without end. */
+  intervalMs: number
+}
+
+/** What a plan knows of a partition whose log is compacted. */
+export interface PlannedCompaction {
+  /** When the source was observed, before the end of the partition was asked for. */
+  observedAt: string
+  deleteRetentionMs: number
+  /** False where the topic was compacted once, and is no more. */
+  isCompacted: boolean
+}
+
+/** A list of segments that takes the place of the partition's own when it reaches the end. */
+export interface PlannedReread {
+  durable: ManifestPartition
+  reason: RereadReason
+}
+
+/**
+ *   late     a tombstone may have come and gone since the last read
+ *   suspect  an earlier run has missed tombstones, or may have
+ *   unknown  the backup does not say when the partition was read
+ *   always   the job asks for it
+ */
+export type RereadReason = 'late' | 'suspect' | 'unknown' | 'always'
+
+interface Facts {
+  topic: Pick<ObservedTopic, 'configs' | 'effectiveConfigs'>
+  bounds: PartitionBounds
+  before: ManifestPartition | undefined
+  observedAt: string
+  rules: RereadRules
+}
+
+/** Of the time that tombstones stay, a tenth is left to the clocks and to a cleaner that runs for long. */
+const SAFE_SHARE = 0.9
+const DEFAULT_DELETE_RETENTION_MS = 0
+
+/**
+ * Pure. Adds to the plan of a partition what compaction asks for. A tombstone stays for `delete.retention.ms` at least. Who
+ * reads later than that after the last time may find neither the tombstone nor the key, and has the key for ever: only
+ * reading all of the log again tells what was deleted.
+ */
+export function planCompaction(planned: PlannedPartition, facts: Facts): PlannedPartition {
+  const { topic, before, observedAt } = facts
+  const settings = { configs: topic.configs, effective_configs: topic.effectiveConfigs }
+  const isCompactedNow = isCompacted(settings) ?? false
+  if (!isCompactedNow && !before?.compaction) return planned
+  const deleteRetentionMs = toMs(effectiveSetting(settings, 'delete.retention.ms'))
+  const compacted = { observedAt, deleteRetentionMs, isCompacted: isCompactedNow }
+  const { compaction, reason } = judge(facts, deleteRetentionMs)
+  const { reread: _, ...durable } = planned.durable
+  const reread = planReread(facts, compaction, reason)
+  return { ...planned, durable: { ...durable, compaction }, compacted, ...(reread && { reread }) }
+}
+
+/** Pure. What the manifest says of a list that has been read up to the observed end. */
+export function caughtUp(
+  { began_at, current_at, may_hold_deleted_keys: wasSuspect }: Compaction,
+  { observedAt, deleteRetentionMs }: PlannedCompaction,
+  end: bigint,
+  doneAtMs: number,
+): Compaction {
+  const isLate = !isCovered(current_at, doneAtMs, deleteRetentionMs)
+  return { began_at, current_at: observedAt, current_end: end, may_hold_deleted_keys: wasSuspect || isLate }
+}
+
+/** Pure. Whether tombstones that came after the one time are still there at the other. */
+export function isCovered(fromUtc: string, toMs: number, deleteRetentionMs: number): boolean {
+  const elapsedMs = toMs - Date.parse(fromUtc)
+  // A clock that was set back tells nothing.
+  return elapsedMs <= SAFE_SHARE * deleteRetentionMs && elapsedMs >= -(1 - SAFE_SHARE) * deleteRetentionMs
+}
+
+function judge(
+  { bounds, before, observedAt }: Facts,
+  deleteRetentionMs: number,
+): { compaction: Compaction; reason: RereadReason | undefined } {
+  const now = { began_at: observedAt, current_at: observedAt }
+  // Nothing that is not there can come back.
+  if (!before || before.records === 0) {
+    const current_end = before?.end_offset ?? bounds.logStart
+    return { compaction: { ...now, current_end, may_hold_deleted_keys: false }, reason: undefined }
+  }
+  const known = before.compaction
+  if (!known) {
+    const suspect = { current_end: before.end_offset, may_hold_deleted_keys: true }
+    return { compaction: { began_at: null, current_at: observedAt, ...suspect }, reason: 'unknown' }
+  }
+  if (known.may_hold_deleted_keys) return { compaction: known, reason: 'suspect' }
+  // Where nothing was written since, no key was deleted.
+  if (bounds.highWatermark === known.current_end) {
+    return { compaction: { ...known, current_at: observedAt }, reason: undefined }
+  }
+  if (isCovered(known.current_at, Date.parse(observedAt), deleteRetentionMs)) {
+    return { compaction: known, reason: undefined }
+  }
+  return { compaction: { ...known, may_hold_deleted_keys: true }, reason: 'late' }
+}
+
+function planReread(
+  { bounds, before, observedAt, rules }: Facts,
+  { began_at }: Compaction,
+  found: RereadReason | undefined,
+): PlannedReread | undefined {
+  if (!before || before.records === 0 || rules.mode === 'never') return undefined
+  const seen = { high_watermark: bounds.highWatermark, last_stable_offset: bounds.lastStable }
+  const pending = before.reread
+  const reason = found ?? (rules.mode === 'always' || pending ? 'always' : undefined)
+  if (!reason) return undefined
+  // What has expired meanwhile is missing from a list that was begun before: another one begins behind it.
+  if (pending && bounds.logStart <= pending.end_offset) return { durable: { ...pending, ...seen }, reason }
+  const elapsedMs = began_at === null ? Number.POSITIVE_INFINITY : Date.parse(observedAt) - Date.parse(began_at)
+  if (elapsedMs >= 0 && elapsedMs < rules.intervalMs) return undefined
+  const compaction = { began_at: observedAt, current_at: observedAt, current_end: bounds.logStart }
+  const fresh = { ...emptyPartition(before.partition, bounds.logStart), ...seen }
+  return { durable: { ...fresh, compaction: { ...compaction, may_hold_deleted_keys: false } }, reason }
+}
+
+/** What cannot be read counts as no time at all. */
+function toMs(text: string | undefined): number {
+  const ms = Number(text)
+  return text === undefined || Number.isNaN(ms) ? DEFAULT_DELETE_RETENTION_MS : ms
+}
