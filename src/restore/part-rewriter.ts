@@ -73,7 +73,7 @@ export class PartRewriter {
     this.#found = NOTHING
     if (start < 0) return false
     const id = readSchemaId(record.buffer, start, end)
-    const found = id === 0 ? this.#judgeGuid(record.buffer, start, end) : this.#judgeId(id, record)
+    const found = id === 0 ? this.#judgeGuid(record, start, end) : this.#judgeId(id, record)
     this.#found = found
     this.#count(found, 1)
     if (found !== REWRITTEN) return false
@@ -93,12 +93,18 @@ export class PartRewriter {
     return UNKNOWN
   }
 
-  #judgeGuid(buffer: Buffer, start: number, end: number): number {
-    if (!hasSchemaGuid(buffer, start, end)) return UNFRAMED
-    const other = this.#rewrite.idMap.getGuid(readSchemaGuid(buffer, start))
-    if (other === undefined) return GUID
-    this.#guid = other
-    return REWRITTEN
+  #judgeGuid(record: EncodedRecord, start: number, end: number): number {
+    if (!hasSchemaGuid(record.buffer, start, end)) return UNFRAMED
+    const { idMap, unknownIds } = this.#rewrite
+    const guid = readSchemaGuid(record.buffer, start)
+    const other = idMap.getGuid(guid)
+    if (other !== undefined) {
+      this.#guid = other
+      return REWRITTEN
+    }
+    if (!idMap.isUnknownGuid(guid, this.hasHeader)) return GUID
+    if (unknownIds === 'fail') throw unknownId(guid, this.#part, this.#name, offsetOf(record))
+    return UNKNOWN
   }
 
   #count(found: number, by: number): void {
@@ -111,7 +117,13 @@ function offsetOf({ offsetBase, offsetDelta }: EncodedRecord): bigint {
 }
 
 /** The first sentence is the one that users look for; the second says where. */
-export function unknownId(id: number, part: Part, name: string, offset: bigint): KafkaBackupError {
-  const message = `Schema ID ${id} not found in target registry. The ${part} of ${name} at offset ${offset} carries it.`
+export function unknownId(id: number | string, part: Part, name: string, offset: bigint): KafkaBackupError {
+  const what = typeof id === 'number' ? `Schema ID ${id}` : `Schema GUID ${formatGuid(id)}`
+  const message = `${what} not found in target registry. The ${part} of ${name} at offset ${offset} carries it.`
   return new KafkaBackupError('SCHEMA_ID_UNKNOWN', message)
+}
+
+/** As registries write it. */
+function formatGuid(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

@@ -103,7 +103,17 @@ function judge(
   const context = contextOf(options, topic)
   const isMapped = (id: number) => idMap.get(context, id) !== undefined
   const isOtherGuid = (guid: string) => idMap.getGuid(guid) !== undefined
-  const verdict = judgePart(samples, { topic, part, context, schemas, isMapped, isOtherGuid, unknownIds })
+  const { isUnknownGuid } = idMap
+  const verdict = judgePart(samples, {
+    topic,
+    part,
+    context,
+    schemas,
+    isMapped,
+    isOtherGuid,
+    isUnknownGuid,
+    unknownIds,
+  })
   switch (verdict.kind) {
     case 'rewrite':
     case 'search':

@@ -16,7 +16,7 @@ export function idPairsOf({ knownIds }: Pick<RegistryPlan, 'knownIds'>): IdPair[
 
 /** The map by which records are rewritten: every ID has been seen in the target. */
 export function idMapOf(plan: RegistryPlan, backup: RegistrySnapshot, target: RegistrySnapshot): IdMap {
-  return createIdMap(idPairsOf(plan), guidPairsOf(plan, backup, target))
+  return createIdMap(idPairsOf(plan), guidPairsOf(plan, backup, target, 'none'))
 }
 
 /** The same before schemas are registered: what gets an ID then has one that no record can have by chance. */
@@ -24,15 +24,35 @@ export function provisionalIdMap(plan: RegistryPlan, backup: RegistrySnapshot, t
   const coming = plan.versions
     .filter(({ id, version }) => id === null && version !== null)
     .map(({ source }) => ({ context: splitSubject(source.subject).context, source: source.id, target: NOT_GIVEN_YET }))
-  return createIdMap([...coming, ...idPairsOf(plan)], guidPairsOf(plan, backup, target))
+  return createIdMap(
+    [...coming, ...idPairsOf(plan)],
+    guidPairsOf(plan, backup, target, givesGuids(target) ? 'same' : 'none'),
+  )
 }
 
-function guidPairsOf({ versions }: RegistryPlan, backup: RegistrySnapshot, target: RegistrySnapshot): GuidPair[] {
+/** An empty registry does not show it: what it gives is known when the schemas are registered, before any record is written. */
+function givesGuids({ versions }: RegistrySnapshot): boolean {
+  return versions.length === 0 || versions.some(({ guid }) => guid !== null)
+}
+
+/**
+ * Every GUID that the target has, and for those of the backup which one stands for it: null is none, undefined is one that
+ * is not registered yet.
+ */
+function guidPairsOf(
+  { versions }: RegistryPlan,
+  backup: RegistrySnapshot,
+  target: RegistrySnapshot,
+  notYet: 'same' | 'none',
+): GuidPair[] {
   const theirs = new Map(target.versions.map(one => [versionKey(one.subject, one.version), one.guid]))
   const ours = new Map(backup.versions.map(one => [versionKey(one.subject, one.version), one.guid]))
-  return versions.flatMap(({ source, subject, version }) => {
+  const present = target.versions.flatMap(({ guid }) => (guid ? [{ source: guid, target: guid }] : []))
+  const carried = versions.flatMap(({ source, subject, version }): GuidPair[] => {
     const guid = ours.get(versionKey(source.subject, source.version))
-    const other = version === null ? null : theirs.get(versionKey(subject, version))
-    return guid && other ? [{ source: guid, target: other }] : []
+    if (!guid) return []
+    const found = version === null ? null : theirs.get(versionKey(subject, version))
+    return [{ source: guid, target: found === undefined && notYet === 'same' ? guid : (found ?? null) }]
   })
+  return [...present, ...carried]
 }

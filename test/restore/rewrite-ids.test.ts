@@ -9,12 +9,19 @@ import { IdRewriter } from '../../src/restore/rewrite-ids.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
 import { framed, long } from '../registry/ids/sample-schemas.ts'
 
-const idMap = createIdMap([
-  { context: '.', source: 5, target: 500 },
-  { context: '.', source: 6, target: 0x7fffffff },
-  { context: '.', source: 7, target: 7 },
-  { context: '.eu', source: 5, target: 1 },
-])
+const guidOf = (byte: number) => Buffer.alloc(16, byte).toString('hex')
+const idMap = createIdMap(
+  [
+    { context: '.', source: 5, target: 500 },
+    { context: '.', source: 6, target: 0x7fffffff },
+    { context: '.', source: 7, target: 7 },
+    { context: '.eu', source: 5, target: 1 },
+  ],
+  [
+    { source: guidOf(5), target: guidOf(5) },
+    { source: guidOf(9), target: null },
+  ],
+)
 const both: TopicRewrite = { idMap, context: '.', parts: ['key', 'value'], unknownIds: 'fail' }
 
 async function rewrite(records: RecordSpec[], changes: Partial<TopicRewrite> = {}) {
@@ -158,6 +165,22 @@ describe('the ids in the headers of a record', () => {
     const record = { value: framed(5), headers: [header('__value_schema_id', guid)] }
     const { isChanged, counts } = await rewrite([record])
     assert.deepEqual([isChanged, counts.value.guid], [false, 1])
+  })
+
+  test('are unknown where the target has no such GUID: the restore fails, or lets them pass and counts them', async () => {
+    const lost = Buffer.concat([Buffer.from([1]), Buffer.alloc(16, 9)])
+    const foreign = Buffer.concat([Buffer.from([1]), Buffer.alloc(16, 8)])
+    for (const one of [lost, foreign]) {
+      const record = { value: Buffer.from('v'), headers: [header('__value_schema_id', one)] }
+      const guidText = one === lost ? '09090909-0909-0909-0909-090909090909' : '08080808-0808-0808-0808-080808080808'
+      await assert.rejects(rewrite([record]), {
+        code: 'SCHEMA_ID_UNKNOWN',
+        message: `Schema GUID ${guidText} not found in target registry. The value of orders/3 at offset 40 carries it.`,
+      })
+      const { isChanged, counts } = await rewrite([record], { unknownIds: 'pass' })
+      assert.deepEqual([isChanged, counts.value.unknown, counts.value.guid], [false, 1, 0])
+    }
+    await assert.rejects(rewrite([{ key: Buffer.concat([lost, Buffer.from('k')]) }]), { code: 'SCHEMA_ID_UNKNOWN' })
   })
 
   test('count by the last of them, and a header of the one part says nothing of the other', async () => {

@@ -11,6 +11,11 @@ export interface IdMap {
    */
   getGuid(guid: string): string | undefined
   /**
+   * Whether the target cannot find a schema by this GUID. In a header it is known to be a GUID; in front of a payload, where
+   * any other bytes may stand, only one of the source is.
+   */
+  isUnknownGuid(guid: string, isInHeader: boolean): boolean
+  /**
    * No id of the context, and no GUID, is another one on the target: records need not be looked into. Not so where the
    * context has none: whatever its records carry is unknown then.
    */
@@ -31,7 +36,8 @@ export interface IdPair {
 /** A GUID as registries write it, `8-4-4-4-12` hex digits. */
 export interface GuidPair {
   source: string
-  target: string
+  /** Null where the target has none for the schema: it is no registry that gives GUIDs, or does not have the schema. */
+  target: string | null
 }
 
 /** Of a pair that is given twice both must say the same; the caller has seen to that. */
@@ -45,14 +51,16 @@ export function createIdMap(pairsOfIds: Iterable<IdPair>, pairsOfGuids: Iterable
   const changed = new Set(
     [...byContext].filter(([, ids]) => [...ids].some(([id, other]) => id !== other)).map(([context]) => context),
   )
-  const otherGuids = new Map(
-    guids
-      .map(({ source, target }) => [hexOf(source), hexOf(target)] as const)
-      .filter(([source, target]) => source !== target),
+  const hexGuids = guids.flatMap(({ source, target }) =>
+    target === null ? [] : [[hexOf(source), hexOf(target)] as const],
   )
+  const otherGuids = new Map(hexGuids.filter(([source, target]) => source !== target))
+  const knownGuids = new Set(hexGuids.flat())
+  const sourceGuids = new Set(guids.map(({ source }) => hexOf(source)))
   return {
     get: (context, id) => byContext.get(context)?.get(id),
     getGuid: guid => otherGuids.get(guid),
+    isUnknownGuid: (guid, isInHeader) => !knownGuids.has(guid) && (isInHeader || sourceGuids.has(guid)),
     isIdentity: context => byContext.has(context) && !changed.has(context) && otherGuids.size === 0,
     digest: digestOf(byContext, otherGuids),
     pairs,

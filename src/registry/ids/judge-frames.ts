@@ -21,6 +21,8 @@ export interface JudgeFacts {
   isMapped: (id: number) => boolean
   /** GUIDs that are others on the target. */
   isOtherGuid: (guid: string) => boolean
+  /** GUIDs that the target does not have. */
+  isUnknownGuid: (guid: string, isInHeader: boolean) => boolean
   unknownIds: 'fail' | 'pass'
 }
 
@@ -32,7 +34,17 @@ export type Verdict =
   | { kind: 'rewrite' | 'search' }
   | { kind: 'leave' }
   | { kind: 'unclear'; why: string }
-  | { kind: 'unknown'; id: number; partition: number; offset: bigint }
+  | UnknownFrame
+
+export interface UnknownFrame {
+  kind: 'unknown'
+  /** A GUID is 32 hex digits. */
+  id: number | string
+  partition: number
+  offset: bigint
+  /** A header says that it is one, or sixteen bytes that no others happen to be. */
+  isCertain: boolean
+}
 
 /** A value that somebody has typed in for a test is no reason to stop. */
 const MAX_UNFRAMED_SHARE = 0.01
@@ -51,6 +63,8 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
   const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
   const framed = held.length - count('unframed')
   const unknown = looks.find(look => look.kind === 'unknown')
+  const certain = looks.find(look => look.kind === 'unknown' && look.isCertain)
+  if (certain?.kind === 'unknown' && facts.unknownIds === 'fail') return certain
   const foreign = looks.find(look => look.kind === 'foreign')
   const known = framed - count('unknown') - count('guid')
   if (framed === 0) return { kind: mayHoldFrames(held, samples.length, facts) ? 'search' : 'leave' }
@@ -84,7 +98,7 @@ type Look =
   | { kind: 'unframed' | 'guid' }
   /** The subject, or a header, says that it is one; or the record's name does, which any topic may hold. */
   | { kind: 'certain' | 'likely' }
-  | { kind: 'unknown'; id: number; partition: number; offset: bigint }
+  | UnknownFrame
   | { kind: 'foreign'; id: number; subjects: readonly string[]; isPayloadOdd: boolean }
 
 function lookAt({ bytes, header, partition, offset }: PartSample, facts: JudgeFacts): Look {
@@ -94,11 +108,14 @@ function lookAt({ bytes, header, partition, offset }: PartSample, facts: JudgeFa
   const id = readSchemaId(frame, 0, frame.length)
   if (id === 0) {
     if (!hasSchemaGuid(frame, 0, frame.length)) return { kind: 'unframed' }
+    const guid = readSchemaGuid(frame, 0)
+    const isUnknown = facts.isUnknownGuid(guid, header !== undefined)
+    if (isUnknown) return { kind: 'unknown', id: guid, partition, offset, isCertain: true }
     // No other bytes happen to be those sixteen.
-    return { kind: facts.isOtherGuid(readSchemaGuid(frame, 0)) ? 'certain' : 'guid' }
+    return { kind: facts.isOtherGuid(guid) ? 'certain' : 'guid' }
   }
   const schema = schemas.get(context, id)
-  if (!facts.isMapped(id)) return { kind: 'unknown', id, partition, offset }
+  if (!facts.isMapped(id)) return { kind: 'unknown', id, partition, offset, isCertain: header !== undefined }
   if (header !== undefined) return { kind: 'certain' }
   const how = schema ? belonging(schema, topic, part) : 'none'
   const isPayloadOdd = schema !== undefined && !isPlausiblePayload(frame, schema.schemaType)

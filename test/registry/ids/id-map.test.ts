@@ -34,6 +34,34 @@ describe('a map of ids', () => {
     assert.notEqual(map.digest, createIdMap([pair('.', 1, 1)]).digest)
   })
 
+  test('knows the GUIDs that the target does not have, but takes no other bytes for one', () => {
+    const [kept, lost, foreign] = ['0a', '0b', '0c'].map(byte => byte.repeat(16)) as [string, string, string]
+    const map = createIdMap(
+      [pair('.', 1, 1)],
+      [
+        { source: kept, target: kept },
+        { source: lost, target: null },
+      ],
+    )
+    const inHeader = [kept, lost, foreign].map(guid => map.isUnknownGuid(guid, true))
+    const before = [kept, lost, foreign].map(guid => map.isUnknownGuid(guid, false))
+    assert.deepEqual(
+      [inHeader, before],
+      [
+        [false, true, true],
+        [false, true, false],
+      ],
+    )
+    const twice = createIdMap(
+      [],
+      [
+        { source: kept, target: null },
+        { source: kept, target: kept },
+      ],
+    )
+    assert.equal(twice.isUnknownGuid(kept, true), false, 'another subject has it')
+  })
+
   test('has a digest that the order of its pairs does not change, and any other pair does', () => {
     const pairs = [pair('.', 1, 10), pair('.', 2, 20), pair('.eu', 1, 30)]
     const { digest } = createIdMap(pairs)

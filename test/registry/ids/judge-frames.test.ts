@@ -21,6 +21,7 @@ const facts: JudgeFacts = {
   schemas,
   isMapped: id => mapped.has(id),
   isOtherGuid: () => false,
+  isUnknownGuid: () => false,
   unknownIds: 'fail',
 }
 
@@ -121,7 +122,7 @@ describe('a part of a topic', () => {
   })
 
   test('holds an id that the target does not have, which ends the restore or is let pass', () => {
-    const unknown = { kind: 'unknown', id: 44, partition: 2, offset: 1n }
+    const unknown = { kind: 'unknown', id: 44, partition: 2, offset: 1n, isCertain: false }
     assert.deepEqual(judge([framed(5), framed(44)]), unknown)
     assert.deepEqual(judge([framed(44), framed(44)]), { ...unknown, offset: 0n })
     assert.deepEqual(judge([framed(5), framed(44)], { unknownIds: 'pass' }), { kind: 'rewrite' })
@@ -151,5 +152,17 @@ describe('headers that name the schema', () => {
 
   test('may name an id that the target does not have', () => {
     assert.equal(judgePart([sample(framed(44, ''))], facts).kind, 'unknown')
+    const plain = samplesOf(many(50, () => Buffer.from('text')))
+    assert.equal(judgePart([...plain, sample(framed(44, ''))], facts).kind, 'unknown', 'among records without one')
+  })
+
+  test('may name a GUID that the target does not have', () => {
+    const isUnknownGuid = (guid: string, isInHeader: boolean) => isInHeader && guid === '01'.repeat(16)
+    const plain = samplesOf(many(50, () => Buffer.from('text')))
+    const found = judgePart([...plain, sample(guid)], { ...facts, isUnknownGuid })
+    assert.deepEqual(found, { kind: 'unknown', id: '01'.repeat(16), partition: 0, offset: 0n, isCertain: true })
+    const passed = judgePart([sample(guid)], { ...facts, topic: 'plain', isUnknownGuid, unknownIds: 'pass' })
+    assert.deepEqual(passed, { kind: 'leave' })
+    assert.deepEqual(judge([guid], { topic: 'plain', isUnknownGuid }), { kind: 'leave' }, 'before a payload')
   })
 })
