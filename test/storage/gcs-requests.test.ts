@@ -5,7 +5,7 @@ import { after, before, describe, test } from 'node:test'
 import { formatSum, parseHashHeader } from '../../src/storage/gcs/checksum.ts'
 import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
 import { endpointOf, type GcsOptions, resolveGcsOptions } from '../../src/storage/gcs/options.ts'
-import { parseState } from '../../src/storage/gcs/resources.ts'
+import { parsePage, parseState } from '../../src/storage/gcs/resources.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 interface Seen {
@@ -148,6 +148,11 @@ describe('the endpoint', () => {
     assert.deepEqual(resolveGcsOptions(given, env), given)
     assert.deepEqual(resolveGcsOptions({ bucket: 'b' }, {}), { bucket: 'b' })
   })
+})
+
+test('a page with an empty token is the last one', () => {
+  assert.equal(parsePage(Buffer.from('{"nextPageToken": ""}')).next, undefined)
+  assert.equal(parsePage(Buffer.from('{"nextPageToken": "t"}')).next, 't')
 })
 
 test('a checksum is read from the header of the store, beside another', () => {

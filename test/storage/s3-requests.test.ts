@@ -111,3 +111,46 @@ describe('a request to a bucket', () => {
     for (const token of tokens) assert.match(token, /^[0-9a-f]{24}$/)
   })
 })
+
+describe('a list of objects', () => {
+  /** The keys that a bucket lists which answers with these pages, by the token that is asked for. */
+  async function listOf(pages: Record<string, string>): Promise<string[]> {
+    let asked = 0
+    const server = createServer((incoming, answer) => {
+      const token = new URL(incoming.url ?? '', 'http://s3.test').searchParams.get('continuation-token') ?? ''
+      const page = asked++ > 5 ? '' : (pages[token] ?? '')
+      answer.end(`<ListBucketResult>${page}</ListBucketResult>`)
+    })
+    await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' }
+    const storage = openS3Storage({ bucket: 'bkt', endpoint, ...credentials }, { retryPolicy })
+    try {
+      return (await Array.fromAsync(storage.list('', never))).map(({ key }) => key)
+    } finally {
+      await storage.close()
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+  const object = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`
+  const truncated = '<IsTruncated>true</IsTruncated>'
+  const token = (text: string) => `<NextContinuationToken>${text}</NextContinuationToken>`
+
+  test('goes on where the page before says, and ends with the page that is not truncated', async () => {
+    const last = `<IsTruncated>false</IsTruncated>${object('b')}`
+    assert.deepEqual(await listOf({ '': truncated + token('t1') + object('a'), t1: last }), ['a', 'b'])
+    assert.deepEqual(await listOf({ '': token('t1') + object('a'), t1: object('b') }), ['a', 'b'], 'not told')
+  })
+
+  test('that is truncated, and does not say where it goes on, is an error and not the end', async () => {
+    const wanted = { code: 'STORAGE_UNAVAILABLE', message: /a part of the list of objects/ }
+    await assert.rejects(listOf({ '': truncated + object('a') }), wanted)
+    await assert.rejects(listOf({ '': truncated + token('') + object('a') }), wanted)
+  })
+
+  test('that goes on where it began is an error, and does not go round for ever', async () => {
+    const round = truncated + token('t1') + object('a')
+    await assert.rejects(listOf({ '': round, t1: round }), { code: 'STORAGE_UNAVAILABLE', message: /the same page/ })
+  })
+})

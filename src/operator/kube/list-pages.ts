@@ -40,14 +40,19 @@ async function askPage<T extends KubeObject>(
 ): Promise<KubeList<T> & { next: string }> {
   const request = planList(kind, scope, page)
   const { metadata, items } = (await transport.send(request, signal)) as {
-    metadata?: { resourceVersion?: string; continue?: string }
+    metadata?: { resourceVersion?: string; continue?: string; remainingItemCount?: number }
     items?: T[] | null
   }
   if (metadata?.resourceVersion === undefined) {
     throw new KubeError('KUBE_PROTOCOL', `cannot ${request.where}: the answer is not a list`)
   }
+  const { continue: next = '', remainingItemCount: left = 0 } = metadata
+  if (next === '' && left > 0) {
+    const what = `the answer leaves out ${left} objects, and does not say where they are`
+    throw new KubeError('KUBE_PROTOCOL', `cannot ${request.where}: ${what}`)
+  }
   // Items of a list come without what the list says for all of them.
   const { apiVersion, kind: name } = kind
   const whole = (items ?? []).map(item => ({ ...item, apiVersion, kind: name }))
-  return { items: whole, resourceVersion: metadata.resourceVersion, next: metadata.continue ?? '' }
+  return { items: whole, resourceVersion: metadata.resourceVersion, next }
 }

@@ -7,6 +7,7 @@ import type { RetryObserver } from '../retrying.ts'
 import { Slots } from '../slots.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import type { BucketApi, ObjectPage } from './api.ts'
+import { walkPages } from './walk-pages.ts'
 import { BucketWriter, type BucketWriterParts } from './writer.ts'
 
 export interface BucketStorageParts {
@@ -142,12 +143,7 @@ class BucketStorage implements Storage {
     const folder = parsePrefix(prefix)
     signal.throwIfAborted()
     const api = await this.#load()
-    let from: string | undefined
-    do {
-      const page = await api.listPage(folder, { foldersOnly, from }, signal)
-      yield page
-      from = page.next
-    } while (from !== undefined)
+    yield* walkPages(from => api.listPage(folder, { foldersOnly, from }, signal), this.location)
   }
 
   /** A range of no bytes cannot be asked for, but the object must reach that far. */

@@ -1,6 +1,7 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type RetryPolicy, retry } from '../../lib/retry.ts'
+import { walkPages } from '../bucket/walk-pages.ts'
 import { assertKey, isKey, parsePrefix } from '../key.ts'
 import { PartMemory } from '../part-buffer.ts'
 import type { RetryObserver } from '../retrying.ts'
@@ -139,12 +140,7 @@ class GcsStorage implements Storage {
     const folder = parsePrefix(prefix)
     signal.throwIfAborted()
     const api = await this.#load()
-    let from: string | undefined
-    do {
-      const page = await api.listPage(folder, { foldersOnly, from }, signal)
-      yield page
-      from = page.next
-    } while (from !== undefined)
+    yield* walkPages(from => api.listPage(folder, { foldersOnly, from }, signal), this.location)
   }
 
   /** A range of no bytes cannot be asked for, but the object must reach that far. */

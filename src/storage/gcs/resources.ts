@@ -25,7 +25,7 @@ export function parsePage(body: Buffer): { items: ObjectResource[]; prefixes: st
     prefixes?: string[]
     nextPageToken?: string
   }
-  return { items: items.map(objectOf), prefixes, next: nextPageToken }
+  return { items: items.map(objectOf), prefixes, next: nextPageToken || undefined }
 }
 
 /** 308 with `Range: bytes=0-41` means that 42 bytes are there; without the header none is. */

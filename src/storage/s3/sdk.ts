@@ -7,6 +7,7 @@ import {
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
+  type ListObjectsV2CommandOutput,
   PutObjectCommand,
   type S3Client,
   type ServerSideEncryption,
@@ -116,8 +117,17 @@ class SdkApi implements BucketApi {
         modifiedMs: timeOf(LastModified),
       })),
       folders: (page.CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix.slice(prefix.length, -1)),
-      next: page.IsTruncated ? page.NextContinuationToken : undefined,
+      next: this.#nextOf(page),
     }
+  }
+
+  /** A list without its end would pass for one of fewer objects: backups would be missing, and what they use swept. */
+  #nextOf({ IsTruncated, NextContinuationToken }: ListObjectsV2CommandOutput): string | undefined {
+    if (IsTruncated && !NextContinuationToken) {
+      const what = `${this.#location} answers with a part of the list of objects, and does not say where it continues`
+      throw new KafkaBackupError('STORAGE_UNAVAILABLE', what)
+    }
+    return IsTruncated === false ? undefined : NextContinuationToken || undefined
   }
 
   async remove(key: string, signal: AbortSignal): Promise<void> {

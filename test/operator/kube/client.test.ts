@@ -96,6 +96,12 @@ test('a list is read page by page, and its items know their kind', async () => {
   )
 })
 
+test('a list that leaves objects out, and does not say where they are, is an error and not the end', async () => {
+  answer = (_, response) =>
+    sendJson(response, 200, { metadata: { resourceVersion: '7', remainingItemCount: 3 }, items: [] })
+  await assert.rejects(openClient().list(maps, {}, open), { code: 'KUBE_PROTOCOL', message: /leaves out 3 objects/ })
+})
+
 test('a list whose pages expire on the way is asked for as a whole', async () => {
   answer = ({ url }, response) => {
     if (url.includes('continue')) return sendJson(response, 410, statusObject(410, 'Expired', 'too old'))
