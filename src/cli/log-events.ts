@@ -38,6 +38,7 @@ function levelOf(event: ProgressEvent): LogLevel {
     case 'copied':
     case 'compared':
     case 'removed':
+    case 'measured':
     case 'checked':
     case 'transferred':
       return 'debug'
@@ -87,10 +88,11 @@ function messageOf(event: ProgressEvent): string {
       return `the next round begins in ${formatDuration(event.ms)}`
     case 'bounds':
       return `looked at the ends of ${plural(event.partitions.length, 'partition')}`
+    case 'measured':
+      return `the backup occupies ${formatBytes(event.storedBytes)} in the store`
     case 'checked':
-      return `${event.objects} of ${plural(event.totalObjects, 'object')} checked`
     case 'transferred':
-      return `${event.objects} of ${plural(event.totalObjects, 'object')} copied`
+      return `${event.objects} of ${plural(event.totalObjects, 'object')} ${event.type === 'checked' ? 'checked' : 'copied'}`
   }
 }
 
@@ -110,6 +112,15 @@ function fieldsOf(event: ProgressEvent): LogFields {
       return { event: event.type, partitions: event.partitions.length }
     case 'retry':
       return { event: event.type, delay_ms: event.delayMs }
+    case 'measured':
+      return { event: event.type, stored_bytes: event.storedBytes }
+    case 'removed':
+      return {
+        event: event.type,
+        backup_id: event.backupId,
+        objects: event.objects,
+        total_objects: event.totalObjects,
+      }
     case 'checked':
     case 'transferred': {
       const { objects, bytes, totalObjects, totalBytes } = event

@@ -45,6 +45,9 @@ export const progressFields = {
     help: 'When the last round of a continuous run ended well: all that was there when it began is committed.',
   },
   generation: planned('The newest generation of the backup that this run goes on from or has committed.'),
+  stored_bytes: planned(
+    'What the whole backup occupies in the store, as a continuous run measured it: after its first round, then once an hour.',
+  ),
   warnings: count('Warnings since the start.'),
   gaps: count('Ranges of offsets that the source lost before they were read, found since the start.'),
   retries: count('Requests that were made again after trouble.'),

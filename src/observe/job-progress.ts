@@ -22,6 +22,7 @@ export class JobProgress {
   #groups: { done: number; total: number } | undefined
   #last: 'schemas' | 'groups' | undefined
   #lastRoundMs: number | undefined
+  #storedBytes: number | undefined
   #warnings = 0
   #gaps = 0
   #retries = 0
@@ -40,6 +41,7 @@ export class JobProgress {
     if (event.type === 'schemas' || event.type === 'groups') this.#last = event.type
     if (event.type === 'planned') this.#last = undefined
     if (event.type === 'round' && event.ok) this.#lastRoundMs = this.#lastEventMs
+    if (event.type === 'measured') this.#storedBytes = event.storedBytes
     if (event.type === 'warning') this.#warnings++
     if (event.type === 'gap') this.#gaps++
     if (event.type === 'retry') this.#retries++
@@ -70,6 +72,7 @@ export class JobProgress {
       remaining_seconds: remainingOf(reading),
       last_round_at: this.#lastRoundMs === undefined ? null : formatUtc(this.#lastRoundMs),
       generation: reading.generation ?? null,
+      stored_bytes: this.#storedBytes ?? null,
       warnings: this.#warnings,
       gaps: this.#gaps,
       retries: this.#retries,

@@ -65,6 +65,8 @@ export type ProgressEvent =
   | { type: 'removed'; backupId: string; objects: number; totalObjects: number }
   /** A run that prunes by itself has done so. */
   | { type: 'pruned'; backups: number; segments: number; objects: number; bytes: number }
+  /** What the whole backup occupies in the store. A continuous run measures it once an hour. */
+  | { type: 'measured'; storedBytes: number }
   /** How far a deep verification is. */
   | { type: 'checked'; objects: number; bytes: number; totalObjects: number; totalBytes: number }
   /** How far the copy of a backup to another location is. */

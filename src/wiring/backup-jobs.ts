@@ -14,16 +14,35 @@ import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from '.
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
 
+const MEASURE_EVERY_MS = 3_600_000
+
 export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, 'backup', hooks, signal, async (options, parts, prune) => {
     if (options.continuous) {
       const { runContinuous } = await import('../backup/run-continuous.ts')
-      return runContinuous(options, { ...parts, ...(prune && { afterRound: prune }) }, signal)
+      return runContinuous(options, { ...parts, afterRound: measureRounds(parts, options, prune) }, signal)
     }
     const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
     return { ...report, ...(await sizeAfter(parts, options, signal)) }
   })
+}
+
+/** After a round: prunes where the job does so, and measures the backup, which takes a listing, once an hour. */
+function measureRounds(
+  { storage, clock, onProgress }: Pick<BackupParts & Parts, 'storage' | 'clock' | 'onProgress'>,
+  { backupId }: BackupOptions,
+  prune: AfterBackup | undefined,
+): AfterBackup {
+  let nextMs = 0
+  return async (newest, signal) => {
+    const manifest = (await prune?.(newest, signal)) ?? newest
+    if (clock.monotonic() < nextMs) return manifest
+    nextMs = clock.monotonic() + MEASURE_EVERY_MS
+    const storedBytes = await measureBackup(storage, backupId, signal)
+    if (storedBytes !== undefined) onProgress({ type: 'measured', storedBytes })
+    return manifest
+  }
 }
 
 /** Copies the partitions of one of several processes; `commitShardsJob` makes what they have done count. */

@@ -14,7 +14,7 @@ export class FakeIo implements Io {
   constructor(options: { columns?: number; env?: Record<string, string> } = {}) {
     this.env = { LANG: 'C.UTF-8', ...options.env }
     this.stdout = collect(options.columns, assertSnakeKeys)
-    this.stderr = collect(options.columns)
+    this.stderr = collect(options.columns, text => text.split('\n').forEach(assertSnakeKeys))
   }
 
   onSignal(listener: (name: StopSignal) => void): () => void {
@@ -38,7 +38,7 @@ export class FakeIo implements Io {
 /** Fields with names of somebody else: a registry, Kubernetes. */
 const foreignFields = new Set(['config', 'metadata', 'rule_set', 'spec'])
 
-/** Every field of a document that a command prints is in snake_case; each test that prints one checks this. */
+/** Every field of a document or log line that a command prints is in snake_case; each test that prints one checks this. */
 export function assertSnakeKeys(text: string): void {
   if (!/^[[{]/.test(text)) return
   let document: unknown

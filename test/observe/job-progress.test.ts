@@ -35,6 +35,12 @@ describe('the page /progress', () => {
     }
   })
 
+  test('has the size of the backup in the store as soon as it was measured', () => {
+    const { tell } = open()
+    assert.equal(tell(planned).stored_bytes, null)
+    assert.equal(tell({ type: 'measured', storedBytes: 1234 }).stored_bytes, 1234)
+  })
+
   test('moves with a backup: plan, amount, rate, what remains, generation', () => {
     const { clock, tell } = open()
     const before = tell()

@@ -83,6 +83,7 @@ function progressSchema(): FieldSchema {
       records: count('Records so far.'),
       bytes: count('Their bytes.'),
       remainingSeconds: { description: 'How long it will still take, at the present pace.', type: 'number' },
+      storedBytes: count('Bytes that the whole backup occupies in the store, as a continuous run measured it.'),
     },
   }
 }

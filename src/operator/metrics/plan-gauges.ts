@@ -56,13 +56,14 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
   ]
 }
 
-/** Of the last run of each outcome that knew the size. Where the history has forgotten them, the status has the last. */
+/** Of the continuous run under way, or of the last run of each outcome that knew the size. Where the history has forgotten them, the status has the last. */
 function sizes({ status = {} }: Resource, labels: BackupLabels): GaugeValue[] {
   const sized = (status.history ?? []).filter(run => run.purpose === 'main' && run.storedBytes !== undefined)
   const kept = sized.length === 0 && status.lastSuccessfulTime !== undefined ? status.storedBytes : undefined
   return outcomes.flatMap((outcome): GaugeValue[] => {
     const run = sized.find(({ phase }) => outcomeOf(phase) === outcome)
-    const value = run?.storedBytes ?? (outcome === 'success' ? kept : undefined)
+    const live = outcome === 'success' ? status.progress?.storedBytes : undefined
+    const value = live ?? run?.storedBytes ?? (outcome === 'success' ? kept : undefined)
     return value === undefined
       ? []
       : [{ name: 'kafka_backup_backup_size_bytes', labels: { ...labels, outcome }, value }]

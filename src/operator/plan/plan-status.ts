@@ -54,7 +54,7 @@ function runFields(
     completionTime: ended?.completionTime,
     records: counted?.records,
     bytes: counted?.bytes,
-    storedBytes: firstTold('storedBytes'),
+    storedBytes: progress?.storedBytes ?? firstTold('storedBytes'),
     gaps: last?.gaps,
     backupId: live?.backupId ?? last?.backupId,
     snapshotId: firstTold('snapshotId'),

@@ -70,6 +70,8 @@ export interface RunProgress {
   records: number
   bytes: number
   remainingSeconds?: number
+  /** What the whole backup occupies in the store, where a continuous run has measured it. */
+  storedBytes?: number
 }
 
 /** What a run is for; the name of its label value. */

@@ -9,6 +9,8 @@ export interface PodProgress {
   remainingSeconds: number | undefined
   /** When the last round of a continuous run ended well. */
   lastRoundMs?: number
+  /** What the whole backup occupies in the store, where a continuous run has measured it. */
+  storedBytes?: number
 }
 
 /** Undefined where the text is not the page. Whoever runs the pod writes it, so that no number in it is trusted. */
@@ -20,11 +22,12 @@ export function parseProgress(text: string): PodProgress | undefined {
     return undefined
   }
   if (typeof page !== 'object' || page === null) return undefined
-  const { phase, fraction, records, bytes, remaining_seconds, last_round_at } = page
+  const { phase, fraction, records, bytes, remaining_seconds, last_round_at, stored_bytes } = page
   if (typeof phase !== 'string' || !isExact(records) || !isExact(bytes)) return undefined
   const lastRoundMs = typeof last_round_at === 'string' ? Date.parse(last_round_at) : Number.NaN
   return {
     ...(!Number.isNaN(lastRoundMs) && { lastRoundMs }),
+    ...(isExact(stored_bytes) && { storedBytes: Math.floor(stored_bytes) }),
     phase: phase.slice(0, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
     records: Math.floor(records),
@@ -48,12 +51,14 @@ export class RunMeter {
     const pages = [...answers.values()]
     const fractions = pages.flatMap(({ fraction }) => fraction ?? [])
     const remaining = pages.flatMap(({ remainingSeconds }) => remainingSeconds ?? [])
+    const sizes = pages.flatMap(({ storedBytes }) => storedBytes ?? [])
     const isWhole = fractions.length === pages.length && pages.length > 0
     return {
       phase: pages[0]?.phase ?? 'preparing',
       ...(isWhole && { percent: Math.floor((100 * sum(fractions)) / fractions.length) }),
       ...this.#totals(),
       ...(remaining.length > 0 && { remainingSeconds: Math.max(...remaining) }),
+      ...(sizes.length > 0 && { storedBytes: Math.max(...sizes) }),
     }
   }
 

@@ -88,6 +88,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     records: true,
     bytes: true,
     remainingSeconds: true,
+    storedBytes: true,
   }
   const ended: AllOf<EndedRun> = {
     run: true,

@@ -297,6 +297,12 @@ describe('the state of a resource', () => {
     assert.deepEqual(await find({ ...before, history: [failed, good] }), [900, undefined])
     assert.deepEqual(await find({ ...before, history: [failed] }), [900, undefined])
     assert.deepEqual(await find({ phase: 'Failed', history: [failed] }), [undefined, undefined])
+    const progress = { phase: 'waiting', records: 1, bytes: 1, storedBytes: 950 }
+    assert.deepEqual(
+      await find({ phase: 'Running', progress, history: [good] }),
+      [950, undefined],
+      'of a continuous run',
+    )
   })
 
   test('has when the backup was last found whole, not when that was last tried', async () => {

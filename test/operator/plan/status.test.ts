@@ -127,6 +127,15 @@ test('a round of a continuous backup is a success, told once a minute at most', 
   assert.equal(once.status.lastSuccessfulTime, undefined)
 })
 
+test('a continuous backup has the size that it measured, also between two polls', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true } }))
+  story.plan(startMs)
+  const run = [jobOf('generation-1', { running: pod })]
+  const progress = { phase: 'waiting', records: 4, bytes: 400, storedBytes: 77 }
+  assert.equal(story.plan(startMs + 5000, run, { progress }).status.storedBytes, 77)
+  assert.equal(story.plan(startMs + 6000, run).status.storedBytes, 77)
+})
+
 test('a continuous backup that works again is not called one that tries again', () => {
   const story = new Story(resourceOf({ backup: { continuous: true } }))
   story.plan(startMs)

@@ -200,3 +200,11 @@ test('a pod is asked over HTTP, with bounds for the time and the size of its ans
     server.close()
   }
 })
+
+test('the size that a continuous run measured is passed on, and nothing else for one', () => {
+  const meter = new RunMeter()
+  const answer = parseProgress(page({ stored_bytes: 77 })) ?? assert.fail()
+  assert.equal(meter.add(new Map([['p', answer]])).storedBytes, 77)
+  assert.equal(parseProgress(page({ stored_bytes: null }))?.storedBytes, undefined)
+  assert.equal(parseProgress(page({ stored_bytes: -1 }))?.storedBytes, undefined)
+})
