@@ -1,3 +1,4 @@
+import { fitColumns, GAP, wrapWords } from './fit-columns.ts'
 import type { Look } from './look.ts'
 import { printable } from './text.ts'
 
@@ -5,54 +6,74 @@ export interface Column<R> {
   title: string
   cell(row: R): string
   align?: 'right'
-  /** May be cut where the terminal is too narrow. */
+  /** A name: may be cut where the terminal is too narrow. */
   shrinks?: true
+  /** A text: breaks between words, or moves below its line, where the terminal is too narrow for its least width. */
+  wraps?: true | number
+  /** May be left out where the terminal is too narrow; the highest number goes first. */
+  dropAs?: number
   /** Colours the finished cell. */
   paint?(text: string, row: R): string
 }
 
-const GAP = '  '
-const NARROWEST = 12
+const INDENT = '    '
 
-/** Aligned columns under dim titles. On a terminal the columns that shrink are cut until a line fits. */
+/** Aligned columns under dim titles. On a terminal they fit its width; what that leaves out is named below. */
 export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], look: Look): string[] {
   const cells = rows.map(row => columns.map(column => printable(column.cell(row)).replaceAll('\n', ' ')))
   const wanted = columns.map(({ title }, at) => Math.max(title.length, ...cells.map(line => line[at]?.length ?? 0)))
-  const widths = fitWidths(columns, wanted, look.columns)
-  const layOut = (texts: readonly string[], paint: (text: string, at: number) => string) =>
-    columns
-      .map(({ align }, at) => {
-        const width = widths[at] ?? 0
-        const text = cutMiddle(texts[at] ?? '', width, look)
-        const padding = ' '.repeat(width - text.length)
-        if (align === 'right') return padding + paint(text, at)
-        return at === columns.length - 1 ? paint(text, at) : paint(text, at) + padding
-      })
-      .join(GAP)
-      .trimEnd()
-  const titles = columns.map(column => column.title)
+  const fit = fitColumns(
+    columns.map(({ shrinks, wraps, dropAs }, at) => {
+      const word = wraps && Math.max(0, ...cells.flatMap(line => (line[at] ?? '').split(' ').map(one => one.length)))
+      return { wanted: wanted[at] ?? 0, shrinks, wraps, dropAs, word }
+    }),
+    look.columns,
+  )
+  const layOut = layOutOf(columns, fit.widths, look)
+  const isTold = (at: number) => columns[at]?.title !== '' && cells.some(line => line[at] !== '')
+  const titles = columns.map(({ title }) => title)
+  const below = (line: readonly string[], row: R) =>
+    fit.below.flatMap(at => {
+      const text = line[at] ?? ''
+      const paint = (part: string) => columns[at]?.paint?.(part, row) ?? part
+      return text === '' ? [] : wrapWords(text, (look.columns ?? 80) - INDENT.length).map(part => INDENT + paint(part))
+    })
+  const hidden = fit.dropped.filter(isTold).map(at => titles[at])
   return [
-    layOut(titles, text => look.dim(text)),
-    ...rows.map((row, at) => layOut(cells[at] ?? [], (text, column) => columns[column]?.paint?.(text, row) ?? text)),
+    ...layOut(titles, text => look.dim(text)),
+    ...rows.flatMap((row, at) => {
+      const line = cells[at] ?? []
+      return [...layOut(line, (text, column) => columns[column]?.paint?.(text, row) ?? text), ...below(line, row)]
+    }),
+    ...(hidden.length === 0 ? [] : [look.dim(`(too narrow for ${hidden.join(', ')})`)]),
   ]
 }
 
-/** Takes the excess from the widest of the columns that shrink, one character at a time. */
-function fitWidths(
-  columns: readonly { shrinks?: true }[],
-  wanted: readonly number[],
-  limit: number | undefined,
-): number[] {
-  const widths = [...wanted]
-  if (limit === undefined) return widths
-  let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (columns.length - 1) - limit
-  for (; excess > 0; excess--) {
-    const shrinkable = widths.map((width, at) => (columns[at]?.shrinks && width > NARROWEST ? width : 0))
-    const widest = Math.max(...shrinkable)
-    if (widest === 0) break
-    widths[shrinkable.indexOf(widest)] = widest - 1
+type Paint = (text: string, at: number) => string
+
+/** The lines of one row: as many as its longest text needs. */
+function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | undefined)[], look: Look) {
+  const shown = columns.flatMap((column, at) => (widths[at] === undefined ? [] : [{ column, at, width: widths[at] }]))
+  return (texts: readonly string[], paint: Paint): string[] => {
+    const parts = shown.map(({ column, at, width }) => {
+      const text = texts[at] ?? ''
+      return column.wraps && text.length > width
+        ? wrapWords(text, width)
+        : [cutMiddle(text, column.wraps ? Number.POSITIVE_INFINITY : width, look)]
+    })
+    const height = Math.max(1, ...parts.map(({ length }) => length))
+    return Array.from({ length: height }, (_, row) =>
+      shown
+        .map(({ column, at, width }, index) => {
+          const text = parts[index]?.[row] ?? ''
+          const padding = ' '.repeat(Math.max(0, width - text.length))
+          if (column.align === 'right') return padding + paint(text, at)
+          return index === shown.length - 1 ? paint(text, at) : paint(text, at) + padding
+        })
+        .join(GAP)
+        .trimEnd(),
+    )
   }
-  return widths
 }
 
 /** Keeps both ends: names that differ mostly do so at one of them. */
@@ -70,7 +91,17 @@ export type Field = readonly [name: string, value: string | undefined, paint?: (
 /** A block of names and values, one a line. */
 export function formatFields(fields: readonly Field[], look: Look): string[] {
   const width = Math.max(0, ...fields.map(([name, value]) => (value === undefined ? 0 : name.length)))
-  return fields.flatMap(([name, value, paint = text => text]) =>
-    value === undefined ? [] : [`${look.dim(name.padEnd(width))}${GAP}${paint(printable(value))}`],
-  )
+  const indent = ' '.repeat(width + GAP.length)
+  const room = look.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, look.columns - indent.length)
+  return fields.flatMap(([name, value, paint = text => text]) => {
+    if (value === undefined) return []
+    const [first = '', ...rest] = wrapWords(printable(value), room)
+    return [`${look.dim(name.padEnd(width))}${GAP}${paint(first)}`, ...rest.map(line => indent + paint(line))]
+  })
+}
+
+/** A text of its own, which breaks between words on a terminal; further lines are indented as the first. */
+export function formatText(text: string, look: Look, indent = ''): string[] {
+  if (look.columns === undefined) return [indent + text]
+  return wrapWords(text, look.columns - indent.length).map(line => indent + line)
 }

@@ -58,13 +58,13 @@ export function formatAccess(kinds: Kinds, look: Look): string[] {
   const lines = formatTable<Row>(
     [
       { title: 'ACCESS', cell: row => kindWords[row.kind] },
-      { title: 'RULE', cell: row => row.what, paint: text => look.bold(text) },
+      { title: 'RULE', wraps: true, cell: row => row.what, paint: text => look.bold(text) },
       {
         title: '',
         cell: row => outcomes[row.decision],
         paint: (text, row) => (row.decision === 'failed' ? look.bad(text) : text),
       },
-      { title: '', cell: row => row.notes.join('; ') },
+      { title: '', cell: row => row.notes.join('; '), wraps: true },
     ],
     rows,
     look,

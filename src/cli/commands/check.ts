@@ -3,7 +3,7 @@ import type { Check, CheckReport } from '../../observe/check.ts'
 import type { Look } from '../look.ts'
 import { checkFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 import { plural, printable, shellQuote } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
 
@@ -64,13 +64,13 @@ function formatChecks(checks: readonly Check[], look: Look): string[] {
   return formatTable<Check>(
     [
       { title: 'SUBJECT', cell: check => check.subject, shrinks: true },
-      { title: 'ACTION', cell: check => check.action },
+      { title: 'ACTION', wraps: 18, cell: check => check.action },
       {
         title: 'RESULT',
         cell: check => (check.allowed ? 'ok' : 'MISSING'),
         paint: (text, check) => (check.allowed ? look.good(text) : look.bad(text)),
       },
-      { title: 'DETAIL', cell: check => check.detail },
+      { title: 'DETAIL', wraps: true, dropAs: 1, cell: check => check.detail },
     ],
     checks,
     look,
@@ -87,7 +87,9 @@ function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
     ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
     ...grants.map(grant => `  ${printable(grant)}`),
     ...(others.length === 0 ? [] : ['Put right:']),
-    ...others.map(({ subject, action, detail }) => `  ${printable(`${subject}, ${action}: ${detail}`)}`),
+    ...others.flatMap(({ subject, action, detail }) =>
+      formatText(printable(`${subject}, ${action}: ${detail}`), look, '  '),
+    ),
   ]
 }
 

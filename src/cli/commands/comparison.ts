@@ -58,7 +58,7 @@ function formatTopics({ topics }: CompareReport, look: Look): string[] {
     [
       { title: 'SOURCE', cell: row => row.source, shrinks: true },
       { title: 'TARGET', cell: row => row.target, shrinks: true },
-      { title: 'PARTITIONS', align: 'right', cell: row => formatCount(row.partitions.length) },
+      { title: 'PARTITIONS', dropAs: 1, align: 'right', cell: row => formatCount(row.partitions.length) },
       { title: 'SAME', align: 'right', cell: row => formatCount(sum(row, one => one.records)) },
       {
         title: 'DIFFERENCES',
@@ -93,7 +93,7 @@ export function formatDifferences({ topics }: CompareReport, look: Look): string
       { title: 'PARTITION', cell: row => row.place, shrinks: true },
       { title: 'SOURCE OFFSET', align: 'right', cell: formatOrigin },
       { title: 'TARGET OFFSET', align: 'right', cell: row => String(row.targetOffset ?? '-') },
-      { title: 'DIFFERENCE', cell: describe, paint: text => look.bad(text) },
+      { title: 'DIFFERENCE', wraps: 18, cell: describe, paint: text => look.bad(text) },
       { title: 'BACKUP', cell: row => row.expected ?? '-', shrinks: true },
       { title: 'TARGET', cell: row => row.actual ?? '-', shrinks: true },
     ],

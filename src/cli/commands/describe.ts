@@ -74,13 +74,13 @@ function formatTopics(topics: readonly DescribedTopic[], look: Look): string[] {
   return formatTable<DescribedTopic>(
     [
       { title: 'TOPIC', cell: topicName, shrinks: true, paint: text => look.bold(text) },
-      { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partition_count) },
+      { title: 'PARTITIONS', dropAs: 2, align: 'right', cell: topic => formatCount(topic.partition_count) },
       { title: 'RECORDS', align: 'right', cell: topic => formatCount(topic.records) },
       { title: 'BYTES', align: 'right', cell: topic => formatBytes(topic.bytes) },
-      { title: 'STORED', align: 'right', cell: topic => formatBytes(topic.stored_bytes) },
-      { title: 'RATIO', align: 'right', cell: topic => formatRatio(topic.bytes, topic.stored_bytes) },
-      { title: 'FIRST', cell: topic => formatTimestamp(topic.first_timestamp) },
-      { title: 'LAST', cell: topic => formatTimestamp(topic.last_timestamp) },
+      { title: 'STORED', dropAs: 4, align: 'right', cell: topic => formatBytes(topic.stored_bytes) },
+      { title: 'RATIO', dropAs: 6, align: 'right', cell: topic => formatRatio(topic.bytes, topic.stored_bytes) },
+      { title: 'FIRST', dropAs: 5, cell: topic => formatTimestamp(topic.first_timestamp) },
+      { title: 'LAST', dropAs: 3, cell: topic => formatTimestamp(topic.last_timestamp) },
       {
         title: 'GAPS',
         align: 'right',

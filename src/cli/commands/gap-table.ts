@@ -1,7 +1,7 @@
 import { formatCount } from '../../lib/units.ts'
 import type { GapReason } from '../../observe/progress.ts'
 import type { Look } from '../look.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 
 export interface ShownGap {
   topic: string
@@ -28,8 +28,13 @@ export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look)
       { title: 'PARTITION', align: 'right', cell: gap => String(gap.partition) },
       { title: 'FROM', align: 'right', cell: gap => String(gap.from) },
       { title: 'TO', align: 'right', cell: gap => (gap.to === null ? '?' : String(gap.to)) },
-      { title: 'OFFSETS', align: 'right', cell: gap => (gap.to === null ? '?' : formatCount(gap.to - gap.from)) },
-      { title: 'REASON', cell: gap => reasons[gap.reason] },
+      {
+        title: 'OFFSETS',
+        dropAs: 1,
+        align: 'right',
+        cell: gap => (gap.to === null ? '?' : formatCount(gap.to - gap.from)),
+      },
+      { title: 'REASON', wraps: true, cell: gap => reasons[gap.reason] },
     ],
     gaps,
     look,
@@ -40,5 +45,5 @@ export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look)
 /** Under a title; nothing where there are no warnings. */
 export function formatWarnings(warnings: readonly string[], look: Look): string[] {
   if (warnings.length === 0) return []
-  return ['', look.warn('Warnings'), ...warnings.map(warning => `  ${warning}`)]
+  return ['', look.warn('Warnings'), ...warnings.flatMap(warning => formatText(warning, look, '  '))]
 }

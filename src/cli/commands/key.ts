@@ -94,7 +94,7 @@ function formatListing(listing: KeyListing, look: Look): string[] {
     [
       { title: 'OPENS WITH', cell: ({ kind }) => kind },
       { title: 'ID', cell: ({ id }) => id, shrinks: true, paint: text => look.bold(text) },
-      { title: 'NAME', cell: ({ name }) => name ?? '-' },
+      { title: 'NAME', wraps: true, cell: ({ name }) => name ?? '-' },
     ],
     recipients,
     look,

@@ -113,20 +113,20 @@ function columns(look: Look, isOne: boolean): Column<Row>[] {
       cell: stateOf,
       paint: (text, backup) => paintState(text, backup, look),
     },
-    { title: 'GEN', align: 'right', cell: of(backup => String(backup.generation)) },
+    { title: 'GEN', dropAs: 6, align: 'right', cell: of(backup => String(backup.generation)) },
     { title: 'CREATED', cell: of(backup => formatInstant(backup.created_at)) },
-    { title: 'TOPICS', align: 'right', cell: of(backup => formatCount(backup.topics)) },
-    { title: 'PARTITIONS', align: 'right', cell: of(backup => formatCount(backup.partitions)) },
+    { title: 'TOPICS', dropAs: 3, align: 'right', cell: of(backup => formatCount(backup.topics)) },
+    { title: 'PARTITIONS', dropAs: 5, align: 'right', cell: of(backup => formatCount(backup.partitions)) },
     { title: 'RECORDS', align: 'right', cell: of(backup => formatCount(backup.records)) },
-    { title: 'BYTES', align: 'right', cell: of(backup => formatBytes(backup.bytes)) },
-    { title: 'STORED', align: 'right', cell: of(backup => formatBytes(backup.stored_bytes)) },
+    { title: 'BYTES', dropAs: 4, align: 'right', cell: of(backup => formatBytes(backup.bytes)) },
+    { title: 'STORED', dropAs: 2, align: 'right', cell: of(backup => formatBytes(backup.stored_bytes)) },
     {
       title: 'GAPS',
       align: 'right',
       cell: of(backup => (backup.gaps === 0 ? '-' : formatCount(backup.gaps))),
       paint: text => (text === '-' ? text : look.warn(text)),
     },
-    { title: 'CLUSTER', cell: of(backup => backup.cluster_id ?? '-'), shrinks: true },
+    { title: 'CLUSTER', dropAs: 7, cell: of(backup => backup.cluster_id ?? '-'), shrinks: true },
   ]
 }
 

@@ -71,7 +71,7 @@ function formatRuns(runs: readonly OffsetMapRun[], look: Look): string[] {
     [
       { title: 'SOURCE', cell: run => `${run.topic}/${run.partition}`, shrinks: true },
       { title: 'FROM', align: 'right', cell: run => String(run.sourceOffset) },
-      { title: 'TO', align: 'right', cell: run => String(run.sourceOffset + run.count - 1n) },
+      { title: 'TO', dropAs: 1, align: 'right', cell: run => String(run.sourceOffset + run.count - 1n) },
       { title: 'TARGET', cell: run => `${run.targetTopic}/${run.targetPartition}`, shrinks: true },
       { title: 'FROM', align: 'right', cell: run => String(run.targetOffset) },
       { title: 'RECORDS', align: 'right', cell: run => String(run.count) },

@@ -75,9 +75,10 @@ function formatRows(groups: readonly PlannedGroup[], look: Look): string[] {
       { title: 'PARTITION', align: 'right', cell: row => String(row.partition) },
       { title: 'FROM', align: 'right', cell: row => String(row.from ?? '-') },
       { title: 'TO', align: 'right', cell: row => (row.problem === undefined ? String(row.to ?? 'none') : '-') },
-      { title: 'DIFFERENCE', align: 'right', cell: formatDifference },
+      { title: 'DIFFERENCE', dropAs: 1, align: 'right', cell: formatDifference },
       {
         title: 'NOTE',
+        wraps: true,
         cell: row => row.problem ?? row.note ?? '',
         paint: (text, row) => (row.problem === undefined ? text : look.bad(text)),
       },

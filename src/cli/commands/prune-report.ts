@@ -1,18 +1,18 @@
 import { formatBytes, formatDuration } from '../../lib/units.ts'
 import { type BackupOutcome, type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import type { Look } from '../look.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
 
 /** The plan of a prune, or what it has done: every backup with the reason, then what goes of it and what waits. */
 export function formatPrune(report: PruneReport, look: Look): string[] {
   if (report.backups.length === 0) return [`No backups at ${printable(report.location)} match.`]
   return [
-    formatHead(report, look),
+    ...formatText(formatHead(report, look), look),
     '',
     ...formatBackups(report, look),
     ...formatDetails(report, look),
-    ...report.notes.map(note => `note: ${note}`),
+    ...report.notes.flatMap(note => formatText(`note: ${note}`, look)),
   ]
 }
 
@@ -42,14 +42,14 @@ function formatBackups({ backups, isDryRun }: PruneReport, look: Look): string[]
   return formatTable<BackupOutcome>(
     [
       { title: 'BACKUP', cell: one => one.backupId, shrinks: true, paint: text => look.bold(text) },
-      { title: 'CREATED', cell: one => (one.createdAt === null ? '-' : formatInstant(one.createdAt)) },
-      { title: 'STORED', align: 'right', cell: one => formatBytes(one.storedBytes) },
+      { title: 'CREATED', dropAs: 1, cell: one => (one.createdAt === null ? '-' : formatInstant(one.createdAt)) },
+      { title: 'STORED', dropAs: 2, align: 'right', cell: one => formatBytes(one.storedBytes) },
       {
         title: 'ACTION',
         cell: one => words[one.state][isDryRun ? 0 : 1],
         paint: (text, one) => (one.state === 'kept' ? look.good(text) : look.warn(text)),
       },
-      { title: 'WHY', cell: one => one.reasons.join(', ') },
+      { title: 'WHY', wraps: true, cell: one => one.reasons.join(', ') },
     ],
     backups,
     look,
@@ -57,7 +57,9 @@ function formatBackups({ backups, isDryRun }: PruneReport, look: Look): string[]
 }
 
 function formatDetails({ backups, isDryRun }: PruneReport, look: Look): string[] {
-  const lines = backups.flatMap(one => detailsOf(one, isDryRun).map(line => `  ${printable(line)}`))
+  const lines = backups.flatMap(one =>
+    detailsOf(one, isDryRun).flatMap(line => formatText(printable(line), look, '  ')),
+  )
   return lines.length === 0 ? [] : ['', look.bold('Details'), ...lines]
 }
 

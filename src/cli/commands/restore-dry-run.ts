@@ -102,9 +102,14 @@ function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string
     [
       { title: 'SOURCE', cell: topic => topic.source, shrinks: true },
       { title: 'TARGET', cell: topic => topic.target, shrinks: true, paint: text => look.bold(text) },
-      { title: 'PARTITIONS', align: 'right', cell: topic => formatCount(topic.partitions) },
+      { title: 'PARTITIONS', dropAs: 1, align: 'right', cell: topic => formatCount(topic.partitions) },
       { title: 'RECORDS', align: 'right', cell: topic => `${marks[topic.precision]}${formatCount(topic.records)}` },
-      { title: 'BYTES', align: 'right', cell: topic => `${marks[bytesOf(topic)]}${formatBytes(topic.bytes)}` },
+      {
+        title: 'BYTES',
+        dropAs: 2,
+        align: 'right',
+        cell: topic => `${marks[bytesOf(topic)]}${formatBytes(topic.bytes)}`,
+      },
       { title: '', cell: topic => (topic.exists ? 'exists' : 'would be made') },
     ],
     topics,

@@ -108,7 +108,7 @@ export function formatNotes(notes: readonly Note[], look: Look): string[] {
         paint: (text, { kind }) => (kind === 'lossy' ? look.bad : look.warn)(text),
       },
       { title: 'SUBJECT', cell: note => note.subject ?? '-', shrinks: true },
-      { title: 'NOTE', cell: note => note.message },
+      { title: 'NOTE', wraps: true, cell: note => note.message },
     ],
     notes,
     look,

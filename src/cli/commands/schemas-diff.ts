@@ -52,7 +52,7 @@ function formatDifferences(differences: readonly SchemaDifference[], look: Look)
     [
       { title: 'SUBJECT', cell: row => row.subject ?? '(registry)', shrinks: true, paint: text => look.bold(text) },
       { title: 'VERSION', align: 'right', cell: row => String(row.version ?? '-') },
-      { title: 'DIFFERENCE', cell: row => row.kind.replace('_', ' '), paint: text => look.bad(text) },
+      { title: 'DIFFERENCE', wraps: 18, cell: row => row.kind.replace('_', ' '), paint: text => look.bad(text) },
       { title: 'LEFT', cell: row => row.left ?? '-', shrinks: true },
       { title: 'RIGHT', cell: row => row.right ?? '-', shrinks: true },
     ],

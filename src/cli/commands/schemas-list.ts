@@ -3,7 +3,7 @@ import type { ListedSubject } from '../../schemas/list-subjects.ts'
 import type { SchemaListing, SchemaSource } from '../../schemas/schema-listing.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { chooseSide } from './schema-side.ts'
 
@@ -56,7 +56,7 @@ function formatListing(listing: SchemaListing, look: Look): string[] {
   const { name, compatibility, mode, subjectList } = listing
   const settings = `compatibility ${compatibility ?? 'not set'}, mode ${mode ?? 'not set'}`
   return [
-    `${look.bold(printable(name))}: ${formatCounts(listing)}; ${printable(settings)}`,
+    ...formatText(`${look.bold(printable(name))}: ${formatCounts(listing)}; ${printable(settings)}`, look),
     ...(subjectList.length === 0 ? [] : ['', ...formatSubjects(subjectList, look)]),
   ]
 }
@@ -71,12 +71,12 @@ function formatSubjects(subjects: readonly ListedSubject[], look: Look): string[
   return formatTable<ListedSubject>(
     [
       { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
-      { title: 'TYPE', cell: subject => subject.schemaType ?? '-' },
+      { title: 'TYPE', dropAs: 2, cell: subject => subject.schemaType ?? '-' },
       { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
       // An id is a name, not a quantity: no separators.
       { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latestId ?? '-') },
-      { title: 'COMPATIBILITY', cell: subject => subject.compatibility ?? '-' },
-      { title: '', cell: formatRemarks, paint: text => look.warn(text) },
+      { title: 'COMPATIBILITY', dropAs: 1, cell: subject => subject.compatibility ?? '-' },
+      { title: '', wraps: true, cell: formatRemarks, paint: text => look.warn(text) },
     ],
     subjects,
     look,

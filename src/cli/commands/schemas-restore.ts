@@ -6,7 +6,7 @@ import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from
 import type { Look } from '../look.ts'
 import { schemaRestoreFacts } from '../result/schema-facts.ts'
 import type { Session } from '../session.ts'
-import { type Field, formatFields } from '../table.ts'
+import { type Field, formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 import { showRefusal } from './refused.ts'
@@ -91,7 +91,10 @@ function formatReport(report: SchemaRestoreReport, isVerbose: boolean, look: Loo
 
 function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): string[] {
   return [
-    `Dry run of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`,
+    ...formatText(
+      `Dry run of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`,
+      look,
+    ),
     ...formatFields(
       [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
       look,

@@ -5,7 +5,7 @@ import type { Hooks } from '../../wiring/parts.ts'
 import type { Look } from '../look.ts'
 import { verifyFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
-import { formatTable } from '../table.ts'
+import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { withBackup } from './backups-at.ts'
 import { formatGaps, formatWarnings } from './gap-table.ts'
@@ -33,7 +33,7 @@ export async function run(session: Session): Promise<number> {
 function formatReport(report: VerifyReport, look: Look): string[] {
   return [
     formatVerdict(report, look),
-    `  ${formatExtent(report)}`,
+    ...formatText(formatExtent(report), look, '  '),
     ...formatProblems(report.problems, look),
     ...formatGaps('Gaps: lost at the source and recorded; the backup itself is not damaged by them', report.gaps, look),
     ...formatWarnings(report.warnings, look),
@@ -55,8 +55,8 @@ export function formatProblems(problems: readonly Problem[], look: Look): string
   if (problems.length === 0) return []
   const rows = formatTable<Problem>(
     [
-      { title: 'OBJECT', cell: problem => problem.key, shrinks: true },
-      { title: 'PROBLEM', cell: problem => problem.problem, paint: text => look.bad(text) },
+      { title: 'OBJECT', cell: problem => problem.key },
+      { title: 'PROBLEM', wraps: true, cell: problem => problem.problem, paint: text => look.bad(text) },
     ],
     problems,
     look,
