@@ -86,7 +86,7 @@ test('after a backup of data no topic, cluster, selection or state is lost', asy
 test('nor are the positions of groups and the access rules', async () => {
   const storage = openMemoryStorage()
   const off = { state: 'off' } as const
-  const object = { key: 'k', size: 1, blake3: '0'.repeat(64) }
+  const object = { key: 'orders/kafka/access-1.r.json', size: 1, blake3: '0'.repeat(64) }
   const access = { taken_at: 't', ...object, acls: { state: 'taken', count: 3 } as const, quotas: off, users: off }
   await commitData(storage, { consumer_groups: off, access })
   await backUp(storage, one)
