@@ -5,7 +5,7 @@ import { stripVTControlCharacters } from 'node:util'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
 import type { OffsetsSession } from '../../src/wiring/offset-session.ts'
-import { fakeActions, gap, manifest, summaries, verifyReport } from './fake-actions.ts'
+import { backupReport, fakeActions, gap, manifest, summaries, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 import { accessReport, carried, differing, findings, restoreDryRun, restoreReport } from './restore-samples.ts'
 import { backupSource, registrySource } from './schema-samples.ts'
@@ -81,6 +81,7 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
     {
       runBackupJob: async () =>
         lengthen({
+          ...backupReport,
           manifest,
           durationMs: 5,
           copied: { records: 1, bytes: 1, partitions: 1 },

@@ -93,7 +93,15 @@ describe('positions are found after a restore', () => {
   const reset = async (strategy: string, ...args: string[]) => {
     const place = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--path', path]
     const asked = ['--group', '*', '--strategy', strategy, '--from-snapshot', snapshotId, ...args]
-    const { code, stdout, stderr } = await run(launcher, ['offsets', 'reset', ...place, ...asked, '--yes', '--format', 'json'])
+    const { code, stdout, stderr } = await run(launcher, [
+      'offsets',
+      'reset',
+      ...place,
+      ...asked,
+      '--yes',
+      '--format',
+      'json',
+    ])
     assert.equal(code, 0, stderr)
     return JSON.parse(stdout)
   }

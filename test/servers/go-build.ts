@@ -8,7 +8,10 @@ export const goFlags = ['-trimpath', '-gcflags=all=-dwarf=false']
 
 /** Builds a program of a module into the folder. Modules and build results stay where Go keeps them. */
 export async function goInstall(module: string, dir: string): Promise<void> {
-  await mustDownload('go', ['install', ...goFlags, '-ldflags=-s -w', module], { cwd: dir, env: { ...goEnv(), GOBIN: dir } })
+  await mustDownload('go', ['install', ...goFlags, '-ldflags=-s -w', module], {
+    cwd: dir,
+    env: { ...goEnv(), GOBIN: dir },
+  })
 }
 
 export function goEnv(): NodeJS.ProcessEnv {

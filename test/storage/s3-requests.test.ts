@@ -126,7 +126,9 @@ describe('a list of objects', () => {
     const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' }
     const storage = openS3Storage({ bucket: 'bkt', endpoint, ...credentials }, { retryPolicy })
     try {
-      return (await Array.fromAsync(storage.list('', never))).map(({ key }) => key)
+      const keys: string[] = []
+      for await (const { key } of storage.list('', never)) keys.push(key)
+      return keys
     } finally {
       await storage.close()
       server.close()
