@@ -10,7 +10,8 @@ export interface GcsApi {
   head(key: string, signal: AbortSignal): Promise<GcsHead | undefined>
   /** The whole object, or the bytes of the range that the object has. */
   get(key: string, range: GcsRange | undefined, signal: AbortSignal): Promise<Buffer>
-  listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<GcsPage>
+  /** One request a page. */
+  listPages(folder: string, foldersOnly: boolean, signal: AbortSignal): AsyncIterable<GcsPage>
   remove(key: string, signal: AbortSignal): Promise<void>
   /** Begins an object that appears with its last bytes, where the key is free then. */
   beginUpload(key: string, token: string, signal: AbortSignal): Promise<GcsSession>
@@ -36,13 +37,6 @@ export interface GcsHead {
 export interface GcsRange {
   start: number
   length: number
-}
-
-export interface ListPageOptions {
-  /** Folders directly below instead of all objects. */
-  foldersOnly: boolean
-  /** What the page before said. */
-  from: string | undefined
 }
 
 export interface GcsPage {

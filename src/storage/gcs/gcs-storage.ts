@@ -1,7 +1,6 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type RetryPolicy, retry } from '../../lib/retry.ts'
-import { walkPages } from '../bucket/walk-pages.ts'
 import { assertKey, isKey, parsePrefix } from '../key.ts'
 import { PartMemory } from '../part-buffer.ts'
 import type { RetryObserver } from '../retrying.ts'
@@ -140,7 +139,7 @@ class GcsStorage implements Storage {
     const folder = parsePrefix(prefix)
     signal.throwIfAborted()
     const api = await this.#load()
-    yield* walkPages(from => api.listPage(folder, { foldersOnly, from }, signal), this.location)
+    yield* api.listPages(folder, foldersOnly, signal)
   }
 
   /** A range of no bytes cannot be asked for, but the object must reach that far. */

@@ -2,17 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type {
-  GcsApi,
-  GcsChunk,
-  GcsHead,
-  GcsPage,
-  GcsRange,
-  GcsSession,
-  ListPageOptions,
-  PutCondition,
-  UploadState,
-} from './api.ts'
+import { walkPages } from '../bucket/walk-pages.ts'
+import type { GcsApi, GcsChunk, GcsHead, GcsPage, GcsRange, GcsSession, PutCondition, UploadState } from './api.ts'
 import { formatSum, parseHashHeader } from './checksum.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
 import type { HttpAnswer } from './exchange.ts'
@@ -88,7 +79,17 @@ class JsonApi implements GcsApi {
     throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were damaged on the way`)
   }
 
-  async listPage(folder: string, { foldersOnly, from }: ListPageOptions, signal: AbortSignal): Promise<GcsPage> {
+  /** Folders directly below, or all objects. */
+  listPages(folder: string, foldersOnly: boolean, signal: AbortSignal): AsyncIterable<GcsPage> {
+    return walkPages(from => this.#listPage(folder, foldersOnly, from, signal), `gs://${this.#bucket}`)
+  }
+
+  async #listPage(
+    folder: string,
+    foldersOnly: boolean,
+    from: string | undefined,
+    signal: AbortSignal,
+  ): Promise<GcsPage> {
     const prefix = this.#folder + (folder === '' ? '' : `${folder}/`)
     const query = {
       ...(prefix !== '' && { prefix }),
