@@ -86,6 +86,7 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
           durationMs: 5,
           copied: { records: 1, bytes: 1, partitions: 1 },
           newGaps: [gap],
+          changes: { topics: false, schemas: false, consumerGroups: false, access: false },
           warnings: ['a topic has '.repeat(12)],
         }),
     },
