@@ -5,7 +5,7 @@ export const deleteCommand: CommandSpec = {
   name: 'delete',
   summary: 'remove one whole backup, also the newest',
   description:
-    'Shows what there is of the backup, and removes all of it once its id was typed. No rule keeps it, and there is no grace period: nobody can take it back. A backup that somebody works with is left alone. Snapshots of consumer groups lie beside the backups and stay.',
+    'Shows what there is of the backup, and removes all of it once its id was typed. No rule keeps it, and there is no grace period: this cannot be undone. A backup that is in use is left alone. Snapshots of consumer groups lie beside the backups and stay.',
   options: [
     path,
     backupId,
