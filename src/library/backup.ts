@@ -16,8 +16,12 @@ export interface BackupReport {
   durationMs: number
   /** What this run added. */
   copied: { records: number; bytes: number; partitions: number }
+  /** Whether this run changed something besides records. */
+  changes: EngineReport['changes']
   /** What the backup holds now. */
   totals: CamelKeys<Totals>
+  /** What the whole backup occupies in the store; absent where the store cannot be listed. */
+  occupiedBytes?: number
   /** What it holds of a schema registry, where one belongs to it. */
   schemas?: { subjects: number; versions: number }
   /** Records that the source lost before they could be copied, found by this run. */
