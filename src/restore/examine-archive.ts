@@ -1,11 +1,13 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from '../archive/verify-objects.ts'
+import type { TimeWindow } from '../batch/needs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { legsFrom } from './legs.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
+import { extentOf, joinExtents, nothingRestored, type RestoredExtent } from './restored-extent.ts'
 
 export interface ExaminedArchive {
   findings: Finding[]
@@ -13,31 +15,42 @@ export interface ExaminedArchive {
   segments: ReadonlyMap<ManifestPartition, readonly Segment[]>
   /** By topic of the target: no batch of it is larger, since none of its segments is. */
   largestSegments: ReadonlyMap<string, number>
+  /** By topic of the target; one that nothing is left to write of is not in it. */
+  extents: ReadonlyMap<string, RestoredExtent>
 }
 
 const CONCURRENCY = 8
 /** More of the same would only hide the rest. */
 const MOST_PROBLEMS = 20
 
-/** Whether all objects that the restore is going to read are there, with their sizes. Reads indexes, and no data. */
+interface ArchiveQuestion {
+  verify: boolean
+  progress: RestoreProgress | undefined
+  timeWindow: TimeWindow
+}
+
+/** Whether all objects that the restore is going to read are there, with their sizes. Reads indexes, and of the
+ * data only segments that a range of offsets goes through. */
 export async function examineArchive(
   storage: Storage,
   plan: RestorePlan,
-  { verify, progress }: { verify: boolean; progress: RestoreProgress | undefined },
+  { verify, progress, timeWindow }: ArchiveQuestion,
   signal: AbortSignal,
 ): Promise<ExaminedArchive> {
   const wanted = plan.topics.flatMap(topic => {
     const starts = startsOf(topic, verify ? undefined : progress)
-    return topic.legs.flatMap(({ source, end }) => {
+    return topic.legs.flatMap(leg => {
+      const { source, end } = leg
       const start = starts.get(source)
-      return start === undefined || start >= end ? [] : [{ topic, source, start, end }]
+      return start === undefined || start >= end ? [] : [{ topic, leg, source, start, end }]
     })
   })
-  if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map() }
+  if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
   const sizes = await listSizes(storage, plan.backupId, signal)
   const largest = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
-  const found = await runPool(wanted, CONCURRENCY, async ({ topic, source, start, end }) => {
+  const extents = new Map<string, RestoredExtent>()
+  const found = await runPool(wanted, CONCURRENCY, async ({ topic, leg, source, start, end }) => {
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
     gathered.set(source, segments)
     const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < end)
@@ -45,9 +58,15 @@ export async function examineArchive(
       topic.name,
       Math.max(largest.get(topic.name) ?? 0, ...read.map(({ plain_size }: Segment) => plain_size)),
     )
-    return [...problems, ...findMisfits(read, sizes)]
+    const misfits = findMisfits(read, sizes)
+    // Damage ends the restore anyway.
+    if (problems.length + misfits.length === 0) {
+      const extent = await extentOf(storage, leg, segments, timeWindow, signal)
+      extents.set(topic.name, joinExtents(extents.get(topic.name) ?? nothingRestored, extent))
+    }
+    return [...problems, ...misfits]
   })
-  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments: largest }
+  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments: largest, extents }
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */

@@ -32,8 +32,8 @@ const compared: Readonly<Record<string, Compare>> = {
 interface Inherited {
   name: string
   value: string
-  /** What the topic would get from the brokers of the target. */
-  targetDefault: string
+  /** What the topic would get from the brokers of the target; undefined where they do not tell. */
+  targetDefault: string | undefined
   verdict: 'set' | 'leave'
 }
 
@@ -78,21 +78,25 @@ function listInherited(
   return Object.entries(compared).flatMap(([name, compare]) => {
     const value = effectiveSetting(source, name)
     if (value === undefined || name in source.configs || overrides.has(name)) return []
-    const targetDefault = defaultOf(defaults, name) ?? decisiveDefaults[name] ?? ''
-    const verdict = compare(value, targetDefault)
+    const targetDefault = defaultOf(defaults, name)
+    const verdict = compare(value, targetDefault ?? decisiveDefaults[name] ?? '')
     return verdict === 'same' ? [] : [{ name, value, targetDefault, verdict }]
   })
 }
 
 function describe(topic: string, inherited: readonly Inherited[]): Finding {
-  const parts = inherited.map(({ name, value, targetDefault }) => `${name} was ${value}, here ${targetDefault}`)
+  const parts = inherited.map(
+    ({ name, value, targetDefault: here = 'unknown' }) => `${name} was ${value}, here ${here}`,
+  )
+  const isKnown = inherited.every(({ targetDefault }) => targetDefault !== undefined)
   const left = inherited.filter(({ verdict }) => verdict === 'leave').map(({ name }) => name)
   const set = inherited.filter(({ verdict }) => verdict === 'set').map(({ name }) => name)
   const remedy = [
     ...(set.length > 0 ? [`the restore sets ${set.join(', ')} on the topic as at the source`] : []),
     ...(left.length > 0 ? [`${left.join(', ')}: the topic follows the target; restore.topic_config changes that`] : []),
   ]
-  return topicWarning(topic, `the brokers' defaults differ from the source: ${parts.join('; ')}`, remedy.join('; '))
+  const differ = isKnown ? 'differ' : 'cannot be read, and may differ'
+  return topicWarning(topic, `the brokers' defaults ${differ} from the source: ${parts.join('; ')}`, remedy.join('; '))
 }
 
 function sorted(list: string): string {

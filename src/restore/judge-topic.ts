@@ -2,6 +2,7 @@ import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import type { PlannedTopic } from './plan.ts'
+import type { RestoredExtent } from './restored-extent.ts'
 import { defaultOf } from './topic-defaults.ts'
 
 export type Settings = ReadonlyMap<string, string>
@@ -95,10 +96,12 @@ export function judgeSize(topic: PlannedTopic, setting: Setting, largestSegment:
   return [topicWarning(topic.name, problem, 'raise its max.message.bytes, by restore.topic_config where it is made')]
 }
 
+/** What is restored, and when. */
+export type Moment = RestoredExtent & { nowMs: number }
+
 /** Times that the target would refuse. */
-export function judgeTimes(topic: PlannedTopic, settings: Settings, nowMs: number): Finding[] {
+export function judgeTimes(topic: PlannedTopic, settings: Settings, { oldest, newest, nowMs }: Moment): Finding[] {
   const now = BigInt(nowMs)
-  const { oldest, newest } = timesOf(topic)
   const either = 'message.timestamp.difference.max.ms'
   const limits = [
     { name: 'message.timestamp.before.max.ms', distance: oldest === null ? 0n : now - oldest },
@@ -113,10 +116,10 @@ export function judgeTimes(topic: PlannedTopic, settings: Settings, nowMs: numbe
 }
 
 /** What retention would delete from the target: all of it at once stands in the way, a part should be known. */
-export function judgeAge(topic: PlannedTopic, setting: Setting, nowMs: number, remedy: string): Finding[] {
+export function judgeAge(topic: PlannedTopic, setting: Setting, moment: Moment, remedy: string): Finding[] {
+  const { oldest, newest, largestBytes: largest, nowMs } = moment
   if (!(setting('cleanup.policy') ?? 'delete').includes('delete')) return []
   const retentionMs = toBigInt(setting('retention.ms'), DEFAULT_RETENTION_MS)
-  const { oldest, newest } = timesOf(topic)
   const isOver = (time: bigint | null) => time !== null && retentionMs >= 0n && BigInt(nowMs) - time > retentionMs
   const daysOf = (time: bigint | null) => (BigInt(nowMs) - (time ?? 0n)) / DAY_MS
   if (isOver(newest)) {
@@ -129,25 +132,11 @@ export function judgeAge(topic: PlannedTopic, setting: Setting, nowMs: number, r
     findings.push(topicWarning(topic.name, problem, remedy))
   }
   const retentionBytes = toBigInt(setting('retention.bytes'), -1n)
-  const largest = topic.legs.reduce((most, { source }) => Math.max(most, source.bytes), 0)
   if (retentionBytes >= 0n && BigInt(largest) > retentionBytes) {
     const problem = `a partition has ${largest} bytes; its retention.bytes of ${retentionBytes} will delete the older ones soon`
     findings.push(topicWarning(topic.name, problem, remedy))
   }
   return findings
-}
-
-/** Of all its partitions; null where there are no records, or none with a time. */
-function timesOf({ legs }: PlannedTopic): { oldest: bigint | null; newest: bigint | null } {
-  const known = (times: (bigint | null)[]) => times.filter(time => time !== null && time >= 0n).sort(byValue)
-  return {
-    oldest: known(legs.map(({ source }) => source.first_timestamp))[0] ?? null,
-    newest: known(legs.map(({ source }) => source.last_timestamp)).at(-1) ?? null,
-  }
-}
-
-function byValue(a: bigint | null, b: bigint | null): number {
-  return (a ?? 0n) < (b ?? 0n) ? -1 : 1
 }
 
 /** What is no number is the target's to refuse. */

@@ -6,6 +6,7 @@ import { judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeSize, judg
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
+import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
 import { defaultOf } from './topic-defaults.ts'
 import { isHeldBack } from './topic-settings.ts'
 
@@ -26,6 +27,7 @@ export interface Circumstances {
   hidden: ReadonlySet<string>
   /** By topic of the target; see `ExaminedArchive`. */
   largestSegments: ReadonlyMap<string, number>
+  extents: ReadonlyMap<string, RestoredExtent>
 }
 
 /** Looks at the target without changing anything, and tells all that it finds at once. */
@@ -82,13 +84,14 @@ function judgeExisting(
   const own = new Map([...configs].filter(([, { source }]) => source === 'topic'))
   if (isHeldBack(Object.fromEntries(valuesOf(own)))) return judgeNew(topic, options, known)
   const settings = valuesOf(configs)
+  const extent = known.extents.get(topic.name) ?? nothingRestored
   const remedy = 'raise its retention, or set restore.retention: apply (lets them go)'
   const setting = (name: string) => settings.get(name)
   return [
     ...judgeSettings(topic, settings),
     ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
-    ...judgeTimes(topic, settings, known.nowMs),
-    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, known.nowMs, remedy)),
+    ...judgeTimes(topic, settings, { ...extent, nowMs: known.nowMs }),
+    ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, { ...extent, nowMs: known.nowMs }, remedy)),
   ]
 }
 
@@ -100,14 +103,15 @@ function valuesOf(configs: EffectiveConfigs): Map<string, string> {
 function judgeNew(
   topic: PlannedTopic,
   { retention }: RestoreOptions,
-  { defaults, nowMs, largestSegments }: Circumstances,
+  { defaults, nowMs, largestSegments, extents }: Circumstances,
 ): Finding[] {
   const final = { ...topic.whileFilling, ...topic.afterwards }
   const setting = (name: string) => final[name] ?? defaultOf(defaults, name)
+  const extent = extents.get(topic.name) ?? nothingRestored
   const remedy = 'set restore.retention: hold (keeps everything) or apply (lets them go)'
   return [
     ...judgeSize(topic, setting, largestSegments.get(topic.name)),
-    ...(retention === 'fail' ? judgeAge(topic, setting, nowMs, remedy) : []),
+    ...(retention === 'fail' ? judgeAge(topic, setting, { ...extent, nowMs }, remedy) : []),
   ]
 }
 

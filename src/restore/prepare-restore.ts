@@ -59,7 +59,7 @@ export async function surveyRestore(
   const there = new Set(topics.map(({ name }) => name))
   const isMade = (name: string) => noted.has(name) || !there.has(name)
   const allowed = await examinePermissions(cluster, plan, { group: restoreGroup(restoreId), isMade }, signal)
-  const archive = await examineArchive(storage, plan, { verify: options.verify, progress }, signal)
+  const archive = await examineArchive(storage, plan, { ...options, progress }, signal)
   const known = { progress, nowMs: clock.now(), defaults, hidden: allowed.hidden, ...archive }
   const examined = await examineTarget(cluster, plan, options, known, signal)
   const missing = options.createTopics ? plan.topics.filter(({ name }) => !examined.existing.has(name)) : []

@@ -73,12 +73,13 @@ describe('a restore is refused before its first write', () => {
 
   test('for every permission that is missing, of topics that are there and of those that are not', () =>
     withBackup(async path => {
-      await kafka.driver.createTopic('audit-x', { partitions: 2 })
+      await kafka.driver.createTopic('audit-x', { partitions: 2, configs: { 'cleanup.policy': 'compact,delete' } })
       await allow('TOPIC', 'orders-x', 'READ', 'DESCRIBE_CONFIGS')
       await allow('TOPIC', 'audit-x', 'READ', 'WRITE', 'DESCRIBE_CONFIGS')
       const job = makeJob(path, { ...mapping('x'), restore_id: 'x' })
       const { findings } = await dryRunRestoreJob(job, never)
-      const missing = findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
+      const errors = findings.filter(({ severity }) => severity === 'error')
+      const missing = errors.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
       assert.deepEqual(missing, [
         'error topic orders-x: the user of this job may not Write, AlterConfigs',
         `error group ${group}x: the user of this job may not Read`,
@@ -114,7 +115,32 @@ describe('a restore is refused before its first write', () => {
       )
       await assert.rejects(kafka.driver.describeTopic('orders-y'), 'a check makes no topics')
       const report = await runRestoreJob(job, quiet, never)
-      assert.deepEqual([report.totals.records, report.verification?.ok, report.warnings], [400, true, []])
+      assert.deepEqual([report.totals.records, report.verification?.ok], [400, true])
+      assert.deepEqual(
+        report.warnings.map(one => one.replace(/ cannot be read.*/, '')),
+        ["topic audit-y: the brokers' defaults", "topic orders-y: the brokers' defaults"],
+      )
+    }))
+
+  test('where retention would delete all that a time window or a range of offsets takes', () =>
+    withFolder(async path => {
+      const DAY = 86_400_000
+      await kafka.driver.createTopic('aged', { partitions: 1, configs: { 'retention.ms': '-1' } })
+      const at = (timestamp: number) => ({ partition: 0, key: null, value: Buffer.from('v'), timestamp })
+      const old = Date.now() - 30.5 * DAY
+      await kafka.driver.produce('aged', [at(old), at(old + 1000), at(Date.now()), at(Date.now())])
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: ['aged'] })
+      const fixed = { topic_mapping: { aged: 'aged-2' }, topic_config: { 'retention.ms': String(DAY) } }
+      const problemsOf = async (selection: Record<string, unknown>) => {
+        const dry = await dryRunRestoreJob(makeJob(path, { ...fixed, ...selection }, false), never)
+        return dry.findings.filter(({ severity }) => severity === 'error').map(({ problem }) => problem)
+      }
+      const refused = [`its newest record is 30 days old; its retention of ${DAY} ms would delete all of it at once`]
+      const end = new Date(old + 2000).toISOString()
+      assert.deepEqual(await problemsOf({ offset_ranges: { 'aged/0': { end: 2 } } }), refused)
+      assert.deepEqual(await problemsOf({ time_window_end: end }), refused)
+      assert.deepEqual(await problemsOf({ offset_ranges: { 'aged/0': { start: 1 } } }), [])
+      assert.deepEqual(await problemsOf({}), [])
     }))
 
   test('for objects of the backup that are missing or short, all by name, with exit code 3', () =>

@@ -38,7 +38,12 @@ describe('a setting that the topic had from the brokers of the source', () => {
   })
 
   test('is compared with the default of Kafka where the target does not tell its own', () => {
-    assert.equal(keep({ 'cleanup.policy': 'compact' }).afterwards['cleanup.policy'], 'compact')
+    const unknown = keep({ 'cleanup.policy': 'compact' })
+    assert.equal(unknown.afterwards['cleanup.policy'], 'compact')
+    assert.match(
+      unknown.findings.join(),
+      /cannot be read, and may differ .*: cleanup\.policy was compact, here unknown/,
+    )
     assert.deepEqual(keep({ 'cleanup.policy': 'delete' }).findings, [])
   })
 

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
-import { planRestore } from '../../src/restore/plan.ts'
+import { type PlannedTopic, planRestore } from '../../src/restore/plan.ts'
 import { type Circumstances, examineTarget } from '../../src/restore/preflight.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
+import { joinExtents, nothingRestored, type RestoredExtent } from '../../src/restore/restored-extent.ts'
 import { planSettings } from '../../src/restore/topic-settings.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -26,12 +27,28 @@ async function findingsOf(
   try {
     const options = plainOptions(changes)
     const plan = planRestore(manifestOf(source), options)
-    const known = { progress, nowMs: now, defaults: new Map(), hidden: new Set<string>(), largestSegments: new Map() }
+    const fixed = { defaults: new Map(), hidden: new Set<string>(), largestSegments: new Map() }
+    const known = {
+      progress,
+      nowMs: now,
+      ...fixed,
+      extents: new Map(plan.topics.map(topic => [topic.name, extentOf(topic)])),
+    }
     const { findings } = await examineTarget(await fake.open(), plan, options, { ...known, ...more }, never)
     return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
   } finally {
     await fake.close()
   }
+}
+
+/** As if all of its partitions were restored whole. */
+function extentOf({ legs }: PlannedTopic): RestoredExtent {
+  const whole = legs.map(({ source: { first_timestamp: oldest, last_timestamp: newest, bytes } }) => ({
+    oldest,
+    newest,
+    largestBytes: bytes,
+  }))
+  return whole.reduce(joinExtents, nothingRestored)
 }
 
 const aged = (name: string, configs: Record<string, string> = {}) =>

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { readIndex } from '../../src/archive/catalog.ts'
+import type { TimeWindow } from '../../src/batch/needs.ts'
+import { extentOf } from '../../src/restore/restored-extent.ts'
+import { never, storeBackup } from '../archive/sample-archive.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+
+const value = Buffer.from('v')
+/** Ten records a batch, a second apart from the time of the batch on. */
+const batch = (baseOffset: bigint, baseTimestamp: bigint) =>
+  encodeBatch({
+    baseOffset,
+    baseTimestamp,
+    maxTimestamp: baseTimestamp + 9000n,
+    records: Array.from({ length: 10 }, (_, i) => ({ value, timestampDelta: BigInt(i * 1000) })),
+  })
+
+async function extent(
+  { start = 0n, end = 40n }: { start?: bigint; end?: bigint },
+  window: TimeWindow = {},
+): Promise<[bigint | null, bigint | null]> {
+  const storage = openMemoryStorage()
+  const lists = [
+    [batch(0n, 100_000n), batch(10n, 200_000n)],
+    [batch(20n, 300_000n), batch(30n, 400_000n)],
+  ]
+  const source = (await storeBackup(storage, lists)).topics[0]?.partitions[0] ?? assert.fail()
+  const pages = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, never)))
+  const segments = pages.flatMap(page => page.segments)
+  const { oldest, newest } = await extentOf(storage, { source, start, end }, segments, window, never)
+  return [oldest, newest]
+}
+
+describe('the times of what is restored', () => {
+  test('are those of the partition where all of it is', async () => {
+    assert.deepEqual(await extent({}), [100_000n, 409_000n])
+  })
+
+  test('are cut by a window, and none where nothing lies in it', async () => {
+    assert.deepEqual(await extent({}, { end: 250_000n }), [100_000n, 209_000n])
+    assert.deepEqual(await extent({}, { start: 305_000n, end: 350_000n }), [305_000n, 349_999n])
+    assert.deepEqual(await extent({}, { start: 500_000n }), [null, null])
+  })
+
+  test('are read where a range of offsets goes through a segment, to the record', async () => {
+    assert.deepEqual(await extent({ end: 5n }), [100_000n, 104_000n])
+    assert.deepEqual(await extent({ start: 15n, end: 20n }), [205_000n, 209_000n])
+    assert.deepEqual(await extent({ start: 25n }), [305_000n, 409_000n])
+  })
+
+  test('are read within the window as well', async () => {
+    assert.deepEqual(await extent({ end: 5n }, { start: 102_000n }), [102_000n, 104_000n])
+  })
+})
