@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Manifest, PartitionIndex, Segment } from './manifest.ts'
-import { sectionObjectsOf } from './named-objects.ts'
+import { keptGroupsOf, sectionObjectsOf } from './named-objects.ts'
 
 const RUN = '[A-Za-z0-9._-]+'
 const GENERATION = '[0-9]+'
@@ -23,9 +23,9 @@ export function assertManifestKeys(manifest: Manifest, at: string): void {
         assertClass(key, isIndex.test(key) && !leadsElsewhere.test(key), 'an index of its partition', at)
     }
   }
-  if (groups?.state === 'taken') {
-    const isGroups = new RegExp(`${root}/groups-${GENERATION}\\.${RUN}\\.json$`).test(groups.key)
-    assertClass(groups.key, isGroups, 'a file of consumer groups', at)
+  for (const { key } of [...(groups?.state === 'taken' ? [groups] : []), ...keptGroupsOf(manifest)]) {
+    const isGroups = new RegExp(`${root}/groups-${GENERATION}\\.${RUN}\\.json$`).test(key)
+    assertClass(key, isGroups, 'a file of consumer groups', at)
   }
   if (access) {
     const isAccess = new RegExp(`${root}/access-${GENERATION}\\.${RUN}\\.json$`).test(access.key)

@@ -4,6 +4,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
 import { listBackupIds, listGenerations, openBackup } from './catalog.ts'
 import { deletedKeyWarnings } from './deleted-keys.ts'
+import { labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
 import { type Totals, totalsOf } from './summary.ts'
@@ -74,7 +75,9 @@ export interface DescribedRegistry {
   subjects: { name: string; versions: number; latest_id: number | null }[]
 }
 
-export interface DescribedTopic extends Omit<ManifestTopic, 'partitions'> {
+export interface DescribedTopic extends Omit<ManifestTopic, 'partitions' | 'consumer_groups'> {
+  /** What selects this incarnation in `restore.topics.include`. */
+  selector: string
   partition_count: number
   records: number
   aborted_records: number
@@ -128,7 +131,7 @@ export async function describeBackup(storage: Storage, backupId: string, signal:
     totals: totalsOf(manifest.topics),
     encryption: manifest.encryption ?? null,
     warnings: [...manifest.warnings, ...deletedKeyWarnings(manifest.topics)],
-    topics: manifest.topics.map(describeTopic),
+    topics: manifest.topics.map(topic => describeTopic(topic, manifest.topics)),
     schema_registry: describeRegistry(manifest.schema_registry),
     consumer_groups: describeGroups(manifest.consumer_groups),
     access: describeAccess(manifest.access),
@@ -179,12 +182,13 @@ function describeAccessKind(said: AccessSection[AccessKind] = { state: 'off' }):
   }
 }
 
-function describeTopic(topic: ManifestTopic): DescribedTopic {
+function describeTopic(topic: ManifestTopic, topics: readonly ManifestTopic[]): DescribedTopic {
   const { records, aborted_records, bytes, stored_bytes } = totalsOf([topic])
-  const { partitions, ...settings } = topic
+  const { partitions, consumer_groups: _, ...settings } = topic
   return {
     ...settings,
-    partition_count: partitions.length,
+    selector: labelOf(topic, topics),
+    partition_count: topic.partition_count ?? partitions.length,
     records,
     aborted_records,
     bytes,

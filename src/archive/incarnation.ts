@@ -1,4 +1,4 @@
-import type { Manifest, ManifestTopic } from './manifest.ts'
+import type { ManifestTopic } from './manifest.ts'
 
 /** What tells one incarnation of a topic from every other: the topic ID, and a number where one ID has several. */
 export type Incarnation = Pick<ManifestTopic, 'id' | 'incarnation'>
@@ -29,12 +29,12 @@ export function newestById(topics: readonly ManifestTopic[]): Map<string, Manife
  * Pure. The name that selects this incarnation in a job file: the plain name for the newest one, `name@id` for one that
  * was replaced, with its number where the ID has several.
  */
-export function labelOf(topic: ManifestTopic, topics: Manifest['topics']): string {
+export function labelOf(topic: ManifestTopic, topics: readonly ManifestTopic[]): string {
   return topic.state === 'replaced' ? exactLabelOf(topic, topics) : topic.name
 }
 
 /** Pure. The same with the ID also for the newest one. */
-export function exactLabelOf(topic: ManifestTopic, topics: Manifest['topics']): string {
+export function exactLabelOf(topic: ManifestTopic, topics: readonly ManifestTopic[]): string {
   const siblings = topics.filter(({ name, id }) => name === topic.name && id === topic.id)
   const digits = topic.id.slice(0, LABEL_DIGITS)
   const isShort = !topics.some(({ name, id }) => name === topic.name && id !== topic.id && id.startsWith(digits))

@@ -63,6 +63,10 @@ const partitionFields = {
   indexes: z.array(indexRef),
   /** Absent where the topic is not compacted, or no run has looked at that. */
   compaction: compaction.exactOptional(),
+  /** Tells whether a source still has what is stored last; absent where nothing was stored, or a gap came behind it. */
+  last_batch: z.strictObject({ base_offset: int64, records: count, crc: count }).exactOptional(),
+  /** The source has no record between `end_offset` and this; absent where nothing is known of it. */
+  read_to: int64.exactOptional(),
 }
 const rereadList = z.strictObject(partitionFields)
 
@@ -88,16 +92,18 @@ export const topicSchema = z.strictObject({
   incarnation: z.int().min(2).exactOptional(),
   /** `replaced`: a newer incarnation has its name. `absent`: not part of the newest run. */
   state: z.enum(['current', 'replaced', 'absent']),
-  /** When a run found the newer incarnation. */
-  replaced_at: z.string().exactOptional(),
-  /** Committed offsets of groups, as they were when a run saw this incarnation last; absent while it is current. */
-  consumer_groups: takenGroupsSchema.exactOptional(),
   internal: z.boolean(),
   replication_factor: count,
   configs: z.record(z.string(), z.string()),
   partitions: z.array(partition),
   /** The values in force of the settings that decide which records it keeps; absent where no run has stored them. */
   effective_configs: z.record(z.string(), z.string()).exactOptional(),
+  /** How many partitions the topic has at the source; absent where all of them are listed. */
+  partition_count: count.exactOptional(),
+  /** Committed offsets of groups, as they were when a run saw this incarnation last; absent while it is current. */
+  consumer_groups: takenGroupsSchema.exactOptional(),
+  /** When a run found the newer incarnation. */
+  replaced_at: z.string().exactOptional(),
 })
 
 export const clusterSchema = z.strictObject({ id: z.string().nullable(), brokers: count })
@@ -175,6 +181,7 @@ export interface ArchiveEncryption {
 export type ManifestTopic = z.output<typeof topicSchema>
 export type ManifestPartition = z.output<typeof partition>
 export type Compaction = z.output<typeof compaction>
+export type LastBatch = NonNullable<ManifestPartition['last_batch']>
 export type Gap = z.output<typeof gap>
 export type AbortedTransaction = z.output<typeof abortedTransaction>
 export type IndexRef = z.output<typeof indexRef>

@@ -1,4 +1,4 @@
-import type { AbortedTransaction, Gap, Manifest, ManifestPartition, Segment } from './manifest.ts'
+import type { AbortedTransaction, Gap, LastBatch, Manifest, ManifestPartition, Segment } from './manifest.ts'
 import { earlier, later } from './times.ts'
 
 export function emptyPartition(partition: number, startOffset: bigint): ManifestPartition {
@@ -29,9 +29,11 @@ export function withSegment(
   segment: Segment,
   lastEpoch: number,
   openAborted: AbortedTransaction[],
+  lastBatch?: LastBatch,
 ): ManifestPartition {
+  const { read_to: _, last_batch: __, ...known } = partition
   return {
-    ...partition,
+    ...known,
     end_offset: segment.end_offset,
     last_epoch: lastEpoch,
     records: partition.records + segment.records,
@@ -45,7 +47,13 @@ export function withSegment(
     // What could not be read once, and is read now, is lost no longer.
     gaps: partition.gaps.filter(({ from, to }) => to !== null || from !== segment.start_offset),
     open_aborted: [...partition.open_aborted.filter(({ last_offset }) => last_offset !== null), ...openAborted],
+    ...(lastBatch && { last_batch: lastBatch }),
   }
+}
+
+/** The partition of a source that has no record up to an offset, because compaction or dropped markers left a hole. */
+export function withHole(partition: ManifestPartition, to: bigint): ManifestPartition {
+  return to > partition.end_offset ? { ...partition, read_to: to } : partition
 }
 
 /** The partition with records that the source lost before they could be read; reading goes on behind them. */
@@ -55,14 +63,17 @@ export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartiti
   )
   // Where a gap ended nobody could know may be known now.
   const others = partition.gaps.filter(({ from, to }) => gap.to === null || to !== null || from !== gap.from)
+  const { read_to, last_batch, ...known } = partition
   return {
-    ...partition,
+    ...known,
     end_offset: gap.to ?? partition.end_offset,
     gaps: isKnown ? partition.gaps : [...others, gap],
     // The markers of these are lost, too; the source does not speak of them again.
     open_aborted: partition.open_aborted.map(one =>
       gap.to === null || one.last_offset !== null ? one : { ...one, last_offset: gap.to - 1n },
     ),
+    ...(gap.to === null && last_batch && { last_batch }),
+    ...(gap.to === null && read_to !== undefined && { read_to }),
   }
 }
 

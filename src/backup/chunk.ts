@@ -24,12 +24,12 @@ export interface Chunk {
 export function cutChunk(
   bytes: Buffer,
   range: { start: number; end: number },
-  position: bigint,
+  start: bigint,
   end: bigint,
   where: string,
 ): Chunk | undefined {
   const headers = walkAnswer(bytes, range, where).filter(
-    header => header.lastOffset >= position && header.baseOffset < end,
+    header => header.lastOffset >= start && header.baseOffset < end,
   )
   const last = headers.at(-1)
   if (!last) return undefined
@@ -41,7 +41,7 @@ export function cutChunk(
   }
   return {
     headers,
-    startOffset: position,
+    startOffset: start,
     nextOffset: last.lastOffset + 1n,
     lastEpoch: last.leaderEpoch,
     mostlyPlain: plainBytes * 2 > totalBytes,
@@ -52,7 +52,7 @@ export function cutChunk(
  * The batches of an answer, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
  * have its batch left out, or taken twice, without a word.
  */
-function walkAnswer(bytes: Buffer, range: { start: number; end: number }, where: string): BatchHeader[] {
+export function walkAnswer(bytes: Buffer, range: { start: number; end: number }, where: string): BatchHeader[] {
   let headers: BatchHeader[]
   try {
     headers = walkBatches(bytes, range.start, range.end)

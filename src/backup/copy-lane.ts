@@ -3,8 +3,10 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Fetched, Fetcher } from '../kafka/fetcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type Chunk, cutChunk } from './chunk.ts'
+import { type Chunk, cutChunk, walkAnswer } from './chunk.ts'
 import type { PartitionCopy } from './partition-copy.ts'
+import { isOtherTail } from './tail-check.ts'
+import { TruncationError } from './truncation-error.ts'
 
 export interface LaneParts {
   fetcher: Pick<Fetcher, 'fetch'>
@@ -66,6 +68,8 @@ interface Step {
 interface Place {
   /** Where the next fetch begins: ahead of what is stored by the answer in hand. */
   offset: bigint
+  /** Where what is stored ends: below the offset by a hole. */
+  start: bigint
   epoch: number
   /** Answers in a row that had nothing although nothing stood in the way. */
   emptyAnswers: number
@@ -92,7 +96,7 @@ class Lane {
     while (this.#active.size < this.#parts.maxActive) {
       const copy = this.#waiting.shift()
       if (!copy) break
-      this.#active.set(copy, { offset: copy.position, epoch: copy.lastEpoch, emptyAnswers: 0 })
+      this.#active.set(copy, { offset: copy.fetchFrom, start: copy.position, epoch: copy.lastEpoch, emptyAnswers: 0 })
     }
     return this.#active.size === 0 ? undefined : this.#fetchActive()
   }
@@ -107,7 +111,17 @@ class Lane {
     for (const [copy, place] of this.#active) {
       const part = parts.get(`${copy.topicId}/${copy.partition}`)
       if (part && this.#leaves(copy, part)) continue
-      const chunk = part && cutChunk(fetched.bytes, part, place.offset, copy.end, copy.name)
+      const seen = part && this.#compareTail(copy, part, fetched)
+      if (seen) isIdle = false
+      if (seen === 'other') {
+        this.leavers.push({ copy, error: otherTail(copy) })
+        continue
+      }
+      const chunk = part && cutChunk(fetched.bytes, part, place.start, copy.end, copy.name)
+      if (seen === 'same, alone' || (seen === 'same' && !chunk)) {
+        fed.push([copy, { ...place, offset: place.start }])
+        continue
+      }
       const truncation = chunk && olderEpoch(copy, chunk, place.epoch)
       if (truncation) {
         isIdle = false
@@ -116,7 +130,7 @@ class Lane {
         isIdle = false
         copy.isEpochUnknown = false
         steps.push({ copy, chunk, part })
-        const next = { offset: chunk.nextOffset, epoch: chunk.lastEpoch, emptyAnswers: 0 }
+        const next = { offset: chunk.nextOffset, start: chunk.nextOffset, epoch: chunk.lastEpoch, emptyAnswers: 0 }
         if (next.offset < copy.end) fed.push([copy, next])
         else this.#finished.push(copy)
       } else if (part && firstOffset(fetched.bytes, part) >= copy.end) {
@@ -155,15 +169,37 @@ class Lane {
   }
 
   async #fetchActive(): Promise<Fetched> {
-    const targets = [...this.#active].map(([copy, { offset, epoch }]) => ({
+    const targets = [...this.#active].map(([copy, { offset, start, epoch }]) => ({
       topicId: copy.topicId,
       partition: copy.partition,
       leaderEpoch: -1,
       offset,
-      lastFetchedEpoch: copy.isEpochUnknown ? -1 : epoch,
+      // Behind a hole the epoch of what is stored may be over, which is no divergence.
+      lastFetchedEpoch: copy.isEpochUnknown || offset > start ? -1 : epoch,
     }))
     if (this.#pauseMs > 0) await this.#parts.clock.sleep(this.#pauseMs, this.#signal)
     return this.#parts.fetcher.fetch(targets, this.#signal)
+  }
+
+  /**
+   * Whether the source still has what is stored last; undefined where there is nothing to compare, or nothing came yet.
+   * `same, alone` has nothing else of use: aborted transactions of the answer may have ended in what is stored, so that
+   * what follows is asked for again from its own beginning.
+   */
+  #compareTail(
+    copy: PartitionCopy,
+    part: AnswerPart,
+    { bytes }: Fetched,
+  ): 'same' | 'same, alone' | 'other' | undefined {
+    const { expectedTail: tail, position } = copy
+    if (!tail) return undefined
+    const headers = walkAnswer(bytes, part, copy.name)
+    const last = headers.at(-1)
+    if (!last) return undefined
+    copy.expectedTail = undefined
+    if (isOtherTail(bytes, headers, tail, position)) return 'other'
+    const isAlone = last.lastOffset < position || part.abortedTransactions.length > 0
+    return isAlone ? 'same, alone' : 'same'
   }
 
   #leaves(copy: PartitionCopy, part: AnswerPart): boolean {
@@ -205,7 +241,12 @@ function partError(copy: PartitionCopy, part: AnswerPart): KafkaBackupError | un
   if (part.divergesAt === undefined) return undefined
   const history = `the history that this backup holds up to ${copy.position} is not the source's any more`
   const message = `${copy.name}: ${history}; they part at offset ${part.divergesAt} at the latest`
-  return new KafkaBackupError('SOURCE_TRUNCATED', message)
+  return new TruncationError(copy.topic, message)
+}
+
+function otherTail(copy: PartitionCopy): KafkaBackupError {
+  const message = `${copy.name} has another history than this backup: the batch before offset ${copy.position} is not the one that is stored`
+  return new TruncationError(copy.topic, message)
 }
 
 /** Epochs only ever rise within a log: a batch of a lower one is from another history than what is stored before it. */
@@ -214,7 +255,7 @@ function olderEpoch(copy: PartitionCopy, { headers }: Chunk, storedEpoch: number
   if (!first || first.leaderEpoch < 0 || first.leaderEpoch >= storedEpoch) return undefined
   const [epoch, offset] = [first.leaderEpoch, first.baseOffset]
   const message = `${copy.name}: the batch at offset ${offset} has leader epoch ${epoch}, but this backup holds epoch ${storedEpoch} before it`
-  return new KafkaBackupError('SOURCE_TRUNCATED', message)
+  return new TruncationError(copy.topic, message)
 }
 
 /** Base offset of the first batch of a part; an answer may hold only a fragment of it. */

@@ -12,6 +12,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import { copyLane, type Leaver } from './copy-lane.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 import type { LanePlan } from './plan-lanes.ts'
+import { TruncationError } from './truncation-error.ts'
 
 export interface SchedulerParts {
   cluster: Cluster
@@ -228,7 +229,10 @@ export class CopyScheduler {
       if (bound.highWatermark < copy.position) throw truncated(copy, bound.highWatermark)
       if (bound.logStart > copy.position) this.#recordGap(copy, bound.logStart, 'retention')
       // The position is there, so it was the epoch that the leader does not know; its batches tell whether it ever did.
-      else copy.isEpochUnknown = true
+      else {
+        copy.isEpochUnknown = true
+        copy.expectedTail = undefined
+      }
     }
   }
 
@@ -264,7 +268,7 @@ function stalledError(errors: readonly KafkaBackupError[]): KafkaBackupError {
 
 function truncated(copy: PartitionCopy, highWatermark: bigint): KafkaBackupError {
   const message = `${copy.name} ends at ${highWatermark}, but it was already read up to ${copy.position}`
-  return new KafkaBackupError('SOURCE_TRUNCATED', message)
+  return new TruncationError(copy.topic, message)
 }
 
 /** Round robin, so that each lane gets a fair share of a topic; no empty hands. */

@@ -1,14 +1,15 @@
 import type { Incarnation } from '../archive/incarnation.ts'
 import { type FolderOf, type PartitionPlace, segmentKey } from '../archive/layout.ts'
-import type { AbortedTransaction, Gap, ManifestPartition, Segment } from '../archive/manifest.ts'
+import type { AbortedTransaction, Gap, LastBatch, ManifestPartition, Segment } from '../archive/manifest.ts'
 import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
-import { withGap, withSegment } from '../archive/summary.ts'
+import { withGap, withHole, withSegment } from '../archive/summary.ts'
 import type { BatchHeader } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AbortedStart, AbortTracker } from './abort-tracker.ts'
 import { type Chunk, examineChunk, splitChunk } from './chunk.ts'
 import type { BackupOptions } from './options.ts'
 import type { PlannedPartition } from './plan.ts'
+import { markOf } from './tail-check.ts'
 
 export interface CopyParts {
   storage: Storage
@@ -38,12 +39,16 @@ export class PartitionCopy {
   lastEpoch: number
   /** The leader does not know the epoch, and refuses fetches that name it; batches must still not be of a lower one. */
   isEpochUnknown = false
+  /** What is stored last, while the source has not shown that it still has it. */
+  expectedTail: LastBatch | undefined
   readonly #parts: CopyParts
   readonly #place: PartitionPlace
   #durable: ManifestPartition
   #fresh: readonly Segment[]
   #segment: SegmentWriter | undefined
+  readonly #emptyTo: bigint
   #openAborted: AbortedTransaction[] = []
+  #lastBatch: LastBatch | undefined
   #finishing: Promise<void> = Promise.resolve()
   #backlog = 0
   #failure: unknown
@@ -55,7 +60,7 @@ export class PartitionCopy {
 
   constructor(
     topic: { name: string } & Incarnation,
-    planned: Pick<PlannedPartition, 'durable' | 'end'>,
+    planned: Pick<PlannedPartition, 'durable' | 'end'> & Partial<Pick<PlannedPartition, 'logStart'>>,
     backupId: string,
     parts: CopyParts,
     { fresh = [], isReread = false }: { fresh?: readonly Segment[] | undefined; isReread?: boolean } = {},
@@ -70,6 +75,11 @@ export class PartitionCopy {
     this.position = planned.durable.end_offset
     this.lastEpoch = planned.durable.last_epoch
     this.#durable = planned.durable
+    // Below the log start nothing can be compared, and behind a hole nothing need be.
+    const { logStart = this.position, durable } = planned
+    const isShown = logStart < this.position && durable.read_to === undefined
+    this.expectedTail = isShown ? durable.last_batch : undefined
+    this.#emptyTo = planned.durable.read_to ?? planned.durable.end_offset
     this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
     this.#parts = parts
     this.#noteDone()
@@ -101,6 +111,13 @@ export class PartitionCopy {
   /** What is durable now. */
   get durable(): ManifestPartition {
     return this.#durable
+  }
+
+  /** Where to fetch from: the last offset that is stored, to compare it. What is known to be empty may be below the log start by now, where a fetch is refused. */
+  get fetchFrom(): bigint {
+    if (this.expectedTail) return this.position - 1n
+    if (this.position > this.#emptyTo) return this.position
+    return this.#emptyTo
   }
 
   /** Segments that are durable but in no index yet. */
@@ -139,6 +156,9 @@ export class PartitionCopy {
    */
   skipToEnd(): void {
     this.#finishSegment()
+    this.#queue(async () => {
+      this.#durable = withHole(this.#durable, this.end)
+    })
     this.position = this.end
     this.#noteDone()
   }
@@ -202,6 +222,7 @@ export class PartitionCopy {
     this.#noteDone()
     this.lastEpoch = chunk.lastEpoch
     this.#openAborted = tracker.open
+    this.#lastBatch = markOf(bytes, chunk.headers.at(-1))
     if (plainSize >= this.#parts.options.segmentBytes || this.isDone || this.#rollWanted) this.#finishSegment()
     return facts
   }
@@ -235,10 +256,11 @@ export class PartitionCopy {
     this.#segment = undefined
     const { lastEpoch } = this
     const openAborted = this.#openAborted
+    const lastBatch = this.#lastBatch
     const finish = async () => {
       const entry = await segment.finish(this.#parts.storeSignal)
       this.#fresh = [...this.#fresh, entry]
-      this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted)
+      this.#durable = withSegment(this.#durable, entry, lastEpoch, openAborted, lastBatch)
     }
     this.#queue(finish, () => segment.abort())
   }

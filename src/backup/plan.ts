@@ -109,7 +109,15 @@ function planTopic(
   const all = [...partitions, ...hidden].sort((a, b) => a.durable.partition - b.durable.partition)
   const incarnation = number > 1 && { incarnation: number }
   const settings = { internal, replication_factor: replicationFactor, configs, partitions: all }
-  return { name, id, ...incarnation, state: 'current', ...settings, effective_configs: topic.effectiveConfigs }
+  const count = countPartitions(topic, all)
+  const partial = all.length < count && { partition_count: count }
+  const rest = { ...settings, effective_configs: topic.effectiveConfigs, ...partial }
+  return { name, id, ...incarnation, state: 'current', ...rest }
+}
+
+/** Partitions without a leader that no run has read are not listed, but the topic has them. */
+function countPartitions({ leaderless }: ObservedTopic, listed: readonly PlannedPartition[]): number {
+  return Math.max(0, ...[...leaderless, ...listed.map(({ durable }) => durable.partition)].map(one => one + 1))
 }
 
 /** Kafka never removes partitions: one that is not shown is unknown to a broker that lags behind. What is stored stays. */
@@ -135,7 +143,8 @@ function planPartition(
   // The topic is there: whatever hid it, or showed another in its place, it was not the end of it.
   const gaps = before.gaps.filter(({ to, reason }) => to !== null || reason === 'unreadable')
   const durable = { ...before, ...seen, gaps }
-  if (bounds.logStart <= before.end_offset) return { durable, ...bound, newGaps: [] }
+  // Of a hole at the end of the log nothing is lost when the log start passes it.
+  if (bounds.logStart <= (before.read_to ?? before.end_offset)) return { durable, ...bound, newGaps: [] }
   const gap: Gap = { from: before.end_offset, to: bounds.logStart, reason: 'retention', found_at: now }
   return { durable: withGap(durable, gap), ...bound, newGaps: [gap] }
 }
@@ -152,9 +161,6 @@ function keepTopic(topic: ManifestTopic, observed: ObservedSource, { now, warnin
   return {
     ...topic,
     state: replaced || topic.state === 'replaced' ? 'replaced' : 'absent',
-    ...(replaced && { replaced_at: now }),
-    // Those of the generations to come are of its successor, or of none.
-    ...(topic.state === 'current' && groups?.state === 'taken' && { consumer_groups: groups }),
     partitions: topic.partitions.map(held => {
       const { reread, ...durable } = held
       const { end_offset: end, start_offset: logStart } = durable
@@ -164,6 +170,9 @@ function keepTopic(topic: ManifestTopic, observed: ObservedSource, { now, warnin
       const isKnown = durable.gaps.some(one => one.from === end && one.to === null)
       return { durable: isKnown ? durable : withGap(durable, gap), end, logStart, newGaps: isKnown ? [] : [gap] }
     }),
+    // Those of the generations to come are of its successor, or of none.
+    ...(topic.state === 'current' && groups?.state === 'taken' && { consumer_groups: groups }),
+    ...(replaced && { replaced_at: now }),
   }
 }
 

@@ -1,9 +1,11 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import { toKafkaBackupError } from '../errors.ts'
 import { type BackupChanges, changesSince } from './changes.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
+import { StartOver } from './start-over.ts'
 import { takeBeside } from './take-beside.ts'
 
 export interface BackupReport extends RoundReport {
@@ -22,7 +24,24 @@ export async function runBackup(
   parts: BackupParts,
   signal: AbortSignal,
 ): Promise<BackupReport> {
-  const previous = await latestManifest(parts.storage, options.backupId, signal)
+  const startOver = new StartOver(options)
+  for (;;) {
+    try {
+      const previous = await latestManifest(parts.storage, options.backupId, signal)
+      return await runOnce(startOver.optionsFor(previous), previous, parts, signal)
+    } catch (error) {
+      if (signal.aborted || !startOver.accepts(error)) throw error
+      parts.onProgress({ type: 'warning', message: `starting over: ${toKafkaBackupError(error).message}` })
+    }
+  }
+}
+
+async function runOnce(
+  options: BackupOptions,
+  previous: Manifest | undefined,
+  parts: BackupParts,
+  signal: AbortSignal,
+): Promise<BackupReport> {
   const observed = await prepareRound(options, parts, previous, signal)
   const prepared = await takeBeside(observed, options.backupId, parts, signal)
   const publisher = new GenerationPublisher(options, prepared, parts)

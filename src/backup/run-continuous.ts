@@ -6,6 +6,7 @@ import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
+import { StartOver } from './start-over.ts'
 import { takeBeside } from './take-beside.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
@@ -33,6 +34,7 @@ export async function runContinuous(options: BackupOptions, parts: BackupParts, 
 /** The line of generations that this process alone extends. */
 class Line {
   readonly #options: BackupOptions
+  readonly #startOver: StartOver
   readonly #parts: BackupParts
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
@@ -46,6 +48,7 @@ class Line {
 
   constructor(options: BackupOptions, parts: BackupParts) {
     this.#options = options
+    this.#startOver = new StartOver(options)
     this.#parts = parts
   }
 
@@ -58,7 +61,8 @@ class Line {
       onProgress({ type: 'round', ok: true })
       return undefined
     } catch (error) {
-      if (signal.aborted || !mayPass(error, this.#rounds)) throw error
+      const startsOver = !signal.aborted && this.#startOver.accepts(error)
+      if (signal.aborted || !(startsOver || mayPass(error, this.#rounds))) throw error
       this.#isSure = false
       this.#failures++
       const delayMs = backoffMs(this.#failures, BACKOFF, 0.5)
@@ -85,13 +89,15 @@ class Line {
     if (!this.#isSure) this.#previous = await this.#findNewest(signal)
     this.#isSure = true
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
-    const options = this.#rounds === 0 ? this.#options : { ...this.#options, missingTopics: 'warn' as const }
+    const wished = this.#startOver.optionsFor(this.#previous)
+    const options = this.#rounds === 0 ? wished : { ...wished, missingTopics: 'warn' as const }
     const observed = await prepareRound(options, this.#parts, this.#previous, signal)
     const prepared = await takeBeside(observed, options.backupId, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)
     this.#rounds++
+    this.#startOver.clear()
     this.#previous = publisher.newest
     this.#runs = new Set()
     this.#mayBeCut = true

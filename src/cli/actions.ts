@@ -20,6 +20,7 @@ import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { BackupRun } from '../wiring/backup-jobs.ts'
 import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
@@ -48,12 +49,12 @@ export interface Actions {
   openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
   /** Without keys: what is encrypted shows as it is stored. */
   openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
-  runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
+  runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   runShardJob(job: BackupJob, shard: ShardNumber, hooks: Hooks, signal: AbortSignal): Promise<ShardReport>
   commitShardsJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
   /** Puts the report of a run into the storage of its job; answers with the key. */
   writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string>
-  dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun>
+  dryRunJob(job: BackupRun, signal: AbortSignal): Promise<DryRun>
   runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<ShownRestore>
   dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<ShownDryRun>
   checkJob(job: Job, signal: AbortSignal): Promise<CheckReport>

@@ -11,6 +11,7 @@ import {
   deep,
   dryRun,
   keyFile,
+  newIncarnation,
   type OptionSpec,
   offset,
   partition,
@@ -75,7 +76,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: 'copy what is new on the cluster to the storage',
     description:
       'Copies the topics of a job up to their present end. Run again, it goes on from what is stored. When it is interrupted, what is durable is committed first.',
-    options: [{ ...config, isRequired: true }, set, dryRun, shard, commit, report],
+    options: [{ ...config, isRequired: true }, set, dryRun, newIncarnation, shard, commit, report],
     examples: [
       { command: 'kafka-backup backup --config job.yaml', meaning: 'copies all that is new' },
       { command: 'kafka-backup backup --config job.yaml --dry-run', meaning: 'only shows what that would be' },
@@ -88,6 +89,10 @@ export const commandTable: readonly CommandSpec[] = [
         meaning: 'one of four processes that share the work',
       },
       { command: 'kafka-backup backup --config job.yaml --commit', meaning: 'when all four are done' },
+      {
+        command: 'kafka-backup backup --config job.yaml --new-incarnation orders',
+        meaning: 'once, after the source was rolled back',
+      },
     ],
     exits:
       '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`, when a part could be kept, or when a shard is missing; 5 when another writer was faster; 130 or 143 when interrupted',

@@ -38,6 +38,7 @@ export interface CommandOptions {
   deep: boolean
   dryRun: boolean
   shard?: string | undefined
+  newIncarnation: string[]
   commit: boolean
   report: boolean
   target?: string | undefined
@@ -159,6 +160,14 @@ export const shard: OptionSpec = {
   name: 'shard',
   value: { kind: 'text', label: 'i/n' },
   description: 'copies one of n parts of the partitions, counted from 0; `--commit` makes them a backup',
+}
+
+export const newIncarnation: OptionSpec = {
+  name: 'new-incarnation',
+  value: { kind: 'text', label: 'topic' },
+  isRepeatable: true,
+  description:
+    'keeps what is stored of the topic as an older incarnation and copies the topic again from its log start; may be repeated',
 }
 
 export const commit: OptionSpec = {

@@ -2,6 +2,7 @@ import { configName, partitionNumber, topicName } from './kafka-text-rules.ts'
 import { type Reference, reference } from './leaf.ts'
 import { type Item, mapItem, mapOf } from './map-leaves.ts'
 import { choice, flag, integer, integerIn } from './scalar-leaves.ts'
+import { storedTopicName } from './stored-topic-rules.ts'
 import { jsonOfText, readText } from './text-leaves.ts'
 import { anyText } from './text-rules.ts'
 
@@ -37,7 +38,7 @@ const setting: Item<string, string | number | boolean> = {
 
 /** The fields of `restore` that say where the records go: topics, their partitions, and how topics are made. */
 export const placementFields = {
-  topic_mapping: mapOf(topicName, targetTopic, {
+  topic_mapping: mapOf(storedTopicName, targetTopic, {
     description: 'Other names for topics on the target: source topic to target topic. Other topics keep their names.',
     type: 'map of text to text',
     allowed: 'a map of topic names to topic names, no two to the same',
@@ -47,14 +48,14 @@ export const placementFields = {
       'Which partition a record goes to: `keep` keeps its partition, `by_key` takes the one where a producer of Kafka ' +
       'puts its key among the partitions of the target. Without a key it goes to its partition modulo their number.',
   }).prefault('keep'),
-  partition_count: mapOf(topicName, integerIn({ min: 1, max: 100_000 }), {
+  partition_count: mapOf(storedTopicName, integerIn({ min: 1, max: 100_000 }), {
     description:
       'Partitions of a topic on the target, by its name in the backup; otherwise as many as the source had, and with ' +
       '`repartition: keep` not fewer.',
     type: 'map of text to integer',
     allowed: 'a map of topic names to numbers of partitions: 1 to 100000',
   }).prefault({}),
-  partition_mapping: mapOf(topicName, partitionPairs, {
+  partition_mapping: mapOf(storedTopicName, partitionPairs, {
     description:
       'Other partitions for those of a topic: source partition to target partition. Not with `repartition: by_key`.',
     type: 'map of text to map of integer',

@@ -1,7 +1,7 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
-import { partitionNumber, topicName, topicPartition } from './kafka-text-rules.ts'
+import { partitionNumber } from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
-import { topicPattern } from './text-rules.ts'
+import { nameOf, storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
 import { parseTime } from './time-leaf.ts'
 
 type Fields = Record<string, unknown>
@@ -55,7 +55,7 @@ function checkTopics(restore: Fields): Problem[] {
   )
   const byPartition = rangesOf(restore).map(({ key, topic }) => ({ field: 'offset_ranges', key, topic }))
   return [...byTopic, ...byPartition]
-    .filter(({ topic }) => topicName.wrong(topic) === undefined && !isTaken(topic))
+    .filter(({ topic }) => storedTopicName.wrong(topic) === undefined && !isTaken(topic))
     .map(({ field, key, topic }) => about([field, key], `has no effect: restore.topics leaves ${topic} out`))
 }
 
@@ -109,9 +109,10 @@ function keysOf(map: unknown): string[] {
 
 function rangesOf(restore: Fields): { key: string; topic: string; partition: string }[] {
   return entriesOf(restore, 'offset_ranges')
-    .filter(([key]) => topicPartition.wrong(key) === undefined)
+    .filter(([key]) => storedTopicPartition.wrong(key) === undefined)
     .map(([key]) => {
-      const [topic = '', partition = ''] = key.split('/')
+      const slash = key.lastIndexOf('/')
+      const [topic, partition] = [key.slice(0, slash), key.slice(slash + 1)]
       return { key, topic, partition }
     })
 }
@@ -123,9 +124,11 @@ function has(partitions: readonly unknown[], partition: string): boolean {
 /** Whether a topic is restored; where the patterns are wrong themselves, every topic is. */
 function selectionOf(restore: Fields): (topic: string) => boolean {
   const [include, exclude] = [textsAt(restore, 'include', ['*']), textsAt(restore, 'exclude')]
-  if ([...include, ...exclude].some(pattern => topicPattern.wrong(pattern) !== undefined)) return () => true
-  const [isIncluded, isExcluded] = [compileGlobs(include), compileGlobs(exclude)]
-  return topic => isIncluded(topic) && !isExcluded(topic)
+  if ([...include, ...exclude].some(pattern => storedTopicPattern.wrong(pattern) !== undefined)) return () => true
+  // Which incarnations there are, only the backup tells.
+  const isIncluded = compileGlobs(include.map(nameOf))
+  const isExcluded = compileGlobs(exclude.filter(entry => nameOf(entry) === entry))
+  return topic => isIncluded(nameOf(topic)) && !isExcluded(nameOf(topic))
 }
 
 function textsAt(restore: Fields, name: 'include' | 'exclude', fallback: string[] = []): string[] {

@@ -1,19 +1,20 @@
-import { topicName, topicPartition } from './kafka-text-rules.ts'
 import { fields } from './leaf.ts'
 import { distinctList, mapOf } from './map-leaves.ts'
 import { offsetRange } from './offset-range.ts'
 import { integer, integerIn } from './scalar-leaves.ts'
+import { storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
 import { textList } from './text-leaves.ts'
-import { topicPattern } from './text-rules.ts'
 import { time } from './time-leaf.ts'
 
 const topicsSchema = fields({
-  include: textList(topicPattern, {
-    description: 'Topics to restore, by their names in the backup; `*` alone takes all.',
+  include: textList(storedTopicPattern, {
+    description:
+      'Topics to restore, by their names in the backup; `*` alone takes all. Of a topic that was replaced, the newest ' +
+      'incarnation is taken; `name@<topic ID>` or `name@<time>` selects an older one.',
     allowed: 'at least one topic name or pattern with * and ?',
     min: 1,
   }).prefault(['*']),
-  exclude: textList(topicPattern, {
+  exclude: textList(storedTopicPattern, {
     description: 'Topics to leave out, even where `include` matches them.',
     allowed: 'topic names or patterns with * and ?',
     min: 0,
@@ -30,7 +31,7 @@ export const selectionFields = {
   }).exactOptional(),
   topics: topicsSchema,
   partitions: mapOf(
-    topicName,
+    storedTopicName,
     distinctList(integerIn({ min: 0, max: 99_999 }), 'a list of partition numbers, such as [0, 2]'),
     {
       description: 'The only partitions to restore of a topic, by its name in the backup. Other topics are whole.',
@@ -38,7 +39,7 @@ export const selectionFields = {
       allowed: 'a map of topic names to lists of partition numbers, such as {orders: [0, 2]}',
     },
   ).prefault({}),
-  offset_ranges: mapOf(topicPartition, offsetRange, {
+  offset_ranges: mapOf(storedTopicPartition, offsetRange, {
     description:
       'The only offsets to restore of a partition: those from `start` up to but without `end`. Other partitions are whole.',
     type: 'map of text to range',

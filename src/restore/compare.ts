@@ -79,8 +79,8 @@ export async function compareRestore(
     const isThere = located.topics.get(topic.name)?.partitions.has(stream.partition)
     return { topic: topic.name, ...placeOf(stream), ...alignment, ...(isThere ? {} : { isMissing: true as const }) }
   })
-  const topics = located.plan.topics.map(({ source, name }) => ({
-    source: source.name,
+  const topics = located.plan.topics.map(({ label, name }) => ({
+    source: label,
     target: name,
     partitions: compared.filter(({ topic }) => topic === name).map(({ topic: _, ...rest }) => rest),
     ...(located.topics.has(name) ? {} : { isMissing: true as const }),
@@ -154,7 +154,7 @@ async function* watch(
 ): AsyncGenerator<Outgoing> {
   const left = legs.map(({ source, start, end }) => ({ partition: source.partition, position: start, end }))
   const tell = (partition: number, offsets: bigint, records: number, bytes: number) =>
-    onProgress({ type: 'compared', topic: topic.source.name, partition, offsets, records, bytes })
+    onProgress({ type: 'compared', topic: topic.label, partition, offsets, records, bytes })
   const passUpTo = (sourcePartition: number) => {
     while (left[0] && left[0].partition < sourcePartition) {
       tell(left[0].partition, left[0].end - left[0].position, 0, 0)

@@ -129,7 +129,7 @@ function describeTopic(
   const precision = !isEstimate ? 'exact' : expected.every(({ isMost }) => isMost) ? 'at_most' : 'about'
   const exists = preflight.existing.has(topic.name)
   return {
-    source: topic.source.name,
+    source: topic.label,
     target: topic.name,
     partitions: topic.streams.length,
     exists,

@@ -54,7 +54,7 @@ export function judgePartitions(
   const count = there.length
   if (topic.streams.some(({ keyedAmong }) => keyedAmong !== undefined && keyedAmong !== count)) {
     const problem = `it has ${count} partitions on the target, and its keys would be placed among ${topic.partitions}`
-    const remedy = `set restore.partition_count.${topic.source.name} to ${count}, or map it to another name`
+    const remedy = `set restore.partition_count.${topic.label} to ${count}, or map it to another name`
     return [topicError(topic.name, problem, remedy), ...inSync]
   }
   const needed = topic.streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)

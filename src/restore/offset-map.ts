@@ -7,7 +7,7 @@ import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from
 import { locateRestore } from './locate-restore.ts'
 import type { RestoreOptions } from './options.ts'
 import type { Outgoing } from './outgoing.ts'
-import type { PlannedStream, RestorePlan } from './plan.ts'
+import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
 import { readTargetLog, type TargetPartition } from './target-log.ts'
 
@@ -58,15 +58,16 @@ export interface StreamMap {
 }
 
 /** A name that the restore does not have is a slip, not an empty answer. */
-function assertPlanned({ topics, backupId }: RestorePlan, { topic, partition }: OffsetMapFilter): void {
+function assertPlanned(plan: RestorePlan, { topic, partition }: OffsetMapFilter): void {
   if (topic === undefined) return
-  const found = topics.filter(({ source }) => source.name === topic)
+  const { topics, backupId } = plan
+  const found = topicsOf(plan, topic)
   const partitions = found.flatMap(({ streams }) =>
     streams.flatMap(({ legs }) => legs.map(leg => leg.source.partition)),
   )
   if (found.length > 0 && (partition === undefined || partitions.includes(partition))) return
   const what = found.length === 0 ? `topic ${topic}` : `partition ${partition} of topic ${topic}`
-  const names = topics.slice(0, 10).map(({ source }) => source.name)
+  const names = topics.slice(0, 10).map(({ label }) => label)
   throw new KafkaBackupError('TOPIC_NOT_FOUND', `${what} is not part of this restore of backup \`${backupId}\``, {
     help: `Give a topic by its name at the source: ${names.join(', ')}${topics.length > 10 ? ', …' : ''}.`,
   })
@@ -85,7 +86,7 @@ export async function* openStreamMaps(
   const progress = await readProgress(cluster, restoreId, signal)
   if (!progress) throw unknown(restoreId)
   const { producerId } = progress.identity
-  for (const topic of plan.topics.filter(({ source }) => source.name === (filter.topic ?? source.name))) {
+  for (const topic of topicsOf(plan, filter.topic)) {
     for (const whole of topic.streams) {
       const stream = upTo(whole, filter.partition)
       const place = { topic: topic.name, partition: stream.partition }
@@ -99,15 +100,22 @@ export async function* openStreamMaps(
       const least = filter.isWhole ? noted.targetOffset : 0n
       const met = meetRuns(sent, placedRuns(cluster, target, { producerId, least }, signal))
       yield {
-        topic: topic.source.name,
+        topic: topic.label,
         partitions: stream.legs.map(({ source }) => source.partition),
         targetTopic: place.topic,
         targetPartition: place.partition,
         end: noted.targetOffset,
-        runs: nameRuns(met, topic.source.name, place, filter.partition),
+        runs: nameRuns(met, topic.label, place, filter.partition),
       }
     }
   }
+}
+
+/** By its label; the plain name will do where only one incarnation of it is restored. */
+function topicsOf({ topics }: RestorePlan, wanted: string | undefined): readonly PlannedTopic[] {
+  if (wanted === undefined) return topics
+  const exact = topics.filter(({ label }) => label === wanted)
+  return exact.length > 0 ? exact : topics.filter(({ source }) => source.name === wanted)
 }
 
 /** The records of a partition are counted from the first leg on, so that those before it are read, too. */

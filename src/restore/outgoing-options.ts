@@ -42,8 +42,8 @@ export function outgoingOptions(
   const { partition } = source
   const origin = { topic: topic.source.name, partition, cluster: plan.sourceCluster }
   const takes = keyFilter(stream, { source })
-  const name = `${topic.source.name}/${partition}`
-  const rewrite = plan.rewrites?.get(topic.source.name)
+  const name = `${topic.label}/${partition}`
+  const rewrite = plan.rewrites?.get(topic.label)
   return {
     name,
     sourcePartition: partition,

@@ -26,14 +26,14 @@ export async function planRewrites(
   signal: AbortSignal,
 ): Promise<PlannedRewrites> {
   if (!options) return { rewrites: new Map(), findings: [] }
-  const decided = await runPool(topics, CONCURRENCY, async ({ source, legs }) => {
+  const decided = await runPool(topics, CONCURRENCY, async ({ source, label, legs }) => {
     const wishes = { key: wishFor(options, source, 'key'), value: wishFor(options, source, 'value') }
     const context = contextOf(options, source.name)
     // Where every id stays the same, no record need be opened to find out.
-    if (options.idMap.isIdentity(context)) return { topic: source.name, context, parts: [], findings: [] }
+    if (options.idMap.isIdentity(context)) return { topic: label, context, parts: [], findings: [] }
     const isAsked = Object.values(wishes).includes('ask')
     const samples = isAsked ? await sampleTopic(storage, legs, timeWindow, signal) : { key: [], value: [] }
-    return { topic: source.name, context, ...decideTopic(options, source.name, wishes, samples) }
+    return { topic: label, context, ...decideTopic(options, source.name, wishes, samples) }
   })
   const { idMap, unknownIds } = options
   const rewritten = decided.filter(one => one.parts.length > 0)

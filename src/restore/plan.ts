@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
+import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { compileGlobs } from '../lib/glob.ts'
 import type { RestoreOptions } from './options.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
 import { describeRewrite } from './rewrite-options.ts'
+import { olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
@@ -27,6 +28,8 @@ export interface RestorePlan {
 
 export interface PlannedTopic extends TopicSettings {
   source: ManifestTopic
+  /** How the source is named to people and in reports: `name`, or `name@id` for an incarnation that is not the newest. */
+  label: string
   /** Its name on the target. */
   name: string
   partitions: number
@@ -56,12 +59,15 @@ export interface PlannedStream {
 export function planRestore(manifest: Manifest, options: RestoreOptions): RestorePlan {
   const problems: string[] = []
   const selected = selectTopics(manifest, options, problems)
-  const topics = selected.map(topic => planTopic(topic, options, problems))
+  const topics = selected.map(topic =>
+    planTopic(topic, labelOf(topic, manifest.topics), optionsFor(topic, manifest, options), problems),
+  )
   refuseSharedTargets(topics, problems)
-  refuseUnknownNames(manifest, options, problems)
+  refuseUnknownNames(manifest, selected, options, problems)
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
+  warnings.push(...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options))
   warnings.push(
     ...gapWarnings(topics),
     ...deletedKeyWarnings(topics.map(restoredOf)),
@@ -79,7 +85,7 @@ export function deriveRestoreId({ backupId, wish }: RestorePlan, targetCluster: 
 /** Tells whether notes of an earlier run are about the same records at the same places. */
 export function fingerprintOf(plan: RestorePlan): string {
   const topics = plan.topics.map(({ source, name, legs, streams }) => [
-    source.id,
+    incarnationKey(source),
     source.name,
     name,
     legs.map(leg => [leg.source.partition, `${leg.start}`, `${leg.end}`]),
@@ -107,33 +113,10 @@ function describeWish(options: RestoreOptions): string {
   })
 }
 
-/** Of topics that had the same name one after the other, the last one. */
-function selectTopics(
-  manifest: Manifest,
-  { topics: { include, exclude } }: RestoreOptions,
-  problems: string[],
-): ManifestTopic[] {
-  const isIncluded = compileGlobs(include)
-  const isExcluded = compileGlobs(exclude)
-  const standing = manifest.topics.filter(({ state }) => state !== 'replaced')
-  // Kafka's own topics have their like on the target: they are taken only by their full name.
-  const selected = standing.filter(
-    ({ name, internal }) => isIncluded(name) && !isExcluded(name) && (!internal || include.includes(name)),
-  )
-  const missing = include.filter(entry => !/[*?]/.test(entry) && !standing.some(({ name }) => name === entry))
-  for (const name of missing) problems.push(`the backup holds no topic ${name} (restore.topics.include)`)
-  if (manifest.topics.length === 0 && manifest.schema_registry) {
-    problems.push(`generation ${manifest.generation} holds schemas and no topics; \`schemas restore\` restores those`)
-  } else if (selected.length === 0 && missing.length === 0) {
-    problems.push(`no topic of the backup matches restore.topics.include (${include.join(', ')})`)
-  }
-  return selected
-}
-
-function planTopic(source: ManifestTopic, options: RestoreOptions, problems: string[]): PlannedTopic {
+function planTopic(source: ManifestTopic, label: string, options: RestoreOptions, problems: string[]): PlannedTopic {
   const name = options.topicMapping.get(source.name) ?? source.name
   const legs = planLegs(source, options, problems)
-  const held = source.partitions.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
+  const held = source.partitions.reduce((most, one) => Math.max(most, one.partition + 1), source.partition_count ?? 0)
   const asked = options.partitionCount.get(source.name)
   const streams =
     options.repartition === 'by_key'
@@ -147,45 +130,27 @@ function planTopic(source: ManifestTopic, options: RestoreOptions, problems: str
   }
   const replicationFactor = options.replicationFactor ?? source.replication_factor
   const settings = planSettings(source.configs, options.topicConfig, options.retention)
-  return { source, name, partitions, replicationFactor, legs, streams, ...settings }
+  return { source, label, name, partitions, replicationFactor, legs, streams, ...settings }
 }
 
 function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]): void {
   for (const [name, several] of Map.groupBy(topics, topic => topic.name)) {
     const [first, second] = several
-    if (first && second) problems.push(`${first.source.name} and ${second.source.name} would both become ${name}`)
-  }
-}
-
-/** A mistyped name would let the topic go where nobody wants it. */
-function refuseUnknownNames({ topics }: Manifest, options: RestoreOptions, problems: string[]): void {
-  const known = new Set(topics.map(({ name }) => name))
-  const fields = {
-    topic_mapping: options.topicMapping,
-    partitions: options.partitions,
-    partition_count: options.partitionCount,
-    partition_mapping: options.partitionMapping,
-  }
-  for (const [field, byTopic] of Object.entries(fields)) {
-    for (const name of byTopic.keys()) {
-      if (!known.has(name)) problems.push(`restore.${field}: the backup holds no topic ${name}`)
-    }
-  }
-  const partitions = new Set(
-    topics.flatMap(({ name, partitions }) => partitions.map(one => `${name}/${one.partition}`)),
-  )
-  for (const key of options.offsetRanges.keys()) {
-    if (!partitions.has(key)) problems.push(`restore.offset_ranges: the backup holds no partition ${key}`)
+    if (first && second)
+      problems.push(`${first.label} and ${second.label} would both become ${name} (restore.topic_mapping)`)
   }
 }
 
 function rangeWarnings(topics: readonly PlannedTopic[], { offsetRanges }: RestoreOptions): string[] {
-  return topics.flatMap(({ source: { name }, legs }) =>
+  return topics.flatMap(({ source: { name }, label, legs }) =>
     legs
-      .filter(({ source, start, end }) => start === end && offsetRanges.has(`${name}/${source.partition}`))
+      .filter(
+        ({ source, start, end }) =>
+          start === end && [label, name].some(one => offsetRanges.has(`${one}/${source.partition}`)),
+      )
       .map(({ source: { partition, start_offset: start, end_offset: end } }) => {
         const held = start === end ? 'no records' : `the offsets ${start} to ${end - 1n}`
-        return `${name}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
+        return `${label}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
       }),
   )
 }
@@ -195,12 +160,17 @@ function restoredOf({ source, legs }: PlannedTopic): ManifestTopic {
   return { ...source, partitions: legs.filter(({ start, end }) => start < end).map(leg => leg.source) }
 }
 
+function partialWarning({ name, partitions: { length }, partition_count: count = length }: ManifestTopic): string[] {
+  if (length >= count) return []
+  return [`${name}: the backup holds ${length} of ${count} partitions; the others had no leader, and stay empty`]
+}
+
 function gapWarnings(topics: readonly PlannedTopic[]): string[] {
-  return topics.flatMap(({ source, legs }) =>
+  return topics.flatMap(({ label, legs }) =>
     legs.flatMap(({ source: { partition, gaps } }) =>
       gaps.map(
         ({ from, to, reason }) =>
-          `${source.name}/${partition}: the backup lacks the offsets ${from} to ${to ?? 'unknown'} (${reason})`,
+          `${label}/${partition}: the backup lacks the offsets ${from} to ${to ?? 'unknown'} (${reason})`,
       ),
     ),
   )

@@ -79,7 +79,7 @@ export function reportTopics(
     const exists = preflight.existing.has(topic.name)
     const conversions = sumConversions(own.map(stream => Object.fromEntries(stream.conversions)))
     return {
-      source: topic.source.name,
+      source: topic.label,
       target: topic.name,
       origin: noted.length > 0 ? 'resumed' : exists ? 'existed' : 'created',
       partitions: topic.streams.length,
@@ -89,7 +89,7 @@ export function reportTopics(
       durationMs: durationOf(topic.name),
       rebuilt: sum(Object.values(conversions), count => count),
       conversions,
-      ...(plan.rewrites?.has(topic.source.name) && { schemaIds: sumCounts(own.map(({ ids }) => ids)) }),
+      ...(plan.rewrites?.has(topic.label) && { schemaIds: sumCounts(own.map(({ ids }) => ids)) }),
     }
   })
 }
@@ -133,11 +133,11 @@ export function unknownIdWarnings(topics: readonly TopicReport[]): string[] {
 
 /** Those that touch what is restored. */
 export function reportGaps(topics: readonly PlannedTopic[]): ReportedGap[] {
-  return topics.flatMap(({ source, legs }) =>
+  return topics.flatMap(({ label, legs }) =>
     legs.flatMap(({ source: { partition, gaps }, start, end }) =>
       gaps
         .filter(({ from, to }) => from < end && (to === null || to > start))
-        .map(({ from, to, reason }) => ({ topic: source.name, partition, from, to, reason })),
+        .map(({ from, to, reason }) => ({ topic: label, partition, from, to, reason })),
     ),
   )
 }

@@ -16,7 +16,10 @@ import { withRegistryReader } from './registry.ts'
 
 const MEASURE_EVERY_MS = 3_600_000
 
-export function runBackupJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
+/** A job, and what is said of one run of it. */
+export type BackupRun = BackupJob & Pick<BackupOptions, 'newIncarnations'>
+
+export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, 'backup', hooks, signal, async (options, parts, prune) => {
     if (options.continuous) {
       const { runContinuous } = await import('../backup/run-continuous.ts')
@@ -75,7 +78,7 @@ async function sizeAfter(
   return occupiedBytes === undefined ? {} : { occupiedBytes }
 }
 
-export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> {
+export function dryRunJob(job: BackupRun, signal: AbortSignal): Promise<DryRun> {
   return withRegistryReader(job, readRegistry =>
     withParts(job, quiet, signal, async parts => {
       const { dryRunBackup } = await import('../backup/dry-run.ts')
@@ -84,10 +87,11 @@ export function dryRunJob(job: BackupJob, signal: AbortSignal): Promise<DryRun> 
   )
 }
 
-export function backupOptions(job: BackupJob): BackupOptions {
-  const { topics, clientRack } = job.source
-  const { leaseDurationMs: _, ...backup } = job.backup
-  return { backupId: job.backupId, topics, ...(clientRack !== undefined && { clientRack }), ...backup }
+export function backupOptions({ backupId, source, backup, newIncarnations }: BackupRun): BackupOptions {
+  const { topics, clientRack } = source
+  const { leaseDurationMs: _, ...settings } = backup
+  const rack = clientRack !== undefined && { clientRack }
+  return { backupId, topics, ...rack, ...settings, ...(newIncarnations && { newIncarnations }) }
 }
 
 /** A reading of the groups that a job keeps, as often as it is asked for one; nothing where it keeps none. */

@@ -1,15 +1,19 @@
 import { readManifest } from '../archive/catalog.ts'
 import { readGroups } from '../archive/groups.ts'
+import type { StoredGroup } from '../archive/groups-section.ts'
+import type { Manifest } from '../archive/manifest.ts'
 import type { RestoreJob } from '../config/load-job.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type CarriedStream, type CarryPlan, planCarry } from '../offsets/carry-plan.ts'
+import { type CarriedStream, type CarryPlan, type CarrySource, planCarry } from '../offsets/carry-plan.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
+import { mergeGroups, positionsOf } from '../offsets/merge-groups.ts'
 import { findPlan } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { RestorePlan } from '../restore/plan.ts'
 import { readIfAllowed } from '../restore/prepare-restore.ts'
 import type { RestoreParts } from '../restore/run-restore.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** The consumer groups of a backup on their way to the target. */
 export interface GroupSession {
@@ -29,8 +33,8 @@ export async function openGroupSession(
 ): Promise<GroupSession> {
   const found = await findPlan(options, { cluster, storage, readNotes: readIfAllowed }, signal)
   const { backupId, generation, sourceCluster } = found.plan
-  const { consumer_groups: section } = await readManifest(storage, backupId, generation, signal)
-  const groups = section?.state === 'taken' ? (await readGroups(storage, section, signal)).groups : []
+  const manifest = await readManifest(storage, backupId, generation, signal)
+  const { section, groups } = await readRestoredGroups(manifest, found.plan, storage, signal)
   const isSameCluster = sourceCluster !== null && sourceCluster === found.targetCluster
   const source = { section, groups, generation, streams: streamsOf(found.plan), isSameCluster }
   const plan = planCarry(restore.consumerGroups, source)
@@ -51,10 +55,31 @@ export async function openGroupSession(
   }
 }
 
+/**
+ * The committed offsets of what is restored. Those of a topic that is not current in the generation are in an object of
+ * their own, which was written while it was; they are given under the label of the topic.
+ */
+async function readRestoredGroups(
+  { consumer_groups: section }: Manifest,
+  { topics }: RestorePlan,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<Pick<CarrySource, 'section' | 'groups'>> {
+  const current = section?.state === 'taken' ? (await readGroups(storage, section, signal)).groups : []
+  const kept: StoredGroup[][] = []
+  for (const { source, label } of topics) {
+    if (!source.consumer_groups) continue
+    const { groups } = await readGroups(storage, source.consumer_groups, signal)
+    kept.push(positionsOf(groups, source.name, label))
+  }
+  const isOlder = topics.length > 0 && topics.every(({ source }) => source.consumer_groups !== undefined)
+  return { section: isOlder ? topics[0]?.source.consumer_groups : section, groups: mergeGroups([current, ...kept]) }
+}
+
 function streamsOf({ topics }: RestorePlan): CarriedStream[] {
-  return topics.flatMap(({ name, source, streams }) =>
+  return topics.flatMap(({ name, label, streams }) =>
     streams.map(({ partition, legs }) => ({
-      topic: source.name,
+      topic: label,
       partitions: legs.map(leg => ({
         partition: leg.source.partition,
         start: leg.start,

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listGenerations } from '../../src/archive/catalog.ts'
+import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
 import { commitGeneration } from '../../src/archive/commit.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { writeRegistry } from '../../src/archive/write-registry.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import { planRestore } from '../../src/restore/plan.ts'
 import { backupSchemas } from '../../src/schemas/backup-schemas.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeMarker, encodeRun } from '../fakes/batches.ts'
@@ -23,6 +24,7 @@ import { withFaults } from '../fakes/faulty-storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { plainOptions } from '../restore/plain-options.ts'
 
 const never = new AbortController().signal
 
@@ -342,6 +344,99 @@ describe('a backup that cannot go on', () => {
         assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).complete], [[], true])
       },
     ))
+
+  test('lists how many partitions a topic has, though the last one had no leader at the first backup', () =>
+    withStage([fakeTopic('orders', [runs(0, 2), runs(0, 3)])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      const second = fake.state.topics[0]?.partitions[1]
+      assert.ok(second)
+      second.leader = -1
+      await assert.rejects(backUp(storage, 'r1'), { code: 'BACKUP_PARTIAL', message: /orders\/1/ })
+      const partial = await openBackup(storage, 'b1', never)
+      assert.deepEqual([partial.complete, partial.topics[0]?.partitions.length], [false, 1])
+      assert.equal(partial.topics[0]?.partition_count, 2)
+      const plan = planRestore(partial, plainOptions())
+      assert.equal(plan.topics[0]?.partitions, 2)
+      assert.match(plan.warnings.join('\n'), /orders: the backup holds 1 of 2 partitions/)
+      second.leader = 0
+      const { manifest } = await backUp(storage, 'r2')
+      assert.deepEqual([manifest.topics[0]?.partitions.length, manifest.topics[0]?.partition_count], [2, undefined])
+    }))
+
+  /** Rolled back to 10 and grown to 40 again, in the same leader epoch. */
+  function rollBack(fake: FakeCluster): void {
+    const other = [1, 2, 3].map(i => encodeRun(BigInt(i * 10), 10, { valueBytes: 11 }))
+    Object.assign(partitionOf(fake), { batches: [...runs(0, 1), ...other], highWatermark: 40n, lastStable: 40n })
+  }
+
+  test('because the source was rolled back in the same leader epoch stores nothing of the other history', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      await backUp(storage, 'r1')
+      rollBack(fake)
+      const expected = { code: 'SOURCE_TRUNCATED', message: /orders\/0 has another history .*before offset 20/ }
+      await assert.rejects(backUp(storage, 'r2'), expected)
+      const report = await verify(storage)
+      assert.deepEqual([report.problems, report.generation, report.records], [[], 1, 20])
+    }))
+
+  test('because the source was rolled back in the same leader epoch starts over where the job allows it', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async ({ fake, backUp }) => {
+      const storage = openMemoryStorage()
+      await backUp(storage, 'r1')
+      rollBack(fake)
+      const { manifest } = await backUp(storage, 'r2', { onTruncation: 'new_incarnation' })
+      assert.deepEqual(
+        manifest.topics.map(({ incarnation, state, partitions }) => [incarnation, state, partitions[0]?.records]),
+        [
+          [undefined, 'replaced', 20],
+          [2, 'current', 40],
+        ],
+      )
+      assert.deepEqual((await verify(storage)).problems, [])
+      append(fake, runs(4, 1), 50n)
+      assert.equal((await backUp(storage, 'r3', { onTruncation: 'new_incarnation' })).copied.records, 10)
+    }))
+
+  /** Compaction has removed the batches from 20 to 40, and the next one comes when the end of the run is fixed. */
+  async function backUpWithHole({ fake, backUp }: Stage, storage: Storage): Promise<FakePartition> {
+    const log = partitionOf(fake)
+    log.batches = [...runs(0, 2), ...runs(4, 1)]
+    fake.state.intercept = ({ key }) => {
+      const end = key === API.listOffsets ? 40n : 50n
+      Object.assign(log, { highWatermark: end, lastStable: end })
+      return undefined
+    }
+    const { manifest } = await backUp(storage, 'r1')
+    const [held] = manifest.topics[0]?.partitions ?? []
+    assert.deepEqual([held?.end_offset, held?.read_to, held?.gaps], [20n, 40n, []])
+    fake.state.intercept = () => undefined
+    return log
+  }
+
+  test('does not call a hole at the end of a log a gap when the log start passes it', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async stage => {
+      const storage = openMemoryStorage()
+      const log = await backUpWithHole(stage, storage)
+      log.batches = [...runs(4, 2)]
+      Object.assign(log, { logStart: 40n, highWatermark: 60n, lastStable: 60n })
+      const second = await stage.backUp(storage, 'r2')
+      assert.deepEqual([second.newGaps, second.copied.records], [[], 20])
+      const [now] = second.manifest.topics[0]?.partitions ?? []
+      assert.deepEqual([now?.end_offset, now?.read_to, now?.gaps, now?.records], [60n, undefined, [], 40])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+
+  test('does call it a gap when the log start passes more than the hole', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async stage => {
+      const storage = openMemoryStorage()
+      const log = await backUpWithHole(stage, storage)
+      log.batches = [...runs(5, 1)]
+      Object.assign(log, { logStart: 50n, highWatermark: 60n, lastStable: 60n })
+      const { newGaps } = await stage.backUp(storage, 'r2')
+      assert.deepEqual(newGaps, [{ topic: 'orders', partition: 0, from: 20n, to: 50n, reason: 'retention' }])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
 
   test('before the first byte writes nothing', () =>
     withStage([topic()], async ({ backUp }) => {

@@ -191,6 +191,7 @@ export const description: Description = {
   topics: [
     {
       name: 'orders',
+      selector: 'orders',
       id: 'dG9waWMtb3JkZXJzLWlkLQ',
       state: 'current',
       internal: false,
@@ -208,6 +209,7 @@ export const description: Description = {
     },
     {
       name: 'audit',
+      selector: 'audit@dG9waWMt',
       id: 'dG9waWMtYXVkaXQtaWQtLQ',
       state: 'replaced',
       internal: false,

@@ -209,6 +209,17 @@ When all shards are done: kafka-backup backup --config job.yaml --commit
     })
   }
 
+  test('--new-incarnation names topics of one run, and is refused where more than one run would follow it', async () => {
+    const { code, calls } = await run(['backup', ...config, '--new-incarnation', 'a', '--new-incarnation', 'b'])
+    const [job] = calls.runBackupJob as [{ newIncarnations?: string[] }]
+    assert.deepEqual([code, job.newIncarnations], [0, ['a', 'b']])
+    for (const other of [['--shard', '0/2'], ['--commit']]) {
+      const refused = await run(['backup', ...config, '--new-incarnation', 'a', ...other])
+      assert.equal(refused.code, 2)
+      assert.match(refused.err, new RegExp(`--new-incarnation and ${other[0]} do not go together`))
+    }
+  })
+
   test('refuses two of --dry-run, --shard and --commit at once, and parts of a continuous run', async () => {
     for (const pair of [
       ['--dry-run', '--commit'],

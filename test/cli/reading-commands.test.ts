@@ -140,9 +140,9 @@ Access      12 ACLs, no users: denied
 Size        1.2 GiB, 376 MiB stored (3.3x)
 Written by  kafka-backup 0.1.0, format 1
 
-TOPIC             PARTITIONS    RECORDS    BYTES   STORED  RATIO  FIRST                 LAST                  GAPS
-orders                     1  1,500,000  1.2 GiB  376 MiB   3.3x  2025-11-01 00:00:00Z  2025-11-15 09:36:12Z     1
-audit (replaced)           1          0      0 B      0 B      -  -                     -                        -
+TOPIC                      PARTITIONS    RECORDS    BYTES   STORED  RATIO  FIRST                 LAST                  GAPS
+orders                              1  1,500,000  1.2 GiB  376 MiB   3.3x  2025-11-01 00:00:00Z  2025-11-15 09:36:12Z     1
+audit@dG9waWMt (replaced)           1          0      0 B      0 B      -  -                     -                        -
 
 Settings that differ from the default
   orders

@@ -3,6 +3,7 @@ import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'
+import type { BackupRun } from '../../wiring/backup-jobs.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import { backupFacts, shardFacts } from '../result/data-facts.ts'
@@ -22,7 +23,7 @@ export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const shard = options.shard === undefined ? undefined : parseShard(options.shard)
   refuseTogether(options)
-  const job = await session.loadBackupJob(options.config ?? '')
+  const job = await loadRun(session)
   if (options.dryRun) return showDryRun(session, job)
   const isPart = shard !== undefined || options.commit
   if (isPart && job.backup.continuous) throw together('--shard and --commit', '`backup.continuous`')
@@ -52,6 +53,21 @@ function refuseTogether({ dryRun, shard, commit, report }: CommandOptions): void
   )
   const [first, second] = given
   if (first && second) throw together(first, second)
+}
+
+/** Another round or shard would start the next incarnation again. */
+async function loadRun(session: Session): Promise<BackupRun> {
+  const job = await session.loadBackupJob(session.options.config ?? '')
+  const { newIncarnation: newIncarnations, shard, commit } = session.options
+  if (newIncarnations.length === 0) return job
+  if (shard !== undefined) throw together('--new-incarnation', '--shard')
+  if (commit) throw together('--new-incarnation', '--commit')
+  if (job.backup.continuous)
+    throw together(
+      '--new-incarnation',
+      '`backup.continuous` (stop it and run once with `--set backup.continuous=false`)',
+    )
+  return { ...job, newIncarnations }
 }
 
 function together(first: string, second: string): KafkaBackupError {

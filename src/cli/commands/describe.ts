@@ -93,8 +93,8 @@ function formatTopics(topics: readonly DescribedTopic[], look: Look): string[] {
   )
 }
 
-function topicName({ name, state }: DescribedTopic): string {
-  return state === 'current' ? name : `${name} (${state})`
+function topicName({ selector, state }: DescribedTopic): string {
+  return state === 'current' ? selector : `${selector} (${state})`
 }
 
 function formatSettings(topics: readonly DescribedTopic[], look: Look): string[] {

@@ -1,0 +1,23 @@
+import type { StoredGroup } from '../archive/groups-section.ts'
+
+/** Pure. The groups with their committed offsets on one topic only, under another name of it. */
+export function positionsOf(groups: readonly StoredGroup[], topic: string, label: string): StoredGroup[] {
+  return groups.map(group => ({
+    ...group,
+    positions: group.positions.filter(one => one.topic === topic).map(one => ({ ...one, topic: label })),
+  }))
+}
+
+/** Pure. Each group once, with the committed offsets of all lists. What could be read in one list is not unread. */
+export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredGroup[] {
+  const merged = new Map<string, StoredGroup>()
+  for (const group of lists.flat()) {
+    const known = merged.get(group.group)
+    if (!known && (group.positions.length > 0 || group.error !== null || lists[0]?.includes(group))) {
+      merged.set(group.group, group)
+    } else if (known && group.positions.length > 0) {
+      merged.set(group.group, { ...known, error: null, positions: [...known.positions, ...group.positions] })
+    }
+  }
+  return [...merged.values()]
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import type { StoredGroup } from '../../src/archive/groups-section.ts'
+import { mergeGroups, positionsOf } from '../../src/offsets/merge-groups.ts'
+
+function group(name: string, offsets: Record<string, bigint>, error: string | null = null): StoredGroup {
+  const positions = Object.entries(offsets).map(([topic, offset]) => {
+    return { topic, partition: 0, offset, leader_epoch: -1, metadata: '', lag: null }
+  })
+  return { group: name, type: 'classic', state: 'Empty', members: 0, error, positions }
+}
+
+const shown = (groups: readonly StoredGroup[]) =>
+  groups.map(({ group: name, error, positions }) => [name, error, positions.map(one => [one.topic, one.offset])])
+
+describe('committed offsets of several incarnations', () => {
+  const now = [group('g1', { orders: 5n }), group('g2', {}, 'denied'), group('idle', {})]
+  const then = [group('g1', { orders: 900n, other: 1n }), group('g2', { orders: 7n }), group('gone', { orders: 3n })]
+
+  test('are kept apart by the label of their topic', () => {
+    const old = positionsOf(then, 'orders', 'orders@1a2b3c4d')
+    assert.deepEqual(shown(mergeGroups([now, old])), [
+      [
+        'g1',
+        null,
+        [
+          ['orders', 5n],
+          ['orders@1a2b3c4d', 900n],
+        ],
+      ],
+      ['g2', null, [['orders@1a2b3c4d', 7n]]],
+      ['idle', null, []],
+      ['gone', null, [['orders@1a2b3c4d', 3n]]],
+    ])
+  })
+
+  test('do not bring groups that had none on the topic', () => {
+    assert.deepEqual(shown(mergeGroups([[], positionsOf(then, 'nope', 'nope')])), [])
+  })
+})
