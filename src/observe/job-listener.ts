@@ -1,4 +1,5 @@
 import type { Clock } from '../lib/clock.ts'
+import { formatDuration } from '../lib/units.ts'
 import { type HttpListener, openHttpListener, text } from './http-server.ts'
 import { JobMetrics, type MeasuredCall } from './job-metrics.ts'
 import { JobProgress } from './job-progress.ts'
@@ -12,6 +13,8 @@ export interface JobListenerOptions {
   backupId: string
   version: string
   clock: Pick<Clock, 'now' | 'monotonic'>
+  /** Of a continuous run: it is ready while its last successful round is no older. */
+  maxRoundAgeMs?: number | undefined
 }
 
 export interface JobListener extends HttpListener {
@@ -26,7 +29,15 @@ const signsOfWork = new Set<ProgressEvent['type']>(['planned', 'checked', 'schem
 export async function openJobListener(options: JobListenerOptions): Promise<JobListener> {
   const metrics = new JobMetrics({ ...options, now: options.clock.now })
   const progress = new JobProgress(options)
+  const { clock, maxRoundAgeMs } = options
   let isPlanned = false
+  let lastRoundMs: number | undefined
+  const readiness = () => {
+    if (maxRoundAgeMs === undefined) return isPlanned ? undefined : 'what there is to do is not known yet'
+    if (lastRoundMs === undefined) return 'no round has succeeded yet'
+    const ageMs = clock.monotonic() - lastRoundMs
+    return ageMs <= maxRoundAgeMs ? undefined : `no round has succeeded for ${formatDuration(ageMs)}`
+  }
   const [, ip, name, port] = /^(?:\[(.+)\]|(.+)):(\d+)$/.exec(options.listen) ?? []
   const listener = await openHttpListener(
     { host: ip ?? name ?? '', port: Number(port), field: 'metrics.listen' },
@@ -34,7 +45,10 @@ export async function openJobListener(options: JobListenerOptions): Promise<JobL
       '/metrics': async () => ({ status: 200, contentType: metrics.contentType, body: await metrics.format() }),
       '/progress': async () => ({ status: 200, contentType: 'application/json', body: progress.format() }),
       '/healthz': async () => text(200, 'ok'),
-      '/readyz': async () => (isPlanned ? text(200, 'ok') : text(503, 'what there is to do is not known yet')),
+      '/readyz': async () => {
+        const reason = readiness()
+        return reason === undefined ? text(200, 'ok') : text(503, reason)
+      },
     },
   )
   return {
@@ -42,6 +56,7 @@ export async function openJobListener(options: JobListenerOptions): Promise<JobL
     onStorageCall: call => metrics.onStorageCall(call),
     onProgress: event => {
       if (signsOfWork.has(event.type)) isPlanned = true
+      if (event.type === 'round' && event.ok) lastRoundMs = clock.monotonic()
       metrics.onProgress(event)
       progress.onProgress(event)
     },

@@ -5,6 +5,7 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import { maxRoundAgeMs } from '../observe/round-age.ts'
 import { locationExists, type Place } from '../storage/access.ts'
 import { parseLocation, type StorageOptions } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
@@ -72,6 +73,7 @@ export function newRun(): string {
 export interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
   /** What runs, where the mode of the job does not say it. */
   name?: string
+  backup?: { continuous: boolean; commitIntervalMs: number }
   /** Runs beside others of the same job: an address that is taken is a warning. */
   isBeside?: boolean
 }
@@ -81,7 +83,11 @@ export async function withMetrics<T>(job: WatchedJob, hooks: Hooks, work: (hooks
   if (!job.metrics || hooks === quiet) return work(hooks)
   const { openJobListener } = await import('../observe/job-listener.ts')
   const { listen } = job.metrics
-  const options = { listen, job: job.name ?? job.mode, backupId: job.backupId, version, clock: systemClock }
+  const options = {
+    ...{ listen, job: job.name ?? job.mode, backupId: job.backupId, version, clock: systemClock },
+    maxRoundAgeMs:
+      job.name === undefined && job.backup?.continuous ? maxRoundAgeMs(job.backup.commitIntervalMs) : undefined,
+  }
   const listener = await openJobListener(options).catch((error: Error) => {
     if (!job.isBeside) throw error
     hooks.onProgress({ type: 'warning', message: error.message })

@@ -107,6 +107,92 @@ const missing: AlertCase[] = [
   },
 ]
 
+const neverSucceeded: AlertCase[] = [
+  {
+    alert: 'KafkaBackupMissing',
+    name: 'fires for a backup that never succeeded, counted from its creation, and resolves with the first success',
+    series: { [created]: '0x400', [lastSuccess]: '_x259 7800x100' },
+    labels: ofOrders,
+    states: [
+      ['120m', 'quiet'],
+      ['121m', 'pending'],
+      ['125m30s', 'firing'],
+      ['130m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupNeverSucceeded',
+    name: 'fires for a continuous backup, whose interval is that of its rounds',
+    series: { [created]: '0x500', [expected('backup')]: '300x500' },
+    labels: ofOrders,
+    states: [
+      ['125m', 'quiet'],
+      ['126m', 'pending'],
+      ['131m', 'firing'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupOverdue',
+    name: 'fires for a continuous backup whose rounds fail since two hours',
+    series: { [lastSuccess]: '0x500', [expected('backup')]: '300x500' },
+    labels: ofOrders,
+    states: [
+      ['125m', 'quiet'],
+      ['131m', 'firing'],
+    ],
+  },
+]
+
+const resourceOrders = 'kind="KafkaBackup",name="orders",namespace="shop"'
+const resourceStatus = (phase: string) => `kafka_backup_resource_status{${resourceOrders},phase="${phase}",pod="a"}`
+const suspended = `kafka_backup_resource_suspended{${resourceOrders},pod="a"}`
+
+const notReady: AlertCase[] = [
+  {
+    alert: 'KafkaBackupNotReady',
+    name: 'is held for a quarter of an hour over a change of the phase, fires, and resolves',
+    series: {
+      [resourceStatus('Running')]: '1x20 0x20 _x200',
+      [resourceStatus('Failed')]: '_x41 0x60 1x100',
+      [suspended]: '0x240',
+    },
+    labels: { kind: 'KafkaBackup', name: 'orders', namespace: 'shop' },
+    states: [
+      ['10m', 'quiet'],
+      ['11m', 'pending'],
+      ['25m', 'pending'],
+      ['26m', 'firing'],
+      ['50m', 'firing'],
+      ['52m', 'quiet'],
+    ],
+  },
+  {
+    alert: 'KafkaBackupNotReady',
+    name: 'stays quiet for a resource that is suspended',
+    series: { [resourceStatus('Pending')]: '0x100', [suspended]: '1x100' },
+    labels: { kind: 'KafkaBackup', name: 'orders', namespace: 'shop' },
+    states: [['40m', 'quiet']],
+  },
+]
+
+const unreadable: AlertCase[] = [
+  {
+    alert: 'KafkaBackupNamespaceUnreadable',
+    name: 'is held, fires for the namespace that cannot be read, and resolves',
+    series: {
+      'kafka_backup_operator_namespace_readable{namespace="shop",pod="a"}': '1x20 0x40 1x100',
+      'kafka_backup_operator_namespace_readable{namespace="other",pod="a"}': '1x160',
+    },
+    labels: { namespace: 'shop' },
+    states: [
+      ['10m', 'quiet'],
+      ['12m', 'pending'],
+      ['16m', 'firing'],
+      ['31m', 'quiet'],
+    ],
+  },
+]
+
 const slow: AlertCase[] = [
   {
     alert: 'KafkaBackupSlow',
@@ -403,6 +489,9 @@ const content: AlertCase[] = [
 export const alertCases: AlertCase[] = [
   ...failed,
   ...missing,
+  ...neverSucceeded,
+  ...notReady,
+  ...unreadable,
   ...slow,
   ...operator,
   ...restore,

@@ -103,6 +103,17 @@ export const chartCases: Record<string, ChartValues> = {
         extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }], ports: [{ port: 3128, protocol: 'TCP' }] }],
       },
     },
+    'a network policy of the jobs': {
+      watchNamespaces: ['team-a', 'team-b'],
+      metrics: { podMonitor: { enabled: true } },
+      networkPolicy: {
+        jobs: { enabled: true, egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/8' } }] }] },
+      },
+    },
+    'a network policy of the jobs of all namespaces': {
+      clusterWide: true,
+      networkPolicy: { jobs: { enabled: true, namespaces: ['team-a'] } },
+    },
     'IPv6 only': { listenAddress: '[::]' },
     'placement of the pods': placement,
     'everything extra': extras,
@@ -137,6 +148,10 @@ export const refusedCases: Record<string, { values: ChartValues; says: RegExp }>
   'all namespaces and some': {
     values: { clusterWide: true, watchNamespaces: ['team-a'] },
     says: /clusterWide and watchNamespaces exclude each other/,
+  },
+  'a network policy of the jobs in namespaces that the chart does not know': {
+    values: { clusterWide: true, networkPolicy: { jobs: { enabled: true } } },
+    says: /needs networkPolicy\.jobs\.namespaces with clusterWide/,
   },
   'an account that nobody makes': {
     values: { serviceAccount: { create: false } },

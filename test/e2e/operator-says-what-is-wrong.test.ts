@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
+import type { ResourceStatus } from '../../src/operator/resource/status.ts'
+import { type ObjectRef, trueCondition } from '../servers/kube-object.ts'
 import { quickJob } from '../servers/operator-stage.ts'
 import { findFreePorts } from '../servers/ports.ts'
 import { waitFor } from '../servers/use-kube.ts'
@@ -58,6 +60,9 @@ describe('the operator says what is wrong', () => {
     }
   }
 
+  const hasFailedJob = async (ref: ObjectRef) =>
+    (await world.stage.jobs(ref)).some(job => trueCondition(job, 'Failed') !== undefined)
+
   test('a secret that is missing is waited for by name', async () => {
     const { stage } = world
     const ref = await stage.apply('backup', 'waits', spec({ login: 'later' }))
@@ -93,6 +98,75 @@ describe('the operator says what is wrong', () => {
     )
     const labels = { backup_name: 'wrong-password', outcome: 'failure' }
     await world.operator.untilSample('kafka_backup_backups_total', labels, 1)
+  })
+
+  test('a Job that failed for good stays with its pod and log, and tries no more', async () => {
+    const { stage } = world
+    const job = { terminationGracePeriodSeconds: 5 }
+    const { ref } = await world.run('backup', 'keeps-log', spec({ login: 'wrong', more: { job } }), 'Failed')
+    await waitFor('the Job to end', () => hasFailedJob(ref))
+    const [pod, ...others] = await stage.pods(ref)
+    assert.deepEqual(others, [], 'no second pod was started, or it was ended')
+    const log = await stage.kubelet.logs(stage.namespace, pod?.metadata.name ?? '', 'kafka-backup')
+    assert.match(log, new RegExp(scramUser), 'kubectl logs of the runbook has the reason')
+  })
+
+  test('a continuous backup with a wrong password is restarted, is not ready, and recovers when it is mended', async () => {
+    const { stage, operator } = world
+    await stage.secret('rotated', { password: 'not-the-password-at-all' })
+    const more = { backup: { continuous: true, commitInterval: '1s' }, job: { terminationGracePeriodSeconds: 5 } }
+    const ref = await stage.apply('backup', 'rotating', spec({ login: 'rotated', more }))
+    const failing = await stage.until(ref, 'restarted', ({ restarts = 0 }) => restarts > 0)
+    const [ready, stalled] = ['Ready', 'Stalled'].map(type => failing.conditions?.find(one => one.type === type))
+    assert.deepEqual([ready?.status, ready?.reason, stalled?.status], ['False', 'NoRoundYet', 'False'])
+    assert.match(ready?.message ?? '', new RegExp(scramUser))
+    const labels = { backup_name: 'rotating' }
+    assert.ok(((await operator.sample('kafka_backup_backup_restarts', labels)) ?? 0) > 0)
+    assert.equal(await operator.sample('kafka_backup_expected_interval_seconds', labels), 300)
+    await waitFor('an event of it', async () =>
+      (await stage.events(ref)).some(({ type, reason }) => type === 'Warning' && reason === 'BackupRetried'),
+    )
+    await stage.secret('rotated', { password: scramPassword })
+    const isReady = ({ conditions = [] }: ResourceStatus) =>
+      conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
+    const mended = await stage.until(ref, 'ready', isReady)
+    assert.ok(mended.lastSuccessfulTime !== undefined)
+    await waitFor('the readiness of its pod', async () =>
+      (await stage.pods(ref)).some(({ status }) => status?.conditions?.some(isTrueReady)),
+    )
+    const running = (await stage.pods(ref)).find(({ status }) => status?.phase === 'Running')
+    assert.ok(running)
+    // As the node controller does when a node has stopped reporting; the container stays as it was reported last.
+    const conditions = [{ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T00:00:00Z' }]
+    const pod = { apiVersion: 'v1', kind: 'Pod', namespace: stage.namespace, name: running.metadata.name ?? '' }
+    await stage.kube.api.patch(pod, { status: { conditions } }, { subresource: 'status', type: 'strategic-merge' })
+    const lost = await stage.until(ref, 'told as lost', ({ reason }) => reason === 'NodeLost')
+    assert.match(lost.message ?? '', /kubectl delete node/)
+    await stage.kube.api.delete(ref)
+    await stage.kube.api.waitGone(ref)
+  })
+
+  test('a continuous backup with the wrong keys stops as stalled, and its Job stays', async () => {
+    const { stage, operator } = world
+    const { status } = await world.run('backup', 'plain', spec())
+    await stage.secret('keys', { current: Buffer.alloc(32, 7).toString('base64') })
+    const more = {
+      backup: { continuous: true, commitInterval: '1s' },
+      backupId: status.backupId ?? '',
+      encryption: { recipients: [{ name: 'ops', keySecret: { name: 'keys', key: 'current' } }] },
+      job: { terminationGracePeriodSeconds: 5 },
+    }
+    const ref = await stage.apply('backup', 'stalls', spec({ more }))
+    const stalled = await stage.until(ref, 'stalled', ({ conditions = [] }) =>
+      conditions.some(one => one.type === 'Stalled' && one.status === 'True'),
+    )
+    assert.deepEqual([stalled.phase, stalled.reason], ['Failed', 'ENCRYPTION_MISMATCH'])
+    assert.match(stalled.message ?? '', /not restarted automatically/)
+    await waitFor('the Job to end', () => hasFailedJob(ref))
+    await waitFor('an event of it', async () =>
+      (await stage.events(ref)).some(({ reason }) => reason === 'BackupStalled'),
+    )
+    await operator.untilSample('kafka_backup_backups_total', { backup_name: 'stalls', outcome: 'failure' }, 1)
   })
 
   test('a bucket that is not there is named', async () => {
@@ -146,3 +220,7 @@ describe('the operator says what is wrong', () => {
     await assertKeptSecret(world, secrets)
   })
 })
+
+function isTrueReady({ type, status }: { type: string; status: string }): boolean {
+  return type === 'Ready' && status === 'True'
+}

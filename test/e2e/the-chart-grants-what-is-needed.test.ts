@@ -24,9 +24,10 @@ const work: Right[] = [
     ...rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, plural),
     ...rights(['patch'], defaultApiGroup, `${plural}/status`),
   ]),
-  ...rights(['get', 'list', 'watch', 'create', 'delete'], 'batch', 'jobs'),
+  ...rights(['get', 'list', 'watch', 'create', 'patch', 'delete'], 'batch', 'jobs'),
   ...rights(['list', 'watch'], '', 'pods'),
   ...rights(['create', 'delete'], '', 'configmaps'),
+  ...rights(['get'], '', 'namespaces'),
   ...rights(['get'], '', 'secrets'),
   ...rights(['create', 'patch'], 'events.k8s.io', 'events'),
 ]

@@ -79,7 +79,9 @@ export class FakeKube {
     assertSame(there, object)
     if (there === undefined) return this.put(kind, object)
     const { finalizers: _, ...kept } = there.metadata
-    return this.#change(kind, there, { ...there, ...object, metadata: { ...kept, ...object.metadata } })
+    const spec = { ...(there as { spec?: object }).spec, ...(object as { spec?: object }).spec }
+    const merged = 'spec' in there || 'spec' in object ? { spec } : {}
+    return this.#change(kind, there, { ...there, ...object, ...merged, metadata: { ...kept, ...object.metadata } })
   }
 
   applyStatus(kind: ResourceKind, object: KubeObject): KubeObject {

@@ -6,6 +6,7 @@ import { openHttpListener } from '../../src/observe/http-server.ts'
 import { openJobListener } from '../../src/observe/job-listener.ts'
 import { JobMetrics } from '../../src/observe/job-metrics.ts'
 import { jobMetrics } from '../../src/observe/job-metrics-catalogue.ts'
+import { maxRoundAgeMs } from '../../src/observe/round-age.ts'
 import { ManualClock } from '../cli/manual-clock.ts'
 
 const make = () => new JobMetrics({ backupId: 'b1', version: '1.2.3', now: () => 1_700_000_000_000 })
@@ -165,6 +166,35 @@ describe('the listener of a job', () => {
       await listener.close()
     }
     await assert.rejects(fetch(`http://${listener.address}/healthz`))
+  })
+
+  test('of a continuous run is ready while rounds succeed in time', async () => {
+    const clock = new ManualClock()
+    const maxAgeMs = maxRoundAgeMs(120_000)
+    const options = { listen: '127.0.0.1:0', job: 'backup', backupId: 'b1', version: '1', clock }
+    const listener = await openJobListener({ ...options, maxRoundAgeMs: maxAgeMs })
+    try {
+      const ready = async () => {
+        const answer = await fetch(`http://${listener.address}/readyz`)
+        return `${answer.status} ${(await answer.text()).trim()}`
+      }
+      const round = (ok: boolean) => listener.onProgress({ type: 'round', ok })
+      listener.onProgress({ type: 'planned', topics: 1, partitions: 1, offsets: 1n })
+      assert.equal(await ready(), '503 no round has succeeded yet')
+      round(false)
+      assert.equal(await ready(), '503 no round has succeeded yet')
+      round(true)
+      clock.pass(maxAgeMs)
+      assert.equal(await ready(), '200 ok')
+      round(false)
+      clock.pass(60_000)
+      assert.equal(await ready(), '503 no round has succeeded for 7m 00s')
+      round(true)
+      assert.equal(await ready(), '200 ok')
+    } finally {
+      await listener.close()
+    }
+    assert.deepEqual([maxRoundAgeMs(1000), maxRoundAgeMs(60_000), maxAgeMs], [180_000, 180_000, 360_000])
   })
 
   test('tells as JSON how far the job is', async () => {

@@ -27,6 +27,7 @@ export interface Container {
   envFrom?: { prefix?: string; configMapRef?: OptionalRef; secretRef?: OptionalRef }[]
   volumeMounts?: { name: string; mountPath: string; subPath?: string; readOnly?: boolean }[]
   ports?: { name?: string; containerPort: number }[]
+  readinessProbe?: { httpGet: { path: string; port: number | string }; periodSeconds?: number }
   securityContext?: SecurityContext
   terminationMessagePath?: string
   terminationMessagePolicy?: 'File' | 'FallbackToLogsOnError'

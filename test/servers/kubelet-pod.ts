@@ -5,6 +5,7 @@ import { formatTime, type RunningContainer, startContainer } from './kubelet-con
 import { makeEnvironment } from './kubelet-env.ts'
 import type { KubeletImage } from './kubelet-images.ts'
 import type { Container, Pod, Terminated } from './kubelet-pod-spec.ts'
+import { startReadinessProbe } from './kubelet-probe.ts'
 import { openPodReport, type PodReport } from './kubelet-report.ts'
 import { type ContainerRecord, hasSucceeded, newRecord, type PodRecord } from './kubelet-status.ts'
 import { makeVolumes, type ReadyVolume, type VolumeParts } from './kubelet-volumes.ts'
@@ -112,8 +113,10 @@ async function runContainer(run: PodRun, record: ContainerRecord, volumes: Map<s
     const container = await startWhenReady(run, record, volumes)
     if (container === undefined) return
     record.state = { running: { startedAt: container.startedAt } }
+    const probe = startReadinessProbe(record, run.record.podIp, () => run.report.changed())
     run.report.changed()
     record.state = { terminated: await waitForEnd(container, run) }
+    probe.stop()
     const failed = record.state.terminated?.exitCode !== 0
     const again = policy === 'Always' ? failed || !isInit : failed && policy === 'OnFailure'
     if (!again || run.stopping.signal.aborted) return run.report.changed()

@@ -7,6 +7,8 @@ export interface ContainerRecord {
   state: ContainerState
   lastState?: ContainerState
   restarts: number
+  /** What its readiness probe found last; undefined without one. */
+  isProbedReady?: boolean
 }
 
 export interface PodRecord {
@@ -27,7 +29,7 @@ export function formatPodStatus(pod: Pod, record: PodRecord, now: string): PodSt
   const phase = phaseOf(pod, record)
   const done = phase === 'Succeeded' || phase === 'Failed'
   const initialized = record.init.every(hasSucceeded)
-  const ready = !done && record.main.every(({ state }) => state.running !== undefined)
+  const ready = !done && record.main.every(isReady)
   const reason = phase === 'Succeeded' ? 'PodCompleted' : phase === 'Failed' ? 'PodFailed' : 'ContainersNotReady'
   const previous = pod.status?.conditions ?? []
   const conditions = [
@@ -65,6 +67,10 @@ export function hasSucceeded({ state }: ContainerRecord): boolean {
   return state.terminated?.exitCode === 0
 }
 
+function isReady({ state, isProbedReady = true }: ContainerRecord): boolean {
+  return state.running !== undefined && isProbedReady
+}
+
 function hasFailed({ state }: ContainerRecord): boolean {
   return state.terminated !== undefined && state.terminated.exitCode !== 0
 }
@@ -80,7 +86,7 @@ function formatContainer(record: ContainerRecord, isInit: boolean): ContainerSta
     name: record.container.name,
     image: record.container.image,
     imageID: record.container.image,
-    ready: isInit ? hasSucceeded(record) : running,
+    ready: isInit ? hasSucceeded(record) : isReady(record),
     started: running,
     restartCount: record.restarts,
     state: record.state,

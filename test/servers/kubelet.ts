@@ -31,7 +31,7 @@ export interface Kubelet {
 
 /**
  * A node in small: takes every pod that has no node yet, runs its containers as processes of this machine, and
- * reports. It has no probes, no resource limits and no network of its own: each pod has a loopback address, so two can
+ * reports. It has readiness probes over HTTP but no others, no resource limits and no network of its own: each pod has a loopback address, so two can
  * listen on one port if they bind `status.podIP`. Volumes of secrets and config maps stay as they were at the start.
  * Needs root, for mounts and users.
  */

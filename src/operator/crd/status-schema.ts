@@ -19,7 +19,7 @@ export const statusSchema: FieldSchema = {
     message: text('The same for people, with what to do.'),
     observedGeneration: count('The generation of the spec that this status is about.'),
     conditions: {
-      description: 'Ready, Progressing, Succeeded, SecretsFound, Scheduled, Verified, LicenseFound.',
+      description: 'Ready, Progressing, Succeeded, Stalled, SecretsFound, Scheduled, Verified, LicenseFound.',
       type: 'array',
       items: conditionSchema(),
       'x-kubernetes-list-type': 'map',
@@ -27,6 +27,7 @@ export const statusSchema: FieldSchema = {
     },
     startTime: time('When the last run began.'),
     completionTime: time('When the last run ended. Not set while one works.'),
+    restarts: count('Pods of the current run that failed and were replaced.'),
     records: count('Records that the last run copied or wrote.'),
     bytes: count('Their bytes.'),
     storedBytes: count('Bytes that the whole backup takes in the store.'),

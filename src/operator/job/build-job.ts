@@ -1,15 +1,18 @@
 import { buildPodTemplate, containerName } from './build-pod.ts'
 import type { JobDraft } from './job-draft.ts'
 import type { Job } from './kube-job.ts'
-import { jobAnnotations, jobLabels, jobName, ownedMeta } from './names.ts'
+import { isEndless, jobAnnotations, jobLabels, jobName, ownedMeta } from './names.ts'
 
 const TRIES_AGAIN = 6
 /** A continuous backup has no end of its own: it is never given up. */
 const FOR_EVER = 2_147_483_647
 /** The command line or the job file is wrong, something is damaged, another writer is at work: no try can succeed. */
 const HOPELESS = [2, 3, 5]
-/** Whoever is at work with a backup that is to be removed ends some time, or is dead after five minutes. */
-const HOPELESS_FOR_DELETE = [2, 3]
+/**
+ * Exit code 5 is not final for these two. A process that uses a backup which is to be deleted ends, or counts as dead
+ * after five minutes. For a continuous backup the error code decides (restart-policy.ts).
+ */
+const HOPELESS_BUT_IN_USE = [2, 3]
 
 /** Pure. Throws CONFIG_INVALID where `podTemplate` asks for what cannot be had. */
 export function buildJob(draft: JobDraft): Job {
@@ -32,7 +35,7 @@ export function buildJob(draft: JobDraft): Job {
             onExitCodes: {
               containerName,
               operator: 'In',
-              values: step.purpose === 'delete' ? HOPELESS_FOR_DELETE : HOPELESS,
+              values: step.purpose === 'delete' || isEndless(draft) ? HOPELESS_BUT_IN_USE : HOPELESS,
             },
           },
           { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
@@ -47,9 +50,9 @@ export function buildJob(draft: JobDraft): Job {
  * Each shard has the tries of a whole Job: a broker that restarts fails one pod of every shard. One that is out of them
  * ends the Job, as nothing is committed without it.
  */
-function completionsOf({ resource, step }: JobDraft): Record<string, unknown> {
-  const isEndless = step.purpose === 'main' && resource.spec.backup?.continuous === true
-  const backoffLimit = resource.spec.job?.backoffLimit ?? (isEndless ? FOR_EVER : TRIES_AGAIN)
+function completionsOf(draft: JobDraft): Record<string, unknown> {
+  const { resource, step } = draft
+  const backoffLimit = resource.spec.job?.backoffLimit ?? (isEndless(draft) ? FOR_EVER : TRIES_AGAIN)
   if (step.stage !== 'shards') return { backoffLimit }
   return {
     completionMode: 'Indexed',

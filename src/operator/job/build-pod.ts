@@ -3,7 +3,7 @@ import { type EnvVar, jobFilePath, jobPort, type Volume, type VolumeMount } from
 import { jobFileVolume } from './build-config-map.ts'
 import { assertTemplateFits } from './check-template.ts'
 import type { JobDraft } from './job-draft.ts'
-import { configMapName, jobAnnotations, jobLabels } from './names.ts'
+import { configMapName, isEndless, jobAnnotations, jobLabels } from './names.ts'
 
 export const containerName = 'kafka-backup'
 
@@ -33,6 +33,7 @@ export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
     env: [...env, ...(spec.env ?? [])],
     ...(spec.envFrom && { envFrom: spec.envFrom }),
     ports: [{ name: 'metrics', containerPort: jobPort, protocol: 'TCP' }],
+    ...(isEndless(draft) && { readinessProbe }),
     ...(resources && { resources }),
     volumeMounts: [...mounts, ...(spec.volumeMounts ?? [])],
     terminationMessagePath: RESULT_FILE,
@@ -57,6 +58,17 @@ export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
       volumes: [...volumes, ...(spec.volumes ?? [])],
     },
   }
+}
+
+/**
+ * A continuous backup is ready while its rounds succeed. The kubelet asks, and the operator reads the answer in the status
+ * of the pod: that needs neither an API token in the pod nor a way through a NetworkPolicy (ADR 0016).
+ */
+const readinessProbe = {
+  httpGet: { path: '/readyz', port: 'metrics' },
+  periodSeconds: 15,
+  timeoutSeconds: 5,
+  failureThreshold: 2,
 }
 
 const ownEnv: EnvVar[] = [

@@ -12,14 +12,22 @@ export interface JobState {
   /** When the run was due, of all of its Jobs; milliseconds since the epoch. */
   dueMs: number
   createdMs: number
+  /** It runs a continuous backup: pods that fail are replaced for ever, but for errors that `restartPolicies` calls final. */
+  isContinuous?: boolean
+  /** It starts no further pod once one has failed: the user or the operator set `backoffLimit` to 0. */
+  isWithoutRetries?: boolean
   isBeingDeleted: boolean
   end: JobEnd | undefined
   /** Why no pod works: an image that cannot be pulled, a secret without the key, no room on any node. */
   waiting: { reason: string; message: string } | undefined
   /** Pods that failed while the Job goes on, and what the last of them told. */
-  failedPods?: { count: number; message?: string }
+  failedPods?: { count: number; reason?: string; message?: string }
   /** Pods that run, with the address that serves `/progress`. */
   running: { pod: string; ip: string }[]
+  /** Since when a pod reports itself as ready; of a continuous backup that means that its rounds succeed. */
+  readySinceMs?: number
+  /** A pod whose node does not report any more: from when on it counts as lost, and what to do about it. */
+  lost?: { atMs: number; message: string }
 }
 
 /** The Job is over, or will never succeed though it would go on trying (`isStillTrying`). */

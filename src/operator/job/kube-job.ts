@@ -27,12 +27,13 @@ export interface PodStatus {
   reason?: string
   message?: string
   startTime?: string
-  conditions?: { type: string; status: string; reason?: string; message?: string }[]
+  conditions?: { type: string; status: string; reason?: string; message?: string; lastTransitionTime?: string }[]
   containerStatuses?: ContainerStatus[]
 }
 
 export interface ContainerStatus {
   name: string
+  ready?: boolean
   state?: {
     waiting?: { reason?: string; message?: string }
     running?: { startedAt?: string }

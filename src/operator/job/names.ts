@@ -64,9 +64,15 @@ export function jobLabels(identity: JobIdentity): Record<string, string> {
   return { ...ownerLabels(identity), [`${identity.apiGroup}/purpose`]: identity.step.purpose }
 }
 
+/** A continuous backup has no end of its own. */
+export function isEndless({ resource, step }: Pick<JobIdentity, 'resource' | 'step'>): boolean {
+  return step.purpose === 'main' && resource.spec.backup?.continuous === true
+}
+
 /** What `readJobState` reads again: an operator that starts anew knows its Jobs by it. */
-export function jobAnnotations({ apiGroup, run, step, dueMs }: JobIdentity): Record<string, string> {
+export function jobAnnotations({ apiGroup, resource, run, step, dueMs }: JobIdentity): Record<string, string> {
   return {
+    ...(isEndless({ resource, step }) && { [`${apiGroup}/continuous`]: 'true' }),
     [`${apiGroup}/run`]: run,
     [`${apiGroup}/stage`]: step.stage,
     [`${apiGroup}/shards`]: String(step.shards),

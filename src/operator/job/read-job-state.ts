@@ -1,10 +1,13 @@
 import type { RunPurpose } from '../resource/status.ts'
 import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, timeOf } from './attempt.ts'
 import { disruptionOf, type Explanation, explainFailure, isHopeless, sentences } from './explain-failure.ts'
+import { findLost } from './find-lost.ts'
+import { findReady } from './find-ready.ts'
 import { findWaiting } from './find-waiting.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
+import { isStalling } from './restart-policy.ts'
 import { sumTotals } from './sum-totals.ts'
 
 /** Pure. A Job that the operator made, with those of its pods that are still there. */
@@ -13,17 +16,22 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
   const attempts = readAttempts(job, pods)
   const end = readEnd(job, attempts, nowMs)
   const createdMs = timeOf(creationTimestamp) ?? nowMs
-  const isOver = end !== undefined || isTrue(job, 'Complete') || isTrue(job, 'Failed')
+  const isFinished = isTrue(job, 'Complete') !== undefined || isTrue(job, 'Failed') !== undefined
+  const isOver = end !== undefined || isFinished
   return {
     name,
     uid,
     ...readIdentity(job, createdMs),
     createdMs,
+    ...(isContinuous(job) && { isContinuous: true }),
+    ...(limitsOf(job).backoffLimit === 0 && { isWithoutRetries: true }),
     isBeingDeleted: deletionTimestamp !== undefined,
     end,
     ...(isOver ? {} : findFailed(job, attempts)),
     waiting: isOver ? undefined : findWaiting(job, attempts, nowMs),
     running: isOver ? [] : findRunning(attempts),
+    ...(isOver ? {} : findReady(attempts)),
+    ...(isFinished ? {} : findLost(attempts)),
   }
 }
 
@@ -32,8 +40,7 @@ function readIdentity(
   { metadata }: Job,
   createdMs: number,
 ): Pick<JobState, 'run' | 'purpose' | 'stage' | 'shards' | 'backupId' | 'dueMs'> {
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller)
-  const [group] = (owner?.apiVersion ?? '').split('/')
+  const group = groupOf(metadata)
   const { annotations = {}, labels = {} } = metadata
   const stage = annotations[`${group}/stage`]
   return {
@@ -44,6 +51,15 @@ function readIdentity(
     backupId: annotations[`${group}/backup-id`] ?? '',
     dueMs: timeOf(annotations[`${group}/due`]) ?? createdMs,
   }
+}
+
+function groupOf({ ownerReferences }: Job['metadata']): string {
+  const owner = ownerReferences?.find(({ controller }) => controller)
+  return (owner?.apiVersion ?? '').split('/')[0] ?? ''
+}
+
+function isContinuous({ metadata }: Job): boolean {
+  return metadata.annotations?.[`${groupOf(metadata)}/continuous`] === 'true'
 }
 
 const purposes: readonly RunPurpose[] = ['main', 'verify', 'delete']
@@ -67,7 +83,7 @@ function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd 
   }
   // Its pods are being ended, which their processes use to commit; the verdict follows when they are gone.
   if (isEnding(job)) return undefined
-  return readHopeless(newest, totals)
+  return readHopeless(job, newest, totals)
 }
 
 /** The condition, where the Job has it. */
@@ -99,11 +115,10 @@ function findGapFailure(attempts: readonly Attempt[]): EndedAttempt[] {
   return attempts.filter(isEnded).filter(({ ended }) => isHopeless(ended) && (ended.result?.gaps ?? 0) > 0)
 }
 
-/** Exit codes that the Job itself takes for final are left to it: it stays, with its log. */
-const finalExits = [2, 3, 5]
-
-function readHopeless(newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
-  const hopeless = newest.filter(({ ended }) => isHopeless(ended) && !finalExits.includes(ended.exitCode ?? 0))
+/** Exit codes that the Job itself takes for final are left to it. */
+function readHopeless(job: Job, newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
+  const isFinal = isContinuous(job) ? isStalling : isHopeless
+  const hopeless = newest.filter(({ ended }) => isFinal(ended) && !isFinalExit(job, ended))
   const explanation = explainFailure(hopeless)
   if (!explanation) return undefined
   const completedMs = Math.max(...hopeless.map(({ ended }) => ended.finishedMs))
@@ -135,20 +150,29 @@ function explainEnd(
 function findFailed(job: Job, attempts: readonly Attempt[]): Pick<JobState, 'failedPods'> {
   const failed = attempts.filter(isEnded).filter(({ ended }) => !ended.isSuccess)
   if (isEnding(job) || failed.some(attempt => isLastTry(job, attempt, failed))) return {}
-  const message = explainFailure(failed.slice(-1))?.message
-  return message === undefined ? {} : { failedPods: { count: failed.length, message } }
+  const explanation = explainFailure(failed.slice(-1))
+  const count = Math.max(failed.length, job.status?.failed ?? 0)
+  return explanation === undefined ? {} : { failedPods: { count, ...explanation } }
 }
 
 /** By the exit code, or since no other try is left; as `buildJob` has it. */
-function isLastTry({ spec }: Job, { index, ended }: EndedAttempt, failed: readonly EndedAttempt[]): boolean {
-  const { backoffLimitPerIndex, backoffLimit, podFailurePolicy } = spec as JobLimits
-  const [rule] = podFailurePolicy?.rules ?? []
-  if (rule?.onExitCodes?.values?.includes(ended.exitCode ?? 0)) return true
+function isLastTry(job: Job, { index, ended }: EndedAttempt, failed: readonly EndedAttempt[]): boolean {
+  const { backoffLimitPerIndex, backoffLimit } = limitsOf(job)
+  if (isFinalExit(job, ended)) return true
   const tries = failed.filter(one => backoffLimitPerIndex === undefined || one.index === index)
   return (
     tries.filter(({ pod }) => !disruptionOf(pod)).length >
     (backoffLimitPerIndex ?? backoffLimit ?? Number.POSITIVE_INFINITY)
   )
+}
+
+function isFinalExit(job: Job, { exitCode = 0 }: EndedAttempt['ended']): boolean {
+  const [rule] = limitsOf(job).podFailurePolicy?.rules ?? []
+  return rule?.onExitCodes?.values?.includes(exitCode) ?? false
+}
+
+function limitsOf({ spec }: Job): JobLimits {
+  return spec as JobLimits
 }
 
 interface JobLimits {

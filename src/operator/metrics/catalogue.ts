@@ -45,6 +45,11 @@ export const operatorMetrics = {
     help: '1 for the replica that leads and tells of the resources, 0 for one that stands by.',
     labels: [],
   },
+  kafka_backup_operator_namespace_readable: {
+    type: 'gauge',
+    help: '1 if the operator can watch the resources, Jobs and pods of the namespace, 0 if not: then nothing in it is worked on. `*` stands for all namespaces of the cluster.',
+    labels: ['namespace'],
+  },
   kafka_backup_operator_build_info: {
     type: 'gauge',
     help: 'Always 1; its label names the version of the program.',
@@ -87,8 +92,13 @@ export const operatorMetrics = {
   },
   kafka_backup_expected_interval_seconds: {
     type: 'gauge',
-    help: 'The longest time between two runs of the schedule, by purpose (backup, verify). 0 for a backup that runs once; absent while suspended and of continuous ones.',
+    help: 'Maximum time between two successes, by purpose (backup, verify): the longest pause of the schedule, or the longest that a continuous backup may be without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
     labels: ['backup_name', 'namespace', 'purpose'],
+  },
+  kafka_backup_backup_restarts: {
+    type: 'gauge',
+    help: 'Pods of the current backup run that failed and were replaced; absent while no run is under way.',
+    labels: backup,
   },
   kafka_backup_gaps_total: {
     type: 'counter',
@@ -164,6 +174,11 @@ export const operatorMetrics = {
     type: 'gauge',
     help: '1 if the resource is ready, 0 if not: one series for each resource, with its current phase.',
     labels: resource,
+  },
+  kafka_backup_resource_suspended: {
+    type: 'gauge',
+    help: '1 if the resource is suspended by its spec, 0 if not.',
+    labels: ['kind', 'name', 'namespace'],
   },
   kafka_backup_resource_phase: {
     type: 'gauge',

@@ -15,4 +15,6 @@ export interface OperatorObserver {
   reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void
   queue(controller: Controller): QueueObserver
   leads(isLeader: boolean): void
+  /** Whether resources, Jobs and pods of a watched namespace can be read; `*` stands for all namespaces. */
+  namespaceReadable(namespace: string, isReadable: boolean): void
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import { type ObjectRef, refOf } from '../kube/object.ts'
+import { roundLimitMs } from '../plan/round-limit.ts'
 import type { QueueObserver } from '../queue/work-queue.ts'
 import type { Controller, Resource } from '../resource/resource.ts'
 import type { EndedRun } from '../resource/status.ts'
@@ -101,6 +102,10 @@ export class OperatorMetrics implements OperatorObserver {
     for (const controller of this.#queues) this.#metrics.set(depthName, { controller }, 0)
   }
 
+  namespaceReadable(namespace: string, isReadable: boolean): void {
+    this.#metrics.set('kafka_backup_operator_namespace_readable', { namespace }, isReadable ? 1 : 0)
+  }
+
   /**
    * A resource is seen before anything is told of its runs, so that one that is not known has gone while somebody waited
    * for an answer about it, perhaps with another one of its name in its place: its series must not come back.
@@ -126,17 +131,17 @@ export class OperatorMetrics implements OperatorObserver {
     return known
   }
 
-  #expect(known: Known, controller: Controller, { spec }: Resource): void {
+  #expect(known: Known, controller: Controller, resource: Resource): void {
     if (controller !== 'backup') return
-    const { schedule, suspend, verify, backup } = spec
-    const schedules = JSON.stringify([schedule, suspend, verify, backup?.continuous])
+    const { schedule, suspend, verify, backup } = resource.spec
+    const schedules = JSON.stringify([schedule, suspend, verify, backup?.continuous, backup?.commitInterval])
     if (schedules === known.schedules) return
     known.schedules = schedules
     const find = (text: string | undefined) => (text === undefined ? undefined : this.#findInterval(text))
-    const isIdle = suspend === true || backup?.continuous === true
-    const main = isIdle ? undefined : find(schedule)
+    const isContinuous = backup?.continuous === true
+    const main = suspend || isContinuous ? undefined : find(schedule)
     known.expected = {
-      backup: isIdle || schedule !== undefined ? main : 0,
+      backup: suspend ? undefined : isContinuous ? roundLimitMs(resource) / 1000 : (main ?? 0),
       verify: verify === undefined || suspend ? undefined : verify.schedule ? find(verify.schedule) : main,
     }
   }

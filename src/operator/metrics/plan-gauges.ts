@@ -22,13 +22,14 @@ export function planGauges(controller: Controller, resource: Resource, expected:
   return gauges
 }
 
-function resourceGauges(controller: Controller, { metadata, status }: Resource): GaugeValue[] {
+function resourceGauges(controller: Controller, { metadata, spec, status }: Resource): GaugeValue[] {
   const kind = resourceKinds()[controller].kind
   const labels = { kind, name: metadata.name, namespace: metadata.namespace ?? '' }
   const current = status?.phase ?? 'Pending'
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True'
   return [
     { name: 'kafka_backup_resource_status', labels: { ...labels, phase: current }, value: ready ? 1 : 0 },
+    { name: 'kafka_backup_resource_suspended', labels, value: spec?.suspend === true ? 1 : 0 },
     ...phases.map(
       (phase): GaugeValue => ({
         name: 'kafka_backup_resource_phase',
@@ -49,6 +50,9 @@ function backupGauges(resource: Resource, labels: BackupLabels, expected: Expect
     ...time('kafka_backup_backup_created_timestamp', labels, metadata.creationTimestamp),
     ...time('kafka_backup_backup_started_timestamp', labels, started),
     ...time('kafka_backup_last_successful_backup_timestamp', labels, status.lastSuccessfulTime),
+    ...(status.restarts === undefined
+      ? []
+      : [{ name: 'kafka_backup_backup_restarts', labels, value: status.restarts } as const]),
     ...sizes(resource, labels),
     ...verifyGauges(resource, labels),
     ...interval({ ...labels, purpose: 'backup' }, expected.backup),

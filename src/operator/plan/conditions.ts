@@ -3,10 +3,11 @@ import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
 import { type Outcome, workingRuns } from './outcome.ts'
 import type { ShownPhase } from './phase.ts'
+import { readyVerdict, suspendedMessage } from './ready.ts'
+import { stalledMessage } from './stalled.ts'
 import { formatTime } from './times.ts'
+import { no, type Verdict, yes } from './verdict.ts'
 import { secretsMessage } from './wait.ts'
-
-type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
 
 /** In a fixed order. What nobody looked at stays as it was. */
 export function planConditions(facts: Facts, outcome: Outcome, shown: ShownPhase): Condition[] {
@@ -14,6 +15,7 @@ export function planConditions(facts: Facts, outcome: Outcome, shown: ShownPhase
     ['Ready', readyVerdict(facts, outcome, shown)],
     ['Progressing', progressVerdict(outcome, shown)],
     ['Succeeded', successVerdict(outcome)],
+    ['Stalled', stalledVerdict(facts, outcome)],
     ['SecretsFound', secretsVerdict(facts, outcome)],
     ['Scheduled', scheduledVerdict(facts, outcome)],
     ['Verified', verifiedVerdict(facts, outcome)],
@@ -41,22 +43,6 @@ function reasonOf(reason: string): string {
   return /^[A-Za-z]/.test(word) ? word : `Reason${word}`
 }
 
-function readyVerdict(
-  facts: Facts,
-  { runs, wait, deletion }: Outcome,
-  { phase, reason, message }: ShownPhase,
-): Verdict {
-  const last = lastOf(runs.ended, 'main')
-  if (deletion) return no(deletion.reason, deletion.message)
-  if (wait && wait.reason !== 'WaitingForVerify' && wait.reason !== 'Stopping') return no(wait.reason, wait.message)
-  if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
-  if (facts.isSuspended && facts.isScheduled) return no('Suspended', suspendedMessage)
-  if (phase === 'Pending' && reason === 'Suspended') return no('Suspended', message ?? suspendedMessage)
-  return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing stands in the way of a run.')
-}
-
-const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
-
 function progressVerdict(outcome: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
   const { runs, deletion } = outcome
   const live = workingRuns(outcome)
@@ -71,6 +57,16 @@ function successVerdict({ runs }: Outcome): Verdict {
   if (last.phase === 'Completed')
     return yes(last.reason ?? 'Completed', last.message ?? `The run ${last.run} is complete.`)
   return no(last.reason ?? 'Failed', last.message ?? `The run ${last.run} failed.`)
+}
+
+/** Of a continuous backup: it stopped for good, and somebody has to act. */
+function stalledVerdict({ isContinuous, isSuspended }: Facts, outcome: Outcome): Verdict | undefined {
+  if (!isContinuous) return undefined
+  const last = lastOf(outcome.runs.ended, 'main')
+  const isWorking = workingRuns(outcome).some(({ purpose }) => purpose === 'main')
+  const isStalled = !isSuspended && !isWorking && last?.phase === 'Failed'
+  if (isStalled) return yes(last.reason ?? 'Failed', stalledMessage(last.message))
+  return no('NotStalled', 'Pods that fail are replaced.')
 }
 
 function secretsVerdict(facts: Facts, { starts }: Outcome): Verdict | undefined {
@@ -108,12 +104,4 @@ function licenseVerdict({ resource, isLicenseMissing, licenseTrouble }: Facts): 
   }
   if (!isLicenseMissing) return yes('LicenseFound', `The secret ${name} is there.`)
   return no('LicenseMissing', `There is no secret ${name}. Everything works without it: no feature needs a license.`)
-}
-
-function yes(reason: string, message: string): Verdict {
-  return { status: 'True', reason, message }
-}
-
-function no(reason: string, message: string): Verdict {
-  return { status: 'False', reason, message }
 }

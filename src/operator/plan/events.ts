@@ -12,6 +12,7 @@ export function planEvents(facts: Facts, outcome: Outcome, after: ResourceStatus
   return [
     ...specEvents(facts, after),
     ...conditionEvents(before, after),
+    ...readyEvents(before, after),
     ...suspendEvents(facts, after),
     ...scheduleEvents(outcome),
     ...triggerEvents(facts, outcome),
@@ -43,6 +44,13 @@ function conditionEvents(before: ResourceStatus, after: ResourceStatus): Happeni
       ? [warning('LicenseMissing', 'LookForSecrets', license.message)]
       : []),
   ]
+}
+
+/** Nothing ends when rounds stay away or a node is lost, so no other event tells of it. */
+function readyEvents(before: ResourceStatus, after: ResourceStatus): Happening[] {
+  const [ready, was] = [conditionOf(after, 'Ready'), conditionOf(before, 'Ready')]
+  if (ready?.reason !== 'RoundOverdue' && ready?.reason !== 'NodeLost') return []
+  return ready.reason === was?.reason ? [] : [warning(ready.reason, 'Observe', ready.message)]
 }
 
 /** A run that is triggered meanwhile hides the suspension, and does not end it. */
@@ -95,7 +103,7 @@ function triggerEvents({ trigger, before }: Facts, outcome: Outcome): Happening[
 function waitEvents(before: ResourceStatus, after: ResourceStatus): Happening[] {
   const { reason = '', message = '' } = after
   if (reason === before.reason && (reason !== 'DeleteFailed' || message === before.message)) return []
-  if (reason === 'DeleteFailed') return [warning(reason, 'Delete', message)]
+  if (reason === 'DeleteFailed' || reason === 'BackupKept') return [warning(reason, 'Delete', message)]
   return reason === 'Deleting' || reason === 'WaitingForReset' ? [normal(reason, 'Wait', message)] : []
 }
 

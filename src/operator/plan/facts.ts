@@ -1,6 +1,7 @@
 import { type ResourceSpec, triggerAnnotation } from '../resource/resource.ts'
 import type { EndedRun, ResourceStatus } from '../resource/status.ts'
 import type { Situation } from './plan.ts'
+import { roundLimitMs } from './round-limit.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
 
 /** What a situation says, in the words of the plan. */
@@ -10,6 +11,8 @@ export interface Facts extends Situation {
   generation: number
   /** One run that goes on for ever. */
   isContinuous: boolean
+  /** How long it may be without a successful round. */
+  roundLimitMs: number
   isSuspended: boolean
   /** It has a schedule, though perhaps one that cannot be read. */
   isScheduled: boolean
@@ -37,6 +40,7 @@ export function readFacts(situation: Situation): Facts {
     before,
     generation: metadata.generation ?? 0,
     isContinuous,
+    roundLimitMs: roundLimitMs(resource),
     isSuspended: spec.suspend === true,
     isScheduled: isBackup && !isContinuous && spec.schedule !== undefined,
     schedule: times.schedule,

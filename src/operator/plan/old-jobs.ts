@@ -6,7 +6,10 @@ import type { Runs } from './runs.ts'
 
 const DEFAULT_LIMIT = 3
 
-/** Jobs that may go once the status has the end of their runs: those that still try, and the oldest of the others. */
+/**
+ * What becomes of Jobs once the status has the end of their runs. One that failed but would try again is stopped, and
+ * stays for its log; one that is still at work is removed; of the others the oldest go.
+ */
 export function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, history: readonly EndedRun[]): Action[] {
   const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = resource.spec?.job ?? {}
   const isOver = (job: JobState) => job.end !== undefined && !job.end.isStillTrying
@@ -17,9 +20,14 @@ export function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, his
     ...withJobs.filter(({ phase }) => phase === 'Failed').slice(limitOf(failedJobsHistoryLimit)),
   ]
   const oldRuns = new Set(old.map(({ run }) => run))
-  return [...lingering, ...finished.filter(({ run }) => oldRuns.has(run))]
-    .filter(({ isBeingDeleted }) => !isBeingDeleted)
-    .map(({ name, uid }) => ({ type: 'remove-job', name, uid }))
+  const isStopped = (job: JobState) => job.end?.isStillTrying === true
+  const present = ({ isBeingDeleted }: JobState) => !isBeingDeleted
+  const stopped = lingering.filter(job => isStopped(job) && job.isWithoutRetries !== true)
+  const removed = [...lingering.filter(job => !isStopped(job)), ...finished.filter(({ run }) => oldRuns.has(run))]
+  return [
+    ...stopped.filter(present).map(({ name, uid }): Action => ({ type: 'stop-job', name, uid })),
+    ...removed.filter(present).map(({ name, uid }): Action => ({ type: 'remove-job', name, uid })),
+  ]
 }
 
 function limitOf(limit: number | undefined): number {

@@ -1,8 +1,10 @@
 import type { EndedRun, Phase } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
+import { lostPodOf } from './lost-pod.ts'
 import { type Outcome, workingRuns } from './outcome.ts'
 import type { LiveRun } from './runs.ts'
+import { stalledMessage } from './stalled.ts'
 import { formatTime } from './times.ts'
 
 export interface ShownPhase {
@@ -27,13 +29,15 @@ export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
 }
 
 /** A run that has worked once works on, also while a pod that failed is replaced by the next. */
-function livePhase({ before, isContinuous }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
+function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
   const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
   const phase = hasWorked || isWorking ? 'Running' : 'Pending'
   // A continuous run outlives its failures: once it works again they are over.
   const isOver = isContinuous && live.jobs.some(({ running }) => running.length > 0)
   const failures = isOver ? 0 : Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
+  const lost = lostPodOf(live.jobs, nowMs)
+  if (lost) return { phase, ...lost }
   const waiting = live.jobs.find(job => job.waiting !== undefined && job.end === undefined)?.waiting
   if (failures > 0) return { phase, reason: 'Retrying', message: retryMessage(live, failures, waiting?.message) }
   if (live.todo !== undefined && wait) return { phase, reason: wait.reason, message: wait.message }
@@ -48,7 +52,8 @@ function retryMessage({ jobs }: LiveRun, failures: number, waiting: string | und
   return parts.filter(part => part !== undefined && part !== '').join(' ')
 }
 
-function endedPhase({ controller }: Facts, { phase, reason, message }: EndedRun): ShownPhase {
+function endedPhase({ controller, isContinuous }: Facts, { phase, reason, message }: EndedRun): ShownPhase {
+  if (phase === 'Failed' && isContinuous) return { phase, reason: reason ?? 'Failed', message: stalledMessage(message) }
   if (phase === 'Failed') return { phase, reason: reason ?? 'Failed', message: message ?? 'The last run failed.' }
   return { phase, reason: reason ?? 'Completed', message: message ?? doneMessages[controller] }
 }

@@ -7,6 +7,7 @@ import { hasMainRun } from './plan-main.ts'
 import { deleteAgainKey, deleteKey } from './run-key.ts'
 import { isKnown, type Runs, stopRuns } from './runs.ts'
 import { startRun } from './start-run.ts'
+import { formatLocation } from './storage-location.ts'
 import { lackOf, type Wait } from './wait.ts'
 
 const release: Action = { type: 'remove-finalizer' }
@@ -22,6 +23,8 @@ export function planDeletion(facts: Facts, settled: Runs): Outcome {
   const last = lastOf(settled.ended, 'delete')
   const isRemoved = settled.ended.some(({ purpose, phase }) => purpose === 'delete' && phase === 'Completed')
   if (isRemoved) return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
+  const isTerminating = facts.isNamespaceTerminating || facts.problem?.reason === 'NamespaceTerminating'
+  if (isTerminating) return { ...outcome, after: [release], deletion: keptBackup(facts) }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
     return { ...outcome, deletion: deleting('The backup is being removed.') }
   }
@@ -59,6 +62,16 @@ function stopAll({ nowMs }: Facts, runs: Runs): Runs {
 
 function deleting(message: string): Wait {
   return { phase: 'Running', reason: 'Deleting', message, isPolled: false }
+}
+
+/** No Job can be created any more, and the namespace waits for this resource: the data has to stay. */
+function keptBackup({ resource }: Facts): Wait {
+  const { namespace, name } = resource.metadata
+  const which = resource.spec.mode === 'full' ? `--match '${resource.spec.backupId ?? name}-*'` : ''
+  const id = which || `--backup-id ${resource.spec.backupId ?? name}`
+  const why = `Namespace ${namespace} is being deleted, so no Job can delete the backup. Its data stays in the storage.`
+  const how = `To delete it, run \`kafka-backup delete --path ${formatLocation(resource.spec.storage)} ${id}\`.`
+  return { phase: 'Failed', reason: 'BackupKept', message: `${why} ${how}`, isPolled: false }
 }
 
 function failed(reason: string, message: string): Wait {

@@ -1,12 +1,13 @@
 import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
 import { planConditions } from './conditions.ts'
 import type { Facts } from './facts.ts'
-import { lastGood, lastOf, planHistory } from './history.ts'
+import { lastOf, planHistory } from './history.ts'
 import { type Outcome, workingRuns } from './outcome.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
-import type { Runs } from './runs.ts'
-import { formatTime, laterTime, parseTime } from './times.ts'
+import { lastSuccessTime } from './rounds.ts'
+import type { LiveRun, Runs } from './runs.ts'
+import { formatTime, laterTime } from './times.ts'
 
 /** The whole status: what did not happen leaves it as it is. */
 export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
@@ -52,6 +53,7 @@ function runFields(
   return {
     startTime: live?.startTime ?? ended?.startTime,
     completionTime: ended?.completionTime,
+    restarts: live && restartsOf(live),
     records: counted?.records,
     bytes: counted?.bytes,
     storedBytes: progress?.storedBytes ?? firstTold('storedBytes'),
@@ -62,13 +64,17 @@ function runFields(
   }
 }
 
+function restartsOf({ jobs }: LiveRun): number {
+  return jobs.reduce((sum, { failedPods }) => sum + (failedPods?.count ?? 0), 0)
+}
+
 function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: readonly EndedRun[]): Fields {
   const { before } = facts
   const verified = history.find(({ purpose, phase }) => purpose === 'verify' && phase === 'Completed')
   const failed = history.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')
   const adopted = timeOf(handledMs(newRuns(before, runs), ''))
   return {
-    lastSuccessfulTime: laterTime(roundTime(facts), lastGood(history)?.completionTime),
+    lastSuccessfulTime: lastSuccessTime(facts, history),
     lastFailedTime: laterTime(before.lastFailedTime, failed?.completionTime),
     lastScheduleTime: timeOf(main?.startedDueMs) ?? laterTime(before.lastScheduleTime, adopted),
     nextScheduleTime: timeOf(main?.nextScheduleMs),
@@ -76,16 +82,6 @@ function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: read
     nextVerifyTime: timeOf(verify?.nextVerifyMs),
   }
 }
-
-/** The last success, or the last round of a continuous run, which has no end; to the minute, as rounds are many. */
-function roundTime({ before, isContinuous, lastRoundMs, nowMs }: Facts): string | undefined {
-  const toldMs = parseTime(before.lastSuccessfulTime)
-  if (!isContinuous || lastRoundMs === undefined) return before.lastSuccessfulTime
-  const roundMs = Math.min(lastRoundMs, nowMs)
-  return toldMs === undefined || roundMs - toldMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
-}
-
-const ROUND_MS = 60_000
 
 /** Runs that a Job tells of, and the status before did not. */
 function newRuns({ active = [], history = [] }: ResourceStatus, { live, ended, lingering }: Runs): Runs {

@@ -22,6 +22,8 @@ export interface Situation {
   progress: RunProgress | undefined
   /** When a continuous run last had all that there was, by the clock of its pod; undefined as long as nobody knows. */
   lastRoundMs?: number | undefined
+  /** The namespace of the resource is being deleted: the API server takes no new object in it. */
+  isNamespaceTerminating?: boolean
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
   nowMs: number
@@ -48,5 +50,7 @@ export interface Plan {
 export type Action =
   | { type: 'start'; run: string; step: JobStep; dueMs: number }
   | { type: 'remove-job'; name: string; uid: string }
+  /** It starts no further pod, and stays with the logs of those that it had. */
+  | { type: 'stop-job'; name: string; uid: string }
   | { type: 'add-finalizer' }
   | { type: 'remove-finalizer' }

@@ -5,14 +5,18 @@ import type { Facts } from './facts.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Of runs that started, were tried again, or ended. */
-export function runEvents({ before, controller }: Facts, { runs }: Outcome, after: ResourceStatus): Happening[] {
+export function runEvents(
+  { before, controller, isContinuous }: Facts,
+  { runs }: Outcome,
+  after: ResourceStatus,
+): Happening[] {
   const told = new Set([...(before.active ?? []), ...(before.history ?? [])].map(({ run }) => run))
   const over = new Set(before.history?.map(({ run }) => run))
   const ended = (after.history ?? []).filter(({ run }) => !over.has(run)).toReversed()
   const started = (after.active ?? []).filter(({ run }) => !told.has(run))
   const going = runs.live.filter(({ purpose, run }) => purpose === 'main' && told.has(run))
   return [
-    ...ended.flatMap(run => endEvents(controller, run)),
+    ...ended.flatMap(run => endEvents(controller, run, isContinuous)),
     ...started.map(run => startEvent(controller, run)),
     ...(going.length > 0 ? retryEvents(controller, before, after) : []),
   ]
@@ -24,18 +28,19 @@ function startEvent(controller: Controller, run: ActiveRun): Happening {
 }
 
 /** A removal that failed is told with the way out, which the status has. */
-function endEvents(controller: Controller, run: EndedRun): Happening[] {
+function endEvents(controller: Controller, run: EndedRun, isContinuous: boolean): Happening[] {
   if (run.purpose === 'delete' && run.phase === 'Failed') return []
   const verb = verbOf(controller, run)
   const { gaps = 0 } = run
   const gapNote = `The run ${run.run} met ${gaps} gaps: records that were gone before they could be read.`
   return [
     ...(gaps > 0 ? [event('Warning', 'GapFound', verb, gapNote)] : []),
-    event(run.phase === 'Failed' ? 'Warning' : 'Normal', endReason(verb, run), verb, endNote(run)),
+    event(run.phase === 'Failed' ? 'Warning' : 'Normal', endReason(verb, run, isContinuous), verb, endNote(run)),
   ]
 }
 
-function endReason(verb: string, { phase, reason }: EndedRun): string {
+function endReason(verb: string, { phase, reason, purpose }: EndedRun, isContinuous: boolean): string {
+  if (phase === 'Failed' && isContinuous && purpose === 'main') return `${verb}Stalled`
   if (phase === 'Completed') return reason === 'Stopped' ? `${verb}Stopped` : `${verb}Completed`
   return reason === 'Partial' ? `${verb}Partial` : `${verb}Failed`
 }

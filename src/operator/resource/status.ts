@@ -16,6 +16,8 @@ export interface ResourceStatus {
   /** Of the last run. */
   startTime?: string
   completionTime?: string
+  /** Pods of the run under way that failed and were replaced. */
+  restarts?: number
   records?: number
   bytes?: number
   /** What the whole backup takes in the store. */
@@ -56,6 +58,8 @@ export type ConditionType =
   | 'Ready'
   | 'Progressing'
   | 'Succeeded'
+  /** Of a continuous backup: it stopped for good. */
+  | 'Stalled'
   | 'SecretsFound'
   /** Of a resource with a schedule; False while it is suspended. */
   | 'Scheduled'

@@ -11,6 +11,7 @@ import { knownJobs } from './look.ts'
 import { removeJob } from './remove-job.ts'
 import type { ResourceMemory } from './resource-memory.ts'
 import { startJob } from './start-job.ts'
+import { stopJob } from './stop-job.ts'
 
 export interface ActionParts {
   api: KubeApi
@@ -34,6 +35,8 @@ export async function carryOut(action: Action, parts: ActionParts, signal: Abort
       return start(action, parts, signal)
     case 'remove-job':
       return remove(action, parts, signal)
+    case 'stop-job':
+      return stopJob(api, { namespace: resource.metadata.namespace, name: action.name }, action.uid, signal)
     case 'add-finalizer':
       return addFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
     case 'remove-finalizer':

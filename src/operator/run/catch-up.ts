@@ -5,6 +5,7 @@ import type { ObjectRef } from '../kube/object.ts'
 import type { ResourceKind } from '../kube/resource-kind.ts'
 import type { Resource } from '../resource/resource.ts'
 import type { Store } from '../watch/store.ts'
+import { isNamespaceTerminating } from './namespace.ts'
 import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 import { isSecretMissing } from './secrets.ts'
 
@@ -50,6 +51,7 @@ export async function catchUp(
   for (const { job } of withLatestStatus(stored, memory).status?.active ?? []) {
     if (!known.has(job)) await askForJob({ namespace, name: job }, memory, parts, signal)
   }
+  memory.isNamespaceTerminating ||= await isNamespaceTerminating(api, kind, stored, signal)
   await lookForLicense(stored, memory, parts, signal)
 }
 

@@ -8,6 +8,13 @@ const MAX_ELECTION_FAILING_MS = 60_000
 /** The election is tried every few seconds: one that has not failed for this long is well. */
 const ELECTION_WELL_MS = 15_000
 
+/** Namespaces that fail while others are served make the process degraded, not unready. */
+export interface WatchedView {
+  readonly namespaces: readonly (string | undefined)[]
+  troubles(): WatchTrouble[]
+  ended(): string[]
+}
+
 export interface HealthPage {
   isOk: boolean
   body: Record<string, unknown>
@@ -19,14 +26,14 @@ export class Health {
   readonly #work = new Map<symbol, { name: string; sinceMs: number }>()
   readonly #loops = new Map<string, { lastMs: number; maxMs: number }>()
   #election: { error: unknown; sinceMs: number; lastMs: number } | undefined
-  #watches: { troubles(): WatchTrouble[]; ended(): string[] } | undefined
+  #watches: WatchedView | undefined
   isLeader = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  watches(watches: { troubles(): WatchTrouble[]; ended(): string[] }): void {
+  watches(watches: WatchedView): void {
     this.#watches = watches
   }
 
@@ -67,8 +74,13 @@ export class Health {
 
   ready(): HealthPage {
     if (this.#watches === undefined) return { isOk: false, body: { status: 'starting' } }
-    const waiting = [...this.#watches.troubles(), ...this.#electionTroubles()]
-    return waiting.length === 0 ? ok({ leader: this.isLeader }) : { isOk: false, body: { status: 'waiting', waiting } }
+    const { namespaces } = this.#watches
+    const troubles = this.#watches.troubles()
+    const isPartial = new Set(troubles.map(({ namespace }) => namespace)).size < namespaces.length
+    const isDegraded = isPartial && troubles.length > 0 && troubles.every(({ isFailing }) => isFailing === true)
+    const waiting = [...(isDegraded ? [] : troubles), ...this.#electionTroubles()].map(shown)
+    if (waiting.length > 0) return { isOk: false, body: { status: 'waiting', waiting } }
+    return ok({ leader: this.isLeader, ...(isDegraded && { degraded: troubles.map(shown) }) })
   }
 
   /** Nobody may lead: a replica that could not if it had to is not ready. */
@@ -83,6 +95,10 @@ export class Health {
     const election = this.#election
     return election && this.#clock.monotonic() - election.lastMs <= ELECTION_WELL_MS ? election : undefined
   }
+}
+
+function shown({ watch, reason }: WatchTrouble): WatchTrouble {
+  return { watch, reason }
 }
 
 function ok(more: object): HealthPage {

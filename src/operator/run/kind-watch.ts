@@ -7,18 +7,24 @@ export interface KindWatchOptions<T extends KubeObject> extends Omit<ReflectorOp
   namespaces: readonly string[] | undefined
   labelSelector?: string
   onFailure: (watch: string, error: unknown, delayMs: number) => void
+  /** A list or a watch answered, or failed: what `troubles` says may have changed. */
+  onState?: () => void
 }
 
 /** Why a watch does not show what is there. */
 export interface WatchTrouble {
   watch: string
   reason: string
+  /** Undefined where it is about all namespaces. */
+  namespace?: string | undefined
+  /** It has failed, rather than not answered yet. */
+  isFailing?: boolean
 }
 
 /** A watch that fails for no longer than this, as when the API server restarts, still counts as in sync. */
 const MAX_FAILING_MS = 60_000
 /** What fails again sooner after an answer has not been well between: a list is allowed, say, and its watch is not. */
-const MIN_WELL_MS = 10_000
+export const MIN_WELL_MS = 10_000
 
 /** One kind in one namespace, in several, or in all: a reflector each, and one view of them. */
 export class KindWatch<T extends KubeObject> implements Store<T> {
@@ -70,20 +76,26 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
     await Promise.all(each)
   }
 
-  async waitSynced(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.#reflectors.map(({ reflector }) => reflector.waitSynced(signal)))
+  /** Of one of the namespaces given, or of undefined where there were none. */
+  async waitSynced(namespace: string | undefined, signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#of(namespace).map(({ reflector }) => reflector.waitSynced(signal)))
   }
 
-  /** Those that do not show all that is there, or have not for a while. */
-  troubles(): WatchTrouble[] {
+  isSynced(namespace: string | undefined): boolean {
+    return this.#of(namespace).every(({ reflector }) => reflector.isSynced)
+  }
+
+  /** Those that do not show all that is there, or have not for a while; what answers again is well after the time. */
+  troubles(minWellMs = 0): WatchTrouble[] {
     const nowMs = this.#options.clock.monotonic()
-    return this.#reflectors.flatMap(({ watch, reflector }) => {
+    return this.#reflectors.flatMap(({ namespace, watch, reflector }) => {
       const failing = this.#failing.get(watch)
-      const isFailing = failing !== undefined && failing.answeredMs === undefined
+      const wellMs = failing?.answeredMs === undefined ? -1 : nowMs - failing.answeredMs
+      const isFailing = failing !== undefined && wellMs < minWellMs
       const isLate = isFailing && nowMs - failing.sinceMs > MAX_FAILING_MS
       if (reflector.isSynced && !isLate) return []
       const reason = failing === undefined ? 'it is being listed' : messageOf(failing.error)
-      return [{ watch, reason }]
+      return [{ watch, reason, namespace, isFailing }]
     })
   }
 
@@ -95,6 +107,7 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
   #onAnswer(watch: string): void {
     const failing = this.#failing.get(watch)
     if (failing !== undefined) failing.answeredMs ??= this.#options.clock.monotonic()
+    this.#options.onState?.()
   }
 
   #onFailure(watch: string, error: unknown, delayMs: number): void {
@@ -103,6 +116,11 @@ export class KindWatch<T extends KubeObject> implements Store<T> {
     const { sinceMs, answeredMs = nowMs } = this.#failing.get(watch) ?? { sinceMs: nowMs }
     this.#failing.set(watch, { error, sinceMs: nowMs - answeredMs > MIN_WELL_MS ? nowMs : sinceMs })
     onFailure(watch, error, delayMs)
+    this.#options.onState?.()
+  }
+
+  #of(namespace: string | undefined) {
+    return this.#reflectors.filter(one => one.namespace === namespace)
   }
 }
 

@@ -35,6 +35,7 @@ export function look(stored: Resource, memory: ResourceMemory, parts: LookParts)
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
+    ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
     nowMs,
   }
 }

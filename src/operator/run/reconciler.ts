@@ -46,6 +46,8 @@ export class Reconciler {
       this.memories.delete(key)
       return {}
     }
+    // It is touched again when the namespace can be read.
+    if (!this.#view.isServed(stored.metadata.namespace)) return {}
     try {
       return await this.#workOn(stored, this.#memoryOf(key, stored), signal)
     } catch (error) {
@@ -136,7 +138,8 @@ export class Reconciler {
   /** Events are told to people; one that is lost harms nothing. */
   async #tellEvents(resource: Resource, events: readonly Happening[], signal: AbortSignal): Promise<void> {
     for (const event of events) {
-      this.#parts.log.write('info', event.note, { ...this.#about(resource), reason: event.reason })
+      const level = event.type === 'Warning' ? 'warn' : 'info'
+      this.#parts.log.write(level, event.note, { ...this.#about(resource), reason: event.reason })
       if (signal.aborted) continue
       await this.#events.record(resource, event, signal).catch(error => {
         const why = error instanceof Error ? error.message : String(error)

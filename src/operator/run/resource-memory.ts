@@ -23,6 +23,8 @@ export interface ResourceMemory {
   unsure: { status: ResourceStatus; ended: EndedRun[]; events: Happening[] } | undefined
   /** The API server took no Job. No other try is made before the time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
+  /** Found while the resource waited for its finalizer; a namespace does not come back. */
+  isNamespaceTerminating: boolean
   license: { isMissing: boolean; trouble?: string; sinceMs: number } | undefined
   /** Jobs at work, as last seen: whom to ask for progress. */
   working: JobState[]
@@ -43,6 +45,7 @@ export function newMemory(uid: string): ResourceMemory {
     written: undefined,
     unsure: undefined,
     refusal: undefined,
+    isNamespaceTerminating: false,
     license: undefined,
     working: [],
     meters: new Map(),

@@ -2,7 +2,7 @@ import { hasCode } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { runLeader } from '../leader/run-leader.ts'
-import { ClusterView } from './cluster-view.ts'
+import { ClusterView, type OnReadable } from './cluster-view.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { Term } from './term.ts'
 
@@ -20,13 +20,12 @@ export async function runOperator(options: OperatorOptions, parts: OperatorParts
   const { health, observer } = parts
   const over = new AbortController()
   const both = AbortSignal.any([signal, over.signal])
-  const view = new ClusterView(options, parts, failureLog(parts, options))
+  const view = new ClusterView(options, parts, failureLog(parts, options), readableLog(parts))
   health.watches(view)
   observer.leads(false)
   const watching = view.run(both)
   try {
-    await view.waitSynced(both)
-    parts.log.write('info', 'all watches are in sync')
+    await view.waitServed(both)
     await leadAndWork(options, parts, view, both)
   } catch (error) {
     if (!signal.aborted) throw error
@@ -94,6 +93,14 @@ function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions
     const isKind = watch.includes(apiGroup)
     const text = isKind && hasCode(error, 'KUBE_NOT_FOUND') ? missing(watch, apiGroup) : messageOf(error)
     log.write(levelOf(watch, text), text, { watch, again_in_seconds: Math.ceil(delayMs / 1000) })
+  }
+}
+
+function readableLog({ log, observer }: OperatorParts): OnReadable {
+  return (namespace = '*', isReadable) => {
+    observer.namespaceReadable(namespace, isReadable)
+    // What fails is logged by the watch that it happens to.
+    if (isReadable) log.write('info', 'all watches are in sync', { namespace })
   }
 }
 

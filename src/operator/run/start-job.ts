@@ -3,6 +3,7 @@ import { configMapKind, type Job, jobKind } from '../job/kube-job.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { refOf } from '../kube/object.ts'
 import type { StepObjects } from './brain.ts'
+import { isRefusedByTermination } from './namespace.ts'
 import type { Problem } from './resource-memory.ts'
 
 /** The API server takes the Job in no way that another try would change soon: a quota, a policy, a field. */
@@ -50,5 +51,6 @@ async function adopt(api: KubeApi, job: Job, ownerUid: string, signal: AbortSign
 /** The error as a refusal where it is one. */
 export function refusalOf(error: unknown): unknown {
   if (!hasCode(error, 'KUBE_DENIED', 'KUBE_INVALID')) return error
-  return new JobRefused({ reason: 'JobRefused', message: `${error.message}. ${error.help}` }, error)
+  const reason = isRefusedByTermination(error) ? 'NamespaceTerminating' : 'JobRefused'
+  return new JobRefused({ reason, message: `${error.message}. ${error.help}` }, error)
 }

@@ -56,6 +56,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     conditions: true,
     startTime: true,
     completionTime: true,
+    restarts: true,
     records: true,
     bytes: true,
     storedBytes: true,

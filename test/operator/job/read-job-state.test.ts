@@ -222,8 +222,9 @@ describe('a Job that goes on', () => {
   })
 
   test('is left to Kubernetes where that decides itself, and while it tries again', () => {
+    const job = sampleJob({ startTime: timeAt(1), active: 1 }, buildJob(sampleDraft()).spec)
     const isOpen = (exit: number, result: object | string) =>
-      read(trying(), samplePod({ status: ended(exit, result) })).end === undefined
+      read(job, samplePod({ status: ended(exit, result) })).end === undefined
     for (const exit of [2, 3, 5]) assert.ok(isOpen(exit, { retryable: false }))
     assert.ok(isOpen(1, { code: 'KAFKA_UNREACHABLE' }))
     assert.ok(isOpen(137, ''))
@@ -242,9 +243,37 @@ describe('a Job that goes on', () => {
       samplePod({ createdSecond, status: ended(1, { code: 'KAFKA_UNREACHABLE', message }) })
     const running = samplePod({ createdSecond: 30, status: { phase: 'Running', podIP: '10.0.0.7' } })
     const { failedPods } = read(trying(), failed(9, 'the second'), failed(1, 'the first'), running)
-    assert.deepEqual(failedPods, { count: 2, message: 'the second' })
+    assert.deepEqual(failedPods, { count: 2, reason: 'KAFKA_UNREACHABLE', message: 'the second' })
     assert.equal(read(trying(), running).failedPods, undefined)
     assert.equal(read(complete(), failed(1, 'x')).failedPods, undefined)
+  })
+
+  test('is over for a continuous backup only when a restart cannot help', () => {
+    const { spec, metadata } = buildJob(sampleDraft({ spec: { backup: { continuous: true } } }))
+    const sample = sampleJob({ startTime: timeAt(1), active: 1 }, spec)
+    const annotations = { ...sample.metadata.annotations, ...metadata.annotations }
+    const job = { ...sample, metadata: { ...sample.metadata, annotations } }
+    const after = (exit: number, code: string) =>
+      read(job, samplePod({ status: ended(exit, { code, message: 'why', retryable: false }) }))
+    for (const code of ['KAFKA_AUTH', 'STORAGE_DENIED', 'KAFKA_TLS', 'INTERNAL', 'A_CODE_OF_A_LATER_VERSION']) {
+      const { end, failedPods } = after(1, code)
+      assert.deepEqual([end, failedPods?.reason], [undefined, code])
+    }
+    const gap = after(4, 'BACKUP_PARTIAL')
+    assert.deepEqual([gap.end, gap.failedPods?.reason], [undefined, 'Partial'])
+    assert.equal(after(5, 'BACKUP_IN_USE').end, undefined)
+    for (const code of ['SOURCE_TRUNCATED', 'ENCRYPTION_KEY']) {
+      const { end } = after(1, code)
+      assert.deepEqual([end?.reason, end?.isStillTrying, end?.isSuccess], [code, true, false])
+    }
+    const { end } = after(5, 'WRITER_CONFLICT')
+    assert.deepEqual([end?.reason, end?.isStillTrying], ['WRITER_CONFLICT', true])
+    for (const exit of [2, 3]) assert.equal(after(exit, 'CONFIG_INVALID').end, undefined, 'the Job ends by itself')
+  })
+
+  test('has no retries left once it was stopped', () => {
+    assert.equal(read(sampleJob({}, { backoffLimit: 0 })).isWithoutRetries, true)
+    assert.equal(read(trying()).isWithoutRetries, undefined)
   })
 
   test('does not claim to be tried again after its last try', () => {

@@ -18,7 +18,12 @@ const promised: [string, string, string, RegExp][] = [
     'critical',
     /increase\(kafka_backup_backups_total\{outcome="failure"\}\[1h\]\)\s*\) > 0$/,
   ],
-  ['KafkaBackupMissing', '5m', 'warning', /time\(\) - .*kafka_backup_last_successful_backup_timestamp\) > 7200$/],
+  [
+    'KafkaBackupMissing',
+    '5m',
+    'warning',
+    /^time\(\) - \(\s*max by \(namespace, backup_name\) \(kafka_backup_last_successful_backup_timestamp\)\s*or\s[^)]*\) \(kafka_backup_backup_created_timestamp\)\s*\) > 7200$/,
+  ],
   ['KafkaBackupSlow', '0m', 'warning', /kafka_backup_backup_duration_seconds_bucket\{le=~"3600\(\\\\.0\)\?"\}/],
   [
     'KafkaBackupOperatorErrors',
@@ -61,6 +66,8 @@ describe('the alerts', () => {
       KafkaBackupOperatorErrors: ['controller', 'namespace'],
       KafkaRestoreFailed: ['restore_name', 'namespace'],
       KafkaBackupOperatorDown: [],
+      KafkaBackupNotReady: ['kind', 'namespace', 'name'],
+      KafkaBackupNamespaceUnreadable: ['namespace'],
     }
     for (const { alert, expr, annotations } of readRules()) {
       const names = labels[alert] ?? ['backup_name', 'namespace']

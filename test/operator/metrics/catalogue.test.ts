@@ -37,6 +37,7 @@ const promised: [string, string, string][] = [
 async function readFull() {
   const metrics = new OperatorMetrics({ version: '1.2.3', clock: new ManualClock(), holdMs: 0 })
   metrics.leads(true)
+  metrics.namespaceReadable('shop', true)
   for (const controller of controllers) {
     const run = endedRun({ storedBytes: 5000, records: 10, groups: 2 })
     const verify = endedRun({ run: 'verify-1', purpose: 'verify' })
@@ -44,7 +45,13 @@ async function readFull() {
     const resource = sampleResource({
       controller,
       spec: { strategy: 'latest', schedule: '@daily', verify: {} },
-      status: { phase: 'Running', lastSuccessfulTime: '2025-11-15T09:10:00Z', history: [verify, run], active },
+      status: {
+        phase: 'Running',
+        restarts: 2,
+        lastSuccessfulTime: '2025-11-15T09:10:00Z',
+        history: [verify, run],
+        active,
+      },
     })
     const queue = metrics.queue(controller)
     queue.added()

@@ -241,7 +241,7 @@ describe('a run', () => {
 })
 
 describe('the state of a resource', () => {
-  test('is one series of status with the current phase, and four of phase', async () => {
+  test('is one series of status with the current phase, four of phase, and one of suspension', async () => {
     const { metrics, samples } = make()
     const condition = { type: 'Ready', status: 'True', reason: 'x', message: '', lastTransitionTime: '' } as const
     metrics.seen('restore', sampleResource({ controller: 'restore', status: { phase: 'Running' } }))
@@ -255,6 +255,7 @@ describe('the state of a resource', () => {
       new Map(found),
       new Map([
         [`kafka_backup_resource_status${labels('Completed')}`, 1],
+        ['kafka_backup_resource_suspended{kind="KafkaRestore",name="orders",namespace="shop"}', 0],
         [`kafka_backup_resource_phase${labels('Pending')}`, 0],
         [`kafka_backup_resource_phase${labels('Running')}`, 0],
         [`kafka_backup_resource_phase${labels('Completed')}`, 1],
@@ -263,7 +264,7 @@ describe('the state of a resource', () => {
     )
   })
 
-  test('tells how often a backup is expected: not while suspended, nor of a continuous one', async () => {
+  test('tells how often a backup is expected: not while suspended', async () => {
     const { metrics, samples } = make()
     const find = async (spec: object) => {
       metrics.seen('backup', sampleResource({ spec: { ...spec } }))
@@ -279,8 +280,10 @@ describe('the state of a resource', () => {
     assert.deepEqual(await find({ schedule: '@hourly', verify: {} }), [3600, 3600])
     assert.deepEqual(await find({ schedule: '@hourly', verify: { schedule: '@weekly' } }), [3600, 7 * 86_400])
     assert.deepEqual(await find({ schedule: '@hourly', verify: {}, suspend: true }), [undefined, undefined])
-    assert.deepEqual(await find({ backup: { continuous: true } }), [undefined, undefined])
-    assert.deepEqual(await find({ schedule: 'nonsense' }), [undefined, undefined])
+    assert.deepEqual(await find({ backup: { continuous: true } }), [300, undefined])
+    assert.deepEqual(await find({ backup: { continuous: true, commitInterval: '10m' } }), [1920, undefined])
+    assert.deepEqual(await find({ backup: { continuous: true }, suspend: true }), [undefined, undefined])
+    assert.deepEqual(await find({ schedule: 'nonsense' }), [0, undefined])
   })
 
   test('has the size of the last run of each outcome that knew it, and keeps it when the history forgets', async () => {

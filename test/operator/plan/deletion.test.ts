@@ -86,3 +86,31 @@ function going(spec: ResourceSpec): Story {
   }
   return new Story(resourceOf(spec, { metadata }))
 }
+
+test('in a namespace that is being deleted the finalizer is released, and the way to delete the data is told', () => {
+  const storage = { backend: 's3', bucket: 'backups', prefix: 'kafka/' }
+  const rest = { isNamespaceTerminating: true, missingSecrets: [{ name: 's3', field: 'spec.storage.secret' }] }
+  for (const [spec, id] of [
+    [{}, '--backup-id orders'],
+    [{ mode: 'full' as const, schedule: '0 2 * * *', backupId: 'daily' }, "--match 'daily-*'"],
+  ] as const) {
+    const story = going({ ...spec, deletionPolicy: 'Delete', storage })
+    const main = jobOf('once', { running: [{ pod: 'p', ip: '127.0.0.2' }] })
+    const plan = story.plan(startMs, [main], rest)
+    assert.deepEqual(
+      [plan.actions, plan.after.at(-1), reasons(plan)],
+      [[], ...removed, ['SecretMissing', 'BackupStarted', 'BackupKept']],
+    )
+    assert.match(plan.status.message ?? '', /Namespace kafka is being deleted.*Its data stays/)
+    assert.ok(plan.status.message?.endsWith(`\`kafka-backup delete --path s3://backups/kafka ${id}\`.`))
+  }
+})
+
+test('a resource that waits for its deletion is looked at every minute, as its namespace may go as well', () => {
+  const story = going({ deletionPolicy: 'Delete' })
+  const main = jobOf('once', { end: endOf() })
+  story.plan(startMs, [main])
+  const end = endOf({ isSuccess: false, reason: 'STORAGE_DENIED', message: 'No.' })
+  const job = jobOf('delete', { purpose: 'delete', end })
+  assert.equal(story.plan(startMs + 1000, [main, job]).againAtMs, startMs + 61_000)
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
 import type { ConditionType } from '../../../src/operator/resource/status.ts'
 import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
@@ -45,14 +46,33 @@ test('what ended while nobody looked is told at the first look', () => {
   )
 })
 
-test('a Job that can never succeed ends the run, and is removed once that is told', () => {
+test('a Job that can never succeed ends the run, and is stopped once that is told; its log stays', () => {
   const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'KAFKA_DENIED', message: 'Wrong password.' })
   const job = jobOf('once', { end })
   const plan = new Story(resourceOf()).plan(startMs + 60_000, [job])
   assert.deepEqual(
     [phaseOf(plan), plan.after],
-    [['Failed', 'KAFKA_DENIED'], [{ type: 'remove-job', name: job.name, uid: job.uid }]],
+    [['Failed', 'KAFKA_DENIED'], [{ type: 'stop-job', name: job.name, uid: job.uid }]],
   )
+})
+
+test('a Job that failed stays as long as failedJobsHistoryLimit says, whatever it failed of', () => {
+  const story = new Story(resourceOf({ schedule: '0 2 * * *', job: { failedJobsHistoryLimit: 2 } }))
+  story.plan(startMs)
+  const removedAt = (day: number, isStillTrying: boolean, older: JobState[]) => {
+    const completedMs = at(`${day}T02:01:00`)
+    const end = endOf({ isSuccess: false, isStillTrying, completedMs, reason: 'KAFKA_DENIED' })
+    const job = jobOf(`scheduled-202611${day}t0200z`, { end, createdMs: completedMs })
+    const plan = story.plan(completedMs + 1000, [...older, job])
+    return { job: { ...job, end: { ...end, isStillTrying: false } }, after: plan.after.map(({ type }) => type) }
+  }
+  const first = removedAt(16, true, [])
+  assert.deepEqual(first.after, ['stop-job'])
+  const second = removedAt(17, false, [first.job])
+  assert.deepEqual(second.after, [])
+  assert.deepEqual(removedAt(18, false, [first.job, second.job]).after, ['remove-job'])
+  const stopped = jobOf('once', { isWithoutRetries: true, end: endOf({ isSuccess: false, isStillTrying: true }) })
+  assert.deepEqual(new Story(resourceOf()).plan(startMs + 60_000, [stopped]).after, [], 'the Job controller ends it')
 })
 
 test('a Job that somebody removed is a failure, but not while it may be unseen', () => {

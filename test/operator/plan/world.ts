@@ -102,6 +102,7 @@ export class World {
     const { metadata } = this.resource
     if (action.type === 'start') this.#create(action)
     else if (action.type === 'remove-job') this.#remove(action.name)
+    else if (action.type === 'stop-job') this.#stop(action.name)
     else if (action.type === 'add-finalizer') metadata.finalizers = ['kafka-backup.dev/delete-backup']
     else {
       delete metadata.finalizers
@@ -139,6 +140,12 @@ export class World {
     job.state = { ...job.state, isBeingDeleted: true }
     job.goneMs ??= this.nowMs + 2000
     job.endMs = Math.min(job.endMs, job.goneMs)
+  }
+
+  /** The Job controller fails a Job that has a failed pod and no try left. */
+  #stop(name: string): void {
+    const job = this.jobs.get(name)
+    if (job?.state.end) job.state = { ...job.state, end: { ...job.state.end, isStillTrying: false } }
   }
 
   /** What pods and Jobs do by themselves. */

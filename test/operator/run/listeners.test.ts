@@ -30,14 +30,14 @@ test('probes answer with JSON, 200 or 503, and metrics are on a port and path of
       type: 'application/json',
       body: { status: 'ok' },
     })
-    health.watches({ troubles: () => [], ended: () => [] })
+    health.watches({ namespaces: ['shop'], troubles: () => [], ended: () => [] })
     health.turned('the loop', 1000)
     await time.pass(2000)
     assert.equal((await read(probes?.address, '/readyz')).status, 200)
     const { status, body } = await read(probes?.address, '/healthz')
     assert.deepEqual([status, body], [503, { status: 'stuck', stuck: ['the loop has not turned for 2 s'] }])
     health.left('the loop')
-    health.watches({ troubles: () => [], ended: () => ['jobs.batch'] })
+    health.watches({ namespaces: ['shop'], troubles: () => [], ended: () => ['jobs.batch'] })
     assert.deepEqual((await read(probes?.address, '/healthz')).body.stuck, ['the watch of jobs.batch has ended'])
     assert.deepEqual(await read(metrics?.address, '/m'), {
       status: 200,

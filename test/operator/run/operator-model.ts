@@ -144,6 +144,7 @@ export class OperatorModel {
       reconciled: (_, { name }, __, isFailed) => tell(`reconciled ${name} ${isFailed ? 'badly' : 'well'}`),
       queue: () => ({ depth: () => {}, added: () => {}, retried: () => {}, worked: () => {} }),
       leads: isLeader => tell(`leads ${isLeader}`),
+      namespaceReadable: (namespace, isReadable) => tell(`readable ${namespace} ${isReadable}`),
     }
   }
 

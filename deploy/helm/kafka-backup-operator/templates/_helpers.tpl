@@ -112,7 +112,8 @@ default
   verbs: [patch]
 - apiGroups: [batch]
   resources: [jobs]
-  verbs: [get, list, watch, create, delete]
+  # A Job that can never succeed is patched to make no further try; it stays for its log.
+  verbs: [get, list, watch, create, patch, delete]
 - apiGroups: ['']
   resources: [pods]
   verbs: [list, watch]
@@ -120,6 +121,10 @@ default
 - apiGroups: ['']
   resources: [configmaps]
   verbs: [create, delete]
+# Whether the namespace is being deleted, while a resource in it waits for its backup to be deleted.
+- apiGroups: ['']
+  resources: [namespaces]
+  verbs: [get]
 # Whether a secret that a resource names is there; never a list of them.
 - apiGroups: ['']
   resources: [secrets]

@@ -1,0 +1,41 @@
+import type { EndedRun } from '../resource/status.ts'
+import type { Facts } from './facts.ts'
+import { lastGood } from './history.ts'
+import { roundAgeMs } from './round-limit.ts'
+import { formatTime, laterTime, parseTime } from './times.ts'
+
+const ROUND_MS = 60_000
+
+/**
+ * When a continuous backup last had a successful round; to the minute, as rounds are many. Its pod tells the time where
+ * the operator can reach it. Otherwise its readiness, which the kubelet reports, proves a round of at most a known age.
+ */
+function lastRoundTime(facts: Facts): string | undefined {
+  const { before, isContinuous, lastRoundMs, nowMs } = facts
+  const rounds = [lastRoundMs, provenRoundMs(facts)].filter(ms => ms !== undefined)
+  if (!isContinuous || rounds.length === 0) return before.lastSuccessfulTime
+  const toldMs = parseTime(before.lastSuccessfulTime)
+  const roundMs = Math.min(Math.max(...rounds), nowMs)
+  return toldMs === undefined || roundMs - toldMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
+}
+
+function provenRoundMs({ jobs, resource, nowMs }: Facts): number | undefined {
+  const since = jobs.flatMap(({ isContinuous, readySinceMs }) => (isContinuous ? (readySinceMs ?? []) : []))
+  return since.length === 0 ? undefined : Math.max(nowMs - roundAgeMs(resource), Math.min(...since))
+}
+
+/** The last success that the status shows: of a round or of a run. */
+export function lastSuccessTime(facts: Facts, ended: readonly EndedRun[]): string | undefined {
+  return laterTime(lastRoundTime(facts), lastGood(ended)?.completionTime)
+}
+
+/** When a continuous backup has to be looked at again though nothing changed. */
+export function againForRounds(facts: Facts, ended: readonly EndedRun[]): number[] {
+  if (!facts.isContinuous || facts.isSuspended) return []
+  const succeededMs = parseTime(lastSuccessTime(facts, ended))
+  const isProven = provenRoundMs(facts) !== undefined
+  return [
+    ...(succeededMs === undefined ? [] : [succeededMs + facts.roundLimitMs + 1000]),
+    ...(isProven ? [facts.nowMs + ROUND_MS] : []),
+  ]
+}

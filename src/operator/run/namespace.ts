@@ -1,0 +1,36 @@
+import { hasCode } from '../../errors.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import { KubeError } from '../kube/kube-error.ts'
+import type { ResourceKind } from '../kube/resource-kind.ts'
+import { finalizerName } from '../plan/facts.ts'
+import type { Resource } from '../resource/resource.ts'
+
+const namespaceKind: ResourceKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
+
+/**
+ * Whether the namespace of a resource that waits for its finalizer is being deleted as well. Where that may not be asked,
+ * the refusal of a Job tells it.
+ */
+export async function isNamespaceTerminating(
+  api: KubeApi,
+  { apiVersion }: ResourceKind,
+  { metadata }: Resource,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { namespace, deletionTimestamp, finalizers = [] } = metadata
+  const isWaiting =
+    deletionTimestamp !== undefined && finalizers.includes(finalizerName(apiVersion.split('/')[0] ?? ''))
+  if (namespace === undefined || !isWaiting) return false
+  try {
+    const found = await api.getMetadata(namespaceKind, { name: namespace }, signal)
+    return found.metadata.deletionTimestamp !== undefined
+  } catch (error) {
+    if (hasCode(error, 'KUBE_DENIED', 'KUBE_NOT_FOUND')) return false
+    throw error
+  }
+}
+
+/** The API server refused to create an object because the namespace is being deleted. */
+export function isRefusedByTermination(error: unknown): boolean {
+  return error instanceof KubeError && error.causes.some(({ reason }) => reason === 'NamespaceTerminating')
+}

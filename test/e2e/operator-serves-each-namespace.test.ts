@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { resourceKinds } from '../../src/operator/resource/resource.ts'
+import type { ResourceStatus } from '../../src/operator/resource/status.ts'
+import { type Kube, startKube } from '../servers/kube.ts'
+import type { KubeObject } from '../servers/kube-object.ts'
+import { type Operator, startOperator } from '../servers/operator.ts'
+import { installOperatorAccess, operatorDefinitions } from '../servers/operator-access.ts'
+import { waitFor } from '../servers/use-kube.ts'
+
+const { apiVersion, kind } = resourceKinds().backup
+
+describe('the operator serves each namespace on its own', () => {
+  let kube: Kube
+  let operator: Operator
+  let [own, locked, doomed] = ['', '', '']
+
+  before(async () => {
+    kube = await startKube({ manifests: operatorDefinitions() })
+    own = await kube.makeNamespace('own')
+    locked = await kube.makeNamespace('locked')
+    doomed = await kube.makeNamespace('doomed')
+    const watchNamespaces = [own, locked, doomed]
+    const { account, args } = await installOperatorAccess(kube, own, { watchNamespaces })
+    await kube.api.delete(binding(locked))
+    const credentials = await kube.credentialsFor(account)
+    operator = await startOperator({ credentials, namespace: own, args: [...args, '--metrics-hold=0s'] })
+  })
+  after(async () => {
+    await operator?.[Symbol.asyncDispose]()
+    await kube?.stop()
+  })
+
+  const binding = (namespace: string) => ({
+    ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' },
+    ...{ namespace, name: 'kafka-backup-operator' },
+  })
+
+  const put = async (namespace: string, name: string, more: object = {}) => {
+    const spec = {
+      kafkaCluster: { bootstrapServers: ['127.0.0.1:1'] },
+      topics: { include: ['*'] },
+      storage: { backend: 's3', bucket: 'backups', region: 'eu-central-1' },
+      ...more,
+    }
+    await kube.api.apply({ apiVersion, kind, metadata: { name, namespace }, spec })
+    return { apiVersion, kind, namespace, name }
+  }
+
+  const untilStarted = (namespace: string, name: string) =>
+    kube.api.wait<KubeObject & { status?: ResourceStatus }>(
+      { apiVersion, kind, namespace, name },
+      ({ status }) => (status?.active?.length ?? 0) > 0,
+    )
+
+  test('a namespace that it may not read is reported, and does not keep it from serving the others', async () => {
+    await operator.waitReady()
+    await put(own, 'orders')
+    await put(locked, 'orders')
+    await untilStarted(own, 'orders')
+    const { status, body } = await operator.probe('/readyz')
+    assert.equal(status, 200)
+    assert.match(JSON.stringify(body), new RegExp(`"degraded":.*forbidden.*${locked}`))
+    const readable = 'kafka_backup_operator_namespace_readable'
+    assert.deepEqual(
+      [await operator.sample(readable, { namespace: own }), await operator.sample(readable, { namespace: locked })],
+      [1, 0],
+    )
+    assert.equal((await kube.api.list({ apiVersion: 'batch/v1', kind: 'Job', namespace: locked })).length, 0)
+    const { name } = binding(locked)
+    const given = await kube.api.get<KubeObject & { roleRef: unknown; subjects: unknown }>(binding(own))
+    await kube.api.create({ ...given, metadata: { name, namespace: locked } })
+    await untilStarted(locked, 'orders')
+    await operator.untilSample(readable, { namespace: locked }, 1)
+  })
+
+  test('a namespace that is deleted is not held up by a backup that should be deleted with its resource', async () => {
+    const ref = await put(doomed, 'orders', { deletionPolicy: 'Delete' })
+    await untilStarted(doomed, 'orders')
+    await kube.api.wait(ref, ({ metadata }) => (metadata.finalizers ?? []).length > 0)
+    await kube.api.delete({ apiVersion: 'v1', kind: 'Namespace', name: doomed })
+    await kube.api.waitGone({ apiVersion: 'v1', kind: 'Namespace', name: doomed }, 120_000)
+    await waitFor('the log of it', async () =>
+      /Its data stays in the storage.*kafka-backup delete --path s3:\/\/backups --backup-id orders/.test(
+        await operator.log(),
+      ),
+    )
+  })
+})

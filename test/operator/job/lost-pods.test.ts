@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PodStatus } from '../../../src/operator/job/kube-job.ts'
+import { readJobState } from '../../../src/operator/job/read-job-state.ts'
+import { conditions, ended, sampleJob, samplePod, timeAt } from './samples.ts'
+
+const nowMs = Date.parse(timeAt(40))
+const lostMs = 5 * 60_000
+const job = (status = {}) => sampleJob({ startTime: timeAt(1), active: 1, ...status })
+const running = (isReady: boolean, isContainerReady: boolean): PodStatus => ({
+  phase: 'Running',
+  podIP: '10.0.0.7',
+  conditions: [{ type: 'Ready', status: isReady ? 'True' : 'False', lastTransitionTime: timeAt(20) }],
+  containerStatuses: [{ name: 'kafka-backup', ready: isContainerReady, state: { running: {} } }],
+})
+
+test('a pod is lost five minutes after its node stopped reporting, and the message says what to do', () => {
+  const pod = { ...samplePod({ status: running(false, true) }), spec: { nodeName: 'worker-3' } }
+  const { lost } = readJobState(job(), [pod], nowMs)
+  assert.equal(lost?.atMs, Date.parse(timeAt(20)) + lostMs)
+  assert.match(lost?.message ?? '', /not been heard of since 2026-11-16T02:00:20Z: node worker-3 does not report/)
+  assert.match(lost?.message ?? '', /kubectl delete node worker-3/)
+})
+
+test('a pod is lost five minutes after the grace period of its deletion', () => {
+  const pod = samplePod({ status: running(true, true) })
+  pod.metadata.deletionTimestamp = timeAt(25)
+  assert.equal(readJobState(job(), [pod], nowMs).lost?.atMs, Date.parse(timeAt(25)) + lostMs)
+  const unknown = samplePod({ status: { phase: 'Unknown', startTime: timeAt(3) } })
+  assert.equal(readJobState(job(), [unknown], nowMs).lost?.atMs, Date.parse(timeAt(3)) + lostMs)
+})
+
+test('a pod that works, that is not ready by its own probe, or that has ended is not lost', () => {
+  for (const status of [running(true, true), running(false, false), ended(1, { code: 'KAFKA_TIMEOUT' })]) {
+    assert.equal(readJobState(job(), [samplePod({ status })], nowMs).lost, undefined)
+  }
+  const pod = samplePod({ status: running(false, true) })
+  assert.equal(readJobState(job({ conditions: conditions.backoff }), [pod], nowMs).lost, undefined)
+})
+
+test('readiness counts only where a probe stands behind it', () => {
+  const read = (spec: Record<string, unknown>, status = running(true, true)) =>
+    readJobState(job(), [{ ...samplePod({ status }), spec }], nowMs).readySinceMs
+  const probed = { containers: [{ name: 'kafka-backup', readinessProbe: {} }] }
+  assert.equal(read(probed), Date.parse(timeAt(20)))
+  assert.equal(read({ containers: [{ name: 'kafka-backup' }] }), undefined)
+  assert.equal(read(probed, running(false, false)), undefined)
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JobState } from '../../../src/operator/job/job-state.ts'
+import type { Plan } from '../../../src/operator/plan/plan.ts'
+import type { ConditionType } from '../../../src/operator/resource/status.ts'
+import { endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
+
+const pod = [{ pod: 'p', ip: '127.0.0.2' }]
+const minuteMs = 60_000
+const continuous = { backup: { continuous: true } }
+const run = (rest: Partial<JobState> = {}) => jobOf('generation-1', { isContinuous: true, running: pod, ...rest })
+
+test('a continuous backup is not ready before its first successful round, nor when rounds stay away', () => {
+  const story = new Story(resourceOf(continuous))
+  assert.deepEqual(readyOf(story.plan(startMs)), ['False', 'NoRoundYet'])
+  assert.deepEqual(readyOf(story.plan(startMs + 30 * minuteMs, [run()])), ['False', 'NoRoundYet'])
+  const lastRoundMs = startMs + 31 * minuteMs
+  const good = story.plan(lastRoundMs + 1000, [run()], { lastRoundMs })
+  assert.deepEqual([readyOf(good), good.againAtMs], [['True', 'RoundsSucceed'], lastRoundMs + 5 * minuteMs + 1000])
+  const late = story.plan(good.againAtMs ?? 0, [run()], { lastRoundMs })
+  assert.deepEqual([readyOf(late), reasons(late)], [['False', 'RoundOverdue'], ['RoundOverdue']])
+  assert.deepEqual(reasons(story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs })), [])
+  const again = story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs: lastRoundMs + hourMs })
+  assert.deepEqual(readyOf(again), ['True', 'RoundsSucceed'])
+})
+
+test('a continuous backup with a long commit interval has longer for its rounds', () => {
+  const story = new Story(resourceOf({ backup: { continuous: true, commitInterval: '10m' } }))
+  story.plan(startMs, [run()], { lastRoundMs: startMs })
+  const ready = (minutes: number) => readyOf(story.plan(startMs + minutes * minuteMs, [run()]))[0]
+  assert.deepEqual([ready(32), ready(33)], ['True', 'False'])
+})
+
+test('a ready pod proves a recent round though the operator cannot reach the pod', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  const at = (minutes: number, rest: Partial<JobState>) => story.plan(startMs + minutes * minuteMs, [run(rest)])
+  assert.deepEqual(readyOf(at(1, {})), ['False', 'NoRoundYet'])
+  const readySinceMs = startMs + 2 * minuteMs
+  const first = at(2, { readySinceMs })
+  assert.deepEqual([readyOf(first)[0], first.status.lastSuccessfulTime], ['True', '2026-11-16T01:32:00Z'])
+  assert.equal(first.againAtMs, startMs + 3 * minuteMs, 'the time moves on though nothing changes')
+  const later = at(60, { readySinceMs })
+  assert.deepEqual([readyOf(later)[0], later.status.lastSuccessfulTime], ['True', '2026-11-16T02:27:00Z'])
+  assert.deepEqual(readyOf(at(63, {})), ['False', 'RoundOverdue'])
+  assert.equal(story.status?.lastSuccessfulTime, '2026-11-16T02:27:00Z')
+})
+
+test('a continuous backup whose pods fail is restarted: counted, told by an event, and not ready when it takes long', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  story.plan(startMs + minuteMs, [run()], { lastRoundMs: startMs + minuteMs })
+  const failedPods = { count: 3, reason: 'KAFKA_AUTH', message: 'User backup: wrong password.' }
+  const down = run({ running: [], failedPods })
+  const soon = story.plan(startMs + 2 * minuteMs, [down])
+  assert.deepEqual([readyOf(soon)[0], reasons(soon), soon.status.restarts], ['True', ['BackupRetried'], 3])
+  assert.deepEqual([soon.status.phase, conditionOf(soon, 'Stalled').status, soon.after], ['Running', 'False', []])
+  const late = story.plan(startMs + 10 * minuteMs, [down])
+  assert.deepEqual(readyOf(late), ['False', 'RoundOverdue'])
+  assert.match(conditionOf(late, 'Ready').message, /failed and were replaced: 3\. User backup: wrong password\.$/)
+  const works = story.plan(startMs + 11 * minuteMs, [run({ failedPods })], { lastRoundMs: startMs + 11 * minuteMs })
+  assert.deepEqual([readyOf(works)[0], works.status.phase], ['True', 'Running'])
+})
+
+test('a continuous backup that cannot be helped by a restart is stalled until it is triggered or changed', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  const end = endOf({ isSuccess: false, isStillTrying: true, reason: 'SOURCE_TRUNCATED', message: 'It is shorter.' })
+  const stalled = story.plan(startMs + minuteMs, [run({ running: [], end })])
+  assert.deepEqual(reasons(stalled), ['BackupStalled'])
+  assert.deepEqual([stalled.status.phase, stalled.status.reason], ['Failed', 'SOURCE_TRUNCATED'])
+  for (const type of ['Ready', 'Stalled'] as const) {
+    const { status, reason, message } = conditionOf(stalled, type)
+    assert.deepEqual([status, reason], [type === 'Ready' ? 'False' : 'True', 'SOURCE_TRUNCATED'])
+    assert.match(message, /It is shorter\. It is not restarted automatically.*trigger annotation/)
+  }
+  assert.deepEqual(
+    stalled.after.map(({ type }) => type),
+    ['stop-job'],
+  )
+  const failed = run({ running: [], end: { ...end, isStillTrying: false } })
+  assert.deepEqual(startedRuns(story.plan(startMs + hourMs, [failed])), [])
+  story.resource.metadata.annotations = { 'kafka-backup.dev/trigger': 'mended' }
+  const triggered = story.plan(startMs + 2 * hourMs, [failed])
+  const [again = ''] = startedRuns(triggered)
+  assert.match(again, /^trigger-/)
+  assert.equal(conditionOf(triggered, 'Stalled').status, 'False')
+  const live = jobOf(again, { isContinuous: true, running: pod })
+  const lastRoundMs = startMs + 3 * hourMs
+  assert.deepEqual(readyOf(story.plan(lastRoundMs, [failed, live], { lastRoundMs })), ['True', 'RoundsSucceed'])
+})
+
+test('a lost node is told in phase, condition and event once it is silent for too long', () => {
+  for (const spec of [continuous, {}]) {
+    const story = new Story(resourceOf(spec))
+    story.plan(startMs)
+    const name = 'backup' in spec ? 'generation-1' : 'once'
+    const lost = { atMs: startMs + 6 * minuteMs, message: 'Pod p has not been heard of.' }
+    const job = jobOf(name, { running: pod, lost })
+    const before = story.plan(startMs + 2 * minuteMs, [job])
+    assert.deepEqual([before.status.reason, before.againAtMs], ['Running', lost.atMs])
+    const after = story.plan(lost.atMs, [job])
+    assert.deepEqual(
+      [after.status.phase, after.status.reason, readyOf(after)],
+      ['Running', 'NodeLost', ['False', 'NodeLost']],
+    )
+    assert.deepEqual(reasons(after), ['NodeLost'])
+    assert.deepEqual(reasons(story.plan(lost.atMs + minuteMs, [job])), [])
+    assert.equal(story.plan(lost.atMs + 2 * minuteMs, [jobOf(name, { running: pod })]).status.reason, 'Running')
+  }
+})
+
+test('a run that waits for a Job on a lost node is not ready', () => {
+  const story = new Story(resourceOf(continuous))
+  story.plan(startMs)
+  story.plan(startMs + minuteMs, [run()], { lastRoundMs: startMs + minuteMs })
+  story.resource.metadata.generation = 2
+  const lost = { atMs: startMs + 10 * minuteMs, message: 'Pod p has not been heard of.' }
+  const going = run({ running: [], lost, isBeingDeleted: true })
+  story.plan(startMs + 2 * minuteMs, [going])
+  assert.deepEqual(readyOf(story.plan(startMs + 11 * minuteMs, [going])), ['False', 'NodeLost'])
+})
+
+function conditionOf({ status }: Plan, type: ConditionType) {
+  const found = status.conditions?.find(condition => condition.type === type)
+  assert.ok(found, `there is no condition ${type}`)
+  return found
+}
+
+function readyOf(plan: Plan): [string, string] {
+  const { status, reason } = conditionOf(plan, 'Ready')
+  return [status, reason]
+}
