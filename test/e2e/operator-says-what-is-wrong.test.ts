@@ -102,9 +102,11 @@ describe('the operator says what is wrong', () => {
 
   test('a Job that failed for good stays with its pod and log, and tries no more', async () => {
     const { stage } = world
-    const job = { terminationGracePeriodSeconds: 5 }
-    const { ref } = await world.run('backup', 'keeps-log', spec({ login: 'wrong', more: { job } }), 'Failed')
+    const more = { job: { terminationGracePeriodSeconds: 5 } }
+    const { ref } = await world.run('backup', 'keeps-log', spec({ login: 'wrong', more }), 'Failed')
     await waitFor('the Job to end', () => hasFailedJob(ref))
+    const [job] = await stage.jobs(ref)
+    assert.equal(job?.metadata.deletionTimestamp, undefined)
     const [pod, ...others] = await stage.pods(ref)
     assert.deepEqual(others, [], 'no second pod was started, or it was ended')
     const log = await stage.kubelet.logs(stage.namespace, pod?.metadata.name ?? '', 'kafka-backup')

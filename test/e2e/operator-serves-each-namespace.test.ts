@@ -4,32 +4,40 @@ import { resourceKinds } from '../../src/operator/resource/resource.ts'
 import type { ResourceStatus } from '../../src/operator/resource/status.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 import type { KubeObject } from '../servers/kube-object.ts'
+import { type Kubelet, startKubelet } from '../servers/kubelet.ts'
 import { type Operator, startOperator } from '../servers/operator.ts'
-import { installOperatorAccess, operatorDefinitions } from '../servers/operator-access.ts'
+import { installOperatorAccess, type OperatorAccess, operatorDefinitions } from '../servers/operator-access.ts'
 import { waitFor } from '../servers/use-kube.ts'
 
 const { apiVersion, kind } = resourceKinds().backup
 
 describe('the operator serves each namespace on its own', () => {
   let kube: Kube
+  let kubelet: Kubelet
   let operator: Operator
   let [own, locked, doomed] = ['', '', '']
 
   before(async () => {
     kube = await startKube({ manifests: operatorDefinitions() })
+    // It knows no image, so pods only wait; but it ends those that are deleted.
+    kubelet = await startKubelet(kube)
     own = await kube.makeNamespace('own')
     locked = await kube.makeNamespace('locked')
     doomed = await kube.makeNamespace('doomed')
-    const watchNamespaces = [own, locked, doomed]
-    const { account, args } = await installOperatorAccess(kube, own, { watchNamespaces })
+    const { account, args } = await installOperatorAccess(kube, own, { watchNamespaces: [own, locked] })
     await kube.api.delete(binding(locked))
-    const credentials = await kube.credentialsFor(account)
-    operator = await startOperator({ credentials, namespace: own, args: [...args, '--metrics-hold=0s'] })
+    await start(own, account, args)
   })
   after(async () => {
     await operator?.[Symbol.asyncDispose]()
+    await kubelet?.stop()
     await kube?.stop()
   })
+
+  const start = async (namespace: string, account: OperatorAccess['account'], args: readonly string[]) => {
+    const credentials = await kube.credentialsFor(account)
+    operator = await startOperator({ credentials, namespace, args: [...args, '--metrics-hold=0s'] })
+  }
 
   const binding = (namespace: string) => ({
     ...{ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding' },
@@ -75,7 +83,15 @@ describe('the operator serves each namespace on its own', () => {
   })
 
   test('a namespace that is deleted is not held up by a backup that should be deleted with its resource', async () => {
-    const ref = await put(doomed, 'orders', { deletionPolicy: 'Delete' })
+    await operator.stop()
+    const central = await kube.makeNamespace('central')
+    const { account, args } = await installOperatorAccess(kube, central, {
+      clusterWide: true,
+      fullnameOverride: 'central',
+    })
+    await start(central, account, args)
+    const job = { terminationGracePeriodSeconds: 5 }
+    const ref = await put(doomed, 'orders', { deletionPolicy: 'Delete', job })
     await untilStarted(doomed, 'orders')
     await kube.api.wait(ref, ({ metadata }) => (metadata.finalizers ?? []).length > 0)
     await kube.api.delete({ apiVersion: 'v1', kind: 'Namespace', name: doomed })

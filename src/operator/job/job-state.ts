@@ -16,6 +16,8 @@ export interface JobState {
   isContinuous?: boolean
   /** It starts no further pod once one has failed: the user or the operator set `backoffLimit` to 0. */
   isWithoutRetries?: boolean
+  /** The Job controller has decided how it ends, though `end` is not known yet: it starts no further pod. */
+  isEnding?: boolean
   isBeingDeleted: boolean
   end: JobEnd | undefined
   /** Why no pod works: an image that cannot be pulled, a secret without the key, no room on any node. */

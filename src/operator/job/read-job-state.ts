@@ -26,6 +26,7 @@ export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): Job
     ...(isContinuous(job) && { isContinuous: true }),
     ...(limitsOf(job).backoffLimit === 0 && { isWithoutRetries: true }),
     isBeingDeleted: deletionTimestamp !== undefined,
+    ...(end === undefined && (isFinished || isEnding(job)) && { isEnding: true }),
     end,
     ...(isOver ? {} : findFailed(job, attempts)),
     waiting: isOver ? undefined : findWaiting(job, attempts, nowMs),

@@ -8,7 +8,7 @@ const DEFAULT_LIMIT = 3
 
 /**
  * What becomes of Jobs once the status has the end of their runs. One that failed but would try again is stopped, and
- * stays for its log; one that is still at work is removed; of the others the oldest go.
+ * stays for its log; one that is still at work is removed, unless it is ending; of the others the oldest go.
  */
 export function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, history: readonly EndedRun[]): Action[] {
   const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = resource.spec?.job ?? {}
@@ -23,7 +23,10 @@ export function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, his
   const isStopped = (job: JobState) => job.end?.isStillTrying === true
   const present = ({ isBeingDeleted }: JobState) => !isBeingDeleted
   const stopped = lingering.filter(job => isStopped(job) && job.isWithoutRetries !== true)
-  const removed = [...lingering.filter(job => !isStopped(job)), ...finished.filter(({ run }) => oldRuns.has(run))]
+  const removed = [
+    ...lingering.filter(job => !isStopped(job) && job.isEnding !== true),
+    ...finished.filter(({ run }) => oldRuns.has(run)),
+  ]
   return [
     ...stopped.filter(present).map(({ name, uid }): Action => ({ type: 'stop-job', name, uid })),
     ...removed.filter(present).map(({ name, uid }): Action => ({ type: 'remove-job', name, uid })),

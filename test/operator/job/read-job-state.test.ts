@@ -271,6 +271,16 @@ describe('a Job that goes on', () => {
     for (const exit of [2, 3]) assert.equal(after(exit, 'CONFIG_INVALID').end, undefined, 'the Job ends by itself')
   })
 
+  test('is ending when the Job controller has decided so, and its pods or its last condition are still to come', () => {
+    const failed = samplePod({ status: ended(1, { code: 'KAFKA_AUTH', retryable: false }) })
+    const target = sampleJob({ conditions: conditions.backoff.slice(0, 1), failed: 1 }, { backoffLimit: 0 })
+    assert.deepEqual([read(target, failed).end, read(target, failed).isEnding], [undefined, true])
+    const unseen = sampleJob({ conditions: conditions.backoff, failed: 1 })
+    const state = readJobState(unseen, [], Date.parse('2026-11-16T02:05:01Z'))
+    assert.deepEqual([state.end, state.isEnding], [undefined, true])
+    assert.equal(read(trying()).isEnding, undefined)
+  })
+
   test('has no retries left once it was stopped', () => {
     assert.equal(read(sampleJob({}, { backoffLimit: 0 })).isWithoutRetries, true)
     assert.equal(read(trying()).isWithoutRetries, undefined)

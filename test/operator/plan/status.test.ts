@@ -72,7 +72,10 @@ test('a Job that failed stays as long as failedJobsHistoryLimit says, whatever i
   assert.deepEqual(second.after, [])
   assert.deepEqual(removedAt(18, false, [first.job, second.job]).after, ['remove-job'])
   const stopped = jobOf('once', { isWithoutRetries: true, end: endOf({ isSuccess: false, isStillTrying: true }) })
-  assert.deepEqual(new Story(resourceOf()).plan(startMs + 60_000, [stopped]).after, [], 'the Job controller ends it')
+  const ending = new Story(resourceOf())
+  assert.deepEqual(ending.plan(startMs + 60_000, [stopped]).after, [], 'the Job controller ends it')
+  const after = ending.plan(startMs + 61_000, [jobOf('once', { isWithoutRetries: true, isEnding: true })]).after
+  assert.deepEqual(after, [], 'its end is decided, and not known yet')
 })
 
 test('a Job that somebody removed is a failure, but not while it may be unseen', () => {
