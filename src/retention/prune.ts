@@ -51,14 +51,25 @@ function notesOf(policy: RetentionPolicy, count: number): string[] {
   ]
 }
 
-function factsOf({ backupId, newest, newestComplete, leases, error }: SurveyedBackup, isOwn: boolean): RetainedBackup {
+function factsOf(backup: SurveyedBackup, isOwn: boolean): RetainedBackup {
+  const { backupId, newestComplete, leases, error } = backup
   return {
     backupId,
-    timeMs: Date.parse((newestComplete ?? newest)?.created_at ?? '') || 0,
+    timeMs: timeOf(backup),
     hasComplete: newestComplete !== undefined,
     users: [...leases.map(({ holder }) => holder), ...(isOwn ? ['this process'] : [])],
     error: error?.message,
   }
+}
+
+/**
+ * By the clock of its writer, and not later than the store has it: one that ran ahead would count as the newest for as
+ * long as it was wrong. A copy of a backup is stored later than it was made.
+ */
+function timeOf({ newest, newestComplete, manifests }: SurveyedBackup): number {
+  const manifest = newestComplete ?? newest
+  const createdMs = Date.parse(manifest?.created_at ?? '') || 0
+  return Math.min(createdMs, manifests.get(manifest?.generation ?? 0)?.modifiedMs ?? createdMs)
 }
 
 function describe({ backupId, newest, newestComplete, mark, leases }: SurveyedBackup, verdict: Verdict | undefined) {

@@ -123,6 +123,21 @@ describe('a backup that goes', () => {
   })
 })
 
+test('a backup whose writer had a clock that ran ahead does not outlive newer ones', async () => {
+  const world = new World()
+  await world.commit('ahead', { createdMs: world.clock.now() + 365 * DAY })
+  world.clock.pass(DAY)
+  await world.commit('newer')
+  const { backups } = await world.prune({ keepLast: 1 })
+  assert.deepEqual(
+    backups.map(({ backupId, state }) => [backupId, state]),
+    [
+      ['ahead', 'given_up'],
+      ['newer', 'kept'],
+    ],
+  )
+})
+
 test('ids that do not match, and what is no backup, are left alone', async () => {
   const world = new World()
   await world.commit('orders-1')

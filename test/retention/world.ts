@@ -60,6 +60,8 @@ export interface CommitSpec {
   cleanupPolicy?: string | null
   /** When its run began. */
   startedMs?: number
+  /** By the clock of its writer, which may be wrong. */
+  createdMs?: number
   folderOf?: FolderOf | undefined
 }
 
@@ -110,7 +112,7 @@ export class World {
       generation: (previous?.generation ?? 0) + 1,
       run,
       complete,
-      created_at: formatUtc(this.clock.now()),
+      created_at: formatUtc(spec.createdMs ?? this.clock.now()),
       started_at: formatUtc(startedMs),
     })
     const { manifest } = await commitGeneration(
