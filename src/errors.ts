@@ -101,7 +101,9 @@ export const errorTable = {
   SCHEMA_ID_UNKNOWN: {
     retryable: false,
     exitCode: 1,
-    help: 'Restore the schemas first, or set `enterprise.schema_registry.restore.unknown_ids: pass` to leave such records.',
+    help:
+      'The message says why. Map the ID by `enterprise.schema_registry.restore.id_mapping_file`, or set ' +
+      '`enterprise.schema_registry.restore.unknown_ids: pass` to leave such records as they are.',
   },
 
   KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backup, backupSchemas, check, type RestoreJobDocument, RestoreRefusal, restore } from '../src/index.ts'
 import { openStorage } from '../src/storage/open-storage.ts'
-import { encodeRun } from './fakes/batches.ts'
+import { encodeBatch, encodeRun } from './fakes/batches.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from './fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from './fakes/registry-snapshots.ts'
 import { type TwoRegistries, withTwoRegistries, writesIn } from './fakes/two-registries.ts'
+import { framed } from './registry/ids/sample-schemas.ts'
 import { type FakeTarget, withFakeTarget } from './restore/fake-target.ts'
 
 const snapshot = snapshotOf([versionOf('orders-value', 1, 1), versionOf('other', 1, 2)])
@@ -54,8 +55,12 @@ interface RestoreStage extends TwoRegistries {
 }
 
 /** A backup of a topic and of a registry, with a cluster and a registry that it can be restored to. */
-function withBackup(work: (stage: RestoreStage) => Promise<void>): Promise<void> {
-  return withTwoRegistries(snapshot, async two => {
+function withBackup(
+  work: (stage: RestoreStage) => Promise<void>,
+  batches = [encodeRun(0n, 10)],
+  held = snapshot,
+): Promise<void> {
+  return withTwoRegistries(held, async two => {
     const storage = openStorage({ backend: 'filesystem', path: two.folder })
     const onTarget = async (kafka: FakeTarget) => {
       await backupSchemas({ ...two.backupJob(), backup_id: 'b1' })
@@ -63,7 +68,7 @@ function withBackup(work: (stage: RestoreStage) => Promise<void>): Promise<void>
       const settings = { retention: 'apply', replication_factor: 1 } as const
       await work({ ...two, kafka, job: { ...two.restoreJob(), backup_id: 'b1', target, restore: settings } })
     }
-    await withFakeTarget([fakeTopic('orders', [[encodeRun(0n, 10)]])], onTarget, storage)
+    await withFakeTarget([fakeTopic('orders', [batches])], onTarget, storage)
   })
 }
 
@@ -128,3 +133,72 @@ test('check of a restore has a registry that does not answer, and a backup witho
     assert.deepEqual([without.ok, row?.subject, others], [false, 'schemas', []])
     assert.match(row?.detail ?? '', /generation 1 of the backup b1 holds no schemas/)
   }))
+
+/** A batch of one record for each of these schema IDs. */
+const batchOf = (baseOffset: number, ids: readonly number[]) =>
+  encodeBatch({ baseOffset: BigInt(baseOffset), records: ids.map(id => ({ value: framed(id, '') })) })
+
+/** Only the second of its batches, which no sample takes, has the ID 2. */
+const manyBatches = (second: number) => [1, 1, 1, second, 1, 1, 1, 1].map((id, at) => batchOf(at, [id]))
+
+test('preserve stops at a version that differs on the target only where records need it', async () => {
+  const text = (name: string) => JSON.stringify({ type: 'record', name, fields: [] })
+  const held = snapshotOf([
+    versionOf('orders-value', 1, 1, { schema: text('a') }),
+    versionOf('orders-value', 2, 2, { schema: text('b') }),
+    versionOf('orders-value', 3, 3, { schema: text('c') }),
+  ])
+  const take = (target: TwoRegistries['target'], schema: string) =>
+    target.register('orders-value', { ...versionOf('orders-value', 1, 1), schema, id: null, version: 0 }, true)
+  const divert = (target: TwoRegistries['target']) => [text('a'), text('x')].map(schema => take(target, schema))
+  const needed = async ({ job, requests, target, kafka }: RestoreStage) => {
+    divert(target)
+    requests.length = 0
+    await assert.rejects(restore(job), error => {
+      assert.ok(error instanceof RestoreRefusal)
+      assert.match(
+        error.message,
+        /Schema ID 2 not found in target registry: version 2 of subject orders-value is another schema on the target \(ID 1002\) than in the backup \(ID 2\), and stays so\. The value of orders\/0 at offset 3 carries it/,
+      )
+      return true
+    })
+    assert.deepEqual([writesIn(requests), kafka.topic('orders')], [[], undefined])
+    const { totals } = await restore(withRestoring(job, { unknown_ids: 'pass' }))
+    assert.deepEqual([totals.records, totals.schemaIds?.value.unknown], [8, 1])
+  }
+  await withBackup(needed, manyBatches(2), held)
+  const unneeded = async ({ job, target }: RestoreStage) => {
+    divert(target)
+    const { schemas, totals } = await restore(job)
+    assert.deepEqual([schemas?.versions.register, schemas?.unmappedIds, totals.records], [1, ['2'], 8])
+  }
+  await withBackup(unneeded, manyBatches(3), held)
+})
+
+test('force_ids and IDs that stay the same do not keep unknown IDs from being found', async () => {
+  const unknown = async ({ job, requests, kafka }: RestoreStage) => {
+    for (const restoring of [{ force_ids: true }, {}, { rewrite_ids: false }]) {
+      requests.length = 0
+      await assert.rejects(
+        restore(withRestoring(job, restoring)),
+        /Schema ID 77 not found in target registry: no schema of/,
+      )
+      assert.deepEqual([writesIn(requests), kafka.topic('orders')], [[], undefined])
+    }
+    const dryRun = await restore(withRestoring(job, { force_ids: true, unknown_ids: 'pass' }), { dryRun: true })
+    assert.deepEqual(dryRun.topics[0]?.idCheck, { mode: 'sample', records: 2, unknown: 1 })
+    const report = await restore(withRestoring(job, { force_ids: true, unknown_ids: 'pass' }))
+    assert.deepEqual(report.totals.idCheck, { mode: 'sample', records: 2, unknown: 1 })
+    assert.match(report.warnings.join(), /orders: of 2 records that were looked at, 1 keys or values carry schema IDs/)
+  }
+  await withBackup(unknown, [batchOf(0, [1, 77])])
+  const late = async ({ job }: RestoreStage) => {
+    const all = withRestoring(job, { force_ids: true, check_ids: 'all' })
+    await assert.rejects(restore(all), { code: 'SCHEMA_ID_UNKNOWN', message: /^Schema ID 77 .* at offset 3 / })
+    const { totals } = await restore(withRestoring(job, { force_ids: true, check_ids: 'all', unknown_ids: 'pass' }))
+    assert.deepEqual(totals.schemaIds?.value, {
+      ...{ rewritten: 0, same: 7, unknown: 1, guid: 0, unframed: 0, unclear: 0, kept: 0 },
+    })
+  }
+  await withBackup(late, manyBatches(77))
+})

@@ -67,8 +67,15 @@ const idFields = {
     description: 'A JSON object of source schema IDs to target schema IDs, such as `{"5": 12}`.',
   }).exactOptional(),
   unknown_ids: choice(['fail', 'pass'], {
-    description: 'What becomes of a message with a schema ID that no schema of the backup has.',
+    description:
+      'What becomes of a message with a schema ID that the target registry does not have: `fail` ends the restore, ' +
+      '`pass` leaves the message as it is and counts it.',
   }).prefault('fail'),
+  check_ids: choice(['sample', 'all'], {
+    description:
+      'Which messages are looked at for such IDs where none has to be rewritten, as with `force_ids`: some of each topic ' +
+      'before the first write, or all, which opens every batch.',
+  }).prefault('sample'),
   rewrite_topics: fields({
     include: topicList('Topics whose messages carry schema IDs, by their names in the backup.', 1).prefault(['*']),
     exclude: topicList('Topics whose messages are left as they are, even where `include` matches them.', 0).prefault(

@@ -5,6 +5,7 @@ import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { COUNTED_BYTES, costOf, countExactly } from './count-exactly.ts'
 import { expectStream } from './expected.ts'
+import type { IdCheck } from './id-counts.ts'
 import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
@@ -50,6 +51,8 @@ export interface RestoreDryRunTopic {
   /** Of the records: counted, the most that there can be, or estimated. */
   precision: Precision
   heldBack: HeldSetting[]
+  /** What a sample of its records has shown of schema ids; absent where none was taken. */
+  idCheck?: IdCheck
 }
 
 /** A setting that a topic does not get before it is filled. */
@@ -118,7 +121,7 @@ function leastOf(all: readonly Precision[]): Precision {
 function describeTopic(
   topic: PlannedTopic,
   { timeWindow }: RestoreOptions,
-  { progress, preflight }: Prepared,
+  { plan, progress, preflight }: Prepared,
 ): RestoreDryRunTopic {
   const expected = topic.streams.map(stream => {
     const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))
@@ -128,6 +131,7 @@ function describeTopic(
   const isEstimate = expected.some(one => one.isEstimate)
   const precision = !isEstimate ? 'exact' : expected.every(({ isMost }) => isMost) ? 'at_most' : 'about'
   const exists = preflight.existing.has(topic.name)
+  const idCheck = plan.idChecks?.get(topic.label)
   return {
     source: topic.label,
     target: topic.name,
@@ -138,6 +142,7 @@ function describeTopic(
     isEstimate,
     precision,
     heldBack: exists ? [] : listHeld(topic),
+    ...(idCheck && { idCheck }),
   }
 }
 

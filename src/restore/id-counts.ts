@@ -12,12 +12,24 @@ export interface PartCounts {
   guid: number
   /** Without a frame. */
   unframed: number
+  /** Begins like an id that is another one on the target, but may be something else: left as it is. */
+  unclear: number
+  /** An id that is another one on the target, left as the job says (`rewrite_ids: false`). */
+  kept: number
 }
 
 export type IdCounts = Record<Part, PartCounts>
 
+/** What was looked at to find schema ids that the target does not have. */
+export interface IdCheck {
+  mode: 'sample' | 'all'
+  records: number
+  /** Keys and values with such an id. */
+  unknown: number
+}
+
 export function noCounts(): IdCounts {
-  const none = () => ({ rewritten: 0, same: 0, unknown: 0, guid: 0, unframed: 0 })
+  const none = () => ({ rewritten: 0, same: 0, unknown: 0, guid: 0, unframed: 0, unclear: 0, kept: 0 })
   return { key: none(), value: none() }
 }
 

@@ -4,6 +4,8 @@ import { type Codec, readHeader } from '../batch/header.ts'
 import type { SourceBatch } from '../batch/rebuild.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
+import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
+import type { TopicRewrite } from './part-rewriter.ts'
 import type { PatchedBatch } from './patch-ids.ts'
 import type { PatchAnswer, PatchMessage } from './patch-worker.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
@@ -24,7 +26,9 @@ const YOUNG_MB = 2
 export class PatchThread {
   readonly #worker = new Worker(workerFile, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
   readonly #waiting = new Map<number, Waiting>()
+  readonly #rewrites = new Map<TopicRewrite, number>()
   readonly #maps = new Map<IdMap, number>()
+  readonly #schemas = new Map<KnownSchemas, number>()
   #tasks = 0
   #failure: KafkaBackupError | undefined
 
@@ -43,19 +47,39 @@ export class PatchThread {
   patch(source: SourceBatch, ids: IdRewriter, codec: Codec | 'keep'): Promise<PatchedBatch> {
     if (this.#failure) return Promise.reject(this.#failure)
     const { promise, resolve, reject } = Promise.withResolvers<PatchedBatch>()
-    const { idMap, ...rewrite } = ids.rewrite
-    const map = this.#mapOf(idMap)
+    const rewrite = this.#rewriteOf(ids.rewrite)
     const task = this.#tasks++
     const bytes = copyOf(source)
     if (this.#waiting.size === 0) this.#worker.ref()
     this.#waiting.set(task, { source, resolve, reject })
-    this.#send({ type: 'batch', task, bytes, codec, map, rewrite, name: ids.name }, bytes.buffer as ArrayBuffer)
+    this.#send({ type: 'batch', task, bytes, codec, rewrite, name: ids.name }, bytes.buffer as ArrayBuffer)
     return promise
   }
 
   /** What waits is answered before. */
   close(): void {
     this.#send({ type: 'close' })
+  }
+
+  #rewriteOf(topic: TopicRewrite): number {
+    const known = this.#rewrites.get(topic)
+    if (known !== undefined) return known
+    const { idMap, schemas, ...settings } = topic
+    const rewrite = this.#rewrites.size
+    this.#rewrites.set(topic, rewrite)
+    const isJudged = Object.keys(settings.judged).length > 0
+    const needed = { map: this.#mapOf(idMap), schemas: isJudged ? this.#schemasOf(schemas) : undefined }
+    this.#send({ type: 'rewrite', rewrite, settings, ...needed })
+    return rewrite
+  }
+
+  #schemasOf(known: KnownSchemas): number {
+    const there = this.#schemas.get(known)
+    if (there !== undefined) return there
+    const schemas = this.#schemas.size
+    this.#schemas.set(known, schemas)
+    this.#send({ type: 'schemas', schemas, versions: known.versions, maxIds: known.maxIds })
+    return schemas
   }
 
   #mapOf(idMap: IdMap): number {

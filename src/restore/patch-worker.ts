@@ -2,14 +2,27 @@ import { parentPort } from 'node:worker_threads'
 import { type Codec, readHeader } from '../batch/header.ts'
 import { type ErrorCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { createIdMap, type GuidPair, type IdMap, type IdPair } from '../registry/ids/id-map.ts'
+import { indexSchemas, type KnownSchemas, type KnownVersion } from '../registry/ids/known-schemas.ts'
 import type { IdCounts } from './id-counts.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import { patchIds } from './patch-ids.ts'
 import { IdRewriter } from './rewrite-ids.ts'
 
-/** What a thread is told: the ids of a map, once, and batches that name it. It goes on until there is nothing more to come. */
+/**
+ * What a thread is told: the ids of a map, schemas and what is done to a topic, each once, and batches that name the last.
+ * It goes on until there is nothing more to come.
+ */
 export type PatchMessage =
   | { type: 'ids'; map: number; pairs: readonly IdPair[]; guids: readonly GuidPair[] }
+  | { type: 'schemas'; schemas: number; versions: readonly KnownVersion[]; maxIds: ReadonlyMap<string, number> }
+  | {
+      type: 'rewrite'
+      rewrite: number
+      map: number
+      /** Undefined where no record is judged by itself. */
+      schemas: number | undefined
+      settings: Omit<TopicRewrite, 'idMap' | 'schemas'>
+    }
   | ({ type: 'batch' } & PatchTask)
   | { type: 'close' }
 
@@ -18,8 +31,7 @@ export interface PatchTask {
   /** A whole batch, which is the thread's own from now on. */
   bytes: Uint8Array
   codec: Codec | 'keep'
-  map: number
-  rewrite: Omit<TopicRewrite, 'idMap'>
+  rewrite: number
   name: string
 }
 
@@ -29,12 +41,37 @@ export type PatchAnswer =
   | { task: number; error: { code: ErrorCode; message: string; help: string } }
 
 const idMaps = new Map<number, IdMap>()
+const schemas = new Map<number, KnownSchemas>()
+const rewrites = new Map<number, TopicRewrite>()
+const noSchemas = indexSchemas([])
 
 parentPort?.on('message', (message: PatchMessage) => {
-  if (message.type === 'ids') idMaps.set(message.map, createIdMap(message.pairs, message.guids))
-  else if (message.type === 'batch') answer(message)
-  else parentPort?.close()
+  switch (message.type) {
+    case 'ids':
+      idMaps.set(message.map, createIdMap(message.pairs, message.guids))
+      break
+    case 'schemas':
+      schemas.set(message.schemas, indexSchemas(message.versions, message.maxIds))
+      break
+    case 'rewrite':
+      prepare(message)
+      break
+    case 'batch':
+      answer(message)
+      break
+    case 'close':
+      parentPort?.close()
+      break
+    default:
+      message satisfies never
+  }
 })
+
+function prepare({ rewrite, map, schemas: known, settings }: Extract<PatchMessage, { type: 'rewrite' }>): void {
+  const idMap = idMaps.get(map)
+  const own = known === undefined ? noSchemas : schemas.get(known)
+  if (idMap && own) rewrites.set(rewrite, { ...settings, idMap, schemas: own })
+}
 
 function answer(wanted: PatchTask): void {
   const { task } = wanted
@@ -51,11 +88,11 @@ function answer(wanted: PatchTask): void {
   }
 }
 
-function patch({ bytes, codec, map, rewrite, name }: PatchTask) {
-  const idMap = idMaps.get(map)
-  if (!idMap) throw new KafkaBackupError('INTERNAL', `the ids for a batch of ${name} are not known`)
+function patch({ bytes, codec, rewrite, name }: PatchTask) {
+  const topic = rewrites.get(rewrite)
+  if (!topic) throw new KafkaBackupError('INTERNAL', `the ids for a batch of ${name} are not known`)
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  return patchIds({ bytes: whole, header: readHeader(whole, 0) }, new IdRewriter({ ...rewrite, idMap }, name), codec)
+  return patchIds({ bytes: whole, header: readHeader(whole, 0) }, new IdRewriter(topic, name), codec)
 }
 
 function send(message: PatchAnswer, ...transferred: ArrayBuffer[]): void {

@@ -1,8 +1,10 @@
 import { runPool } from '../lib/pool.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
-import { judgePart, type PartSample } from '../registry/ids/judge-frames.ts'
+import { type JudgeFacts, type Judgement, judgeSamples, type PartSample } from '../registry/ids/judge-frames.ts'
 import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
+import { splitSubject } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { IdCheck } from './id-counts.ts'
 import type { RestoreOptions } from './options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
 import type { PlannedTopic } from './plan.ts'
@@ -12,37 +14,43 @@ import { sampleTopic } from './sample-topic.ts'
 export interface PlannedRewrites {
   /** By topic of the source. */
   rewrites: ReadonlyMap<string, TopicRewrite>
+  /** By topic of the source: what of it was looked at. */
+  idChecks: ReadonlyMap<string, IdCheck>
   /** Topics that somebody has to decide about, and what becomes different on the target. */
   findings: readonly Finding[]
 }
 
 const CONCURRENCY = 4
 
-/** Which parts of which topics are rewritten. Where the job leaves it to the records, some of them are looked at. */
+/**
+ * Which parts of which topics are rewritten, or looked at. Some records of each topic are looked at before: whether they
+ * carry ids, where the job leaves that to them, and whether the target has these.
+ */
 export async function planRewrites(
   { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
   topics: readonly PlannedTopic[],
   storage: Storage,
   signal: AbortSignal,
 ): Promise<PlannedRewrites> {
-  if (!options) return { rewrites: new Map(), findings: [] }
+  if (!options) return { rewrites: new Map(), idChecks: new Map(), findings: [] }
   const decided = await runPool(topics, CONCURRENCY, async ({ source, label, legs }) => {
     const wishes = { key: wishFor(options, source, 'key'), value: wishFor(options, source, 'value') }
-    const context = contextOf(options, source.name)
-    // Where every id stays the same, no record need be opened to find out.
-    if (options.idMap.isIdentity(context)) return { topic: label, context, parts: [], findings: [] }
-    const isAsked = Object.values(wishes).includes('ask')
-    const samples = isAsked ? await sampleTopic(storage, legs, timeWindow, signal) : { key: [], value: [] }
-    return { topic: label, context, ...decideTopic(options, source.name, wishes, samples) }
+    if (Object.values(wishes).every(wish => wish === 'never')) return undefined
+    const samples = await sampleTopic(storage, legs, timeWindow, signal)
+    return { label, ...decideTopic(options, source.name, wishes, samples) }
   })
-  const { idMap, unknownIds } = options
-  const rewritten = decided.filter(one => one.parts.length > 0)
+  const looked = decided.filter(one => one !== undefined)
   return {
-    rewrites: new Map(
-      rewritten.map(({ topic, context, parts: own }) => [topic, { idMap, context, parts: own, unknownIds }]),
-    ),
-    findings: decided.flatMap(({ findings }) => findings),
+    rewrites: new Map(looked.flatMap(({ label, rewrite }) => (rewrite.parts.length > 0 ? [[label, rewrite]] : []))),
+    idChecks: new Map(looked.map(({ label, check }) => [label, check])),
+    findings: looked.flatMap(({ findings }) => findings),
   }
+}
+
+interface DecidedTopic {
+  rewrite: TopicRewrite
+  check: IdCheck
+  findings: Finding[]
 }
 
 /** Pure. */
@@ -51,29 +59,48 @@ function decideTopic(
   topic: string,
   wishes: Readonly<Record<Part, ReturnType<typeof wishFor>>>,
   samples: Readonly<Record<Part, readonly PartSample[]>>,
-): { parts: Part[]; findings: Finding[] } {
+): DecidedTopic {
+  const { idMap, schemas, unknownIds } = options
+  const context = contextOf(options, topic)
+  const writes = options.writes && !idMap.isIdentity(context)
+  const isOpened = writes || options.checkIds === 'all'
   const own: Part[] = []
+  const judged: { -readonly [P in Part]?: NonNullable<TopicRewrite['judged'][P]> } = {}
   const findings: Finding[] = []
-  /** Nothing was seen of what is to be changed. */
-  const searched = new Set<Part>()
+  let unknown = 0
+  /** Changed, and seen to be. */
+  let areKeysChanged = false
   for (const part of parts) {
-    const wish = wishes[part]
-    if (wish === 'always') own.push(part)
-    if (wish !== 'ask') continue
-    const verdict = judge(options, topic, part, samples[part])
-    if (verdict === 'rewrite' || verdict === 'search') own.push(part)
-    else if (verdict !== 'leave') findings.push(verdict)
-    if (verdict === 'search') searched.add(part)
+    if (wishes[part] === 'never') continue
+    const isNamed = wishes[part] === 'always'
+    const judgement = judge(options, { topic, part, context, isNamed, isOnlyChecked: !writes }, samples[part])
+    const { verdict } = judgement
+    unknown += judgement.unknown
+    if (verdict.kind === 'unclear' || verdict.kind === 'unknown') findings.push(refuse(options, topic, part, verdict))
+    else if (isOpened) own.push(part)
+    if (verdict.kind === 'leave') judged[part] = { areLongs: verdict.areLongs }
+    if (!writes) continue
+    if (part === 'key' && verdict.kind === 'rewrite') areKeysChanged = true
     const { otherHeader } = samples[part].find(sample => sample.otherHeader !== undefined) ?? {}
     if (otherHeader)
       findings.push(topicWarning(topic, otherIds(part, otherHeader), `${SETTINGS}.force_ids keeps the IDs`))
   }
-  const areKeysChanged = own.includes('key') && !searched.has('key')
   if (areKeysChanged) {
     const what = areMerged(options, topic, samples.key) ? `${OTHER_KEYS}; ${MERGED_KEYS}` : OTHER_KEYS
     findings.push(topicWarning(topic, what, `${SETTINGS}.force_ids keeps the IDs`))
   }
-  return { parts: own, findings }
+  const reasons = reasonsIn(options, context)
+  return {
+    rewrite: { idMap, schemas, topic, context, parts: own, judged, writes, unknownIds, reasons },
+    check: { mode: 'sample', records: samples.value.length, unknown },
+    findings,
+  }
+}
+
+/** By id: why the target does not have a schema that the backup has. */
+function reasonsIn({ reasons }: RewriteOptions, context: string): Map<number, string> {
+  const own = [...reasons].map(([key, reason]) => ({ ...splitSubject(key), reason }))
+  return new Map(own.filter(one => one.context === context).map(({ name, reason }) => [Number(name), reason]))
 }
 
 const OTHER_KEYS =
@@ -94,50 +121,39 @@ function otherIds(part: Part, header: string): string {
 }
 
 function judge(
+  { schemas, idMap, unknownIds }: RewriteOptions,
+  facts: Pick<JudgeFacts, 'topic' | 'part' | 'context' | 'isNamed' | 'isOnlyChecked'>,
+  samples: readonly PartSample[],
+): Judgement {
+  const isMapped = (id: number) => idMap.get(facts.context, id) !== undefined
+  const isOtherGuid = (guid: string) => idMap.getGuid(guid) !== undefined
+  const { isUnknownGuid } = idMap
+  return judgeSamples(samples, { ...facts, schemas, isMapped, isOtherGuid, isUnknownGuid, unknownIds })
+}
+
+function refuse(
   options: RewriteOptions,
   topic: string,
   part: Part,
-  samples: readonly PartSample[],
-): 'rewrite' | 'search' | 'leave' | Finding {
-  const { schemas, idMap, unknownIds } = options
-  const context = contextOf(options, topic)
-  const isMapped = (id: number) => idMap.get(context, id) !== undefined
-  const isOtherGuid = (guid: string) => idMap.getGuid(guid) !== undefined
-  const { isUnknownGuid } = idMap
-  const verdict = judgePart(samples, {
-    topic,
-    part,
-    context,
-    schemas,
-    isMapped,
-    isOtherGuid,
-    isUnknownGuid,
-    unknownIds,
-  })
-  switch (verdict.kind) {
-    case 'rewrite':
-    case 'search':
-    case 'leave':
-      return verdict.kind
-    case 'unclear':
-      return topicError(
-        topic,
-        `it is not clear whether its ${part}s carry schema IDs: ${verdict.why}`,
-        remedy(topic, part),
-      )
-    case 'unknown': {
-      const { message } = unknownId(verdict.id, part, `${topic}/${verdict.partition}`, verdict.offset)
-      return topicError(topic, message, UNKNOWN_REMEDY)
-    }
-    default:
-      return verdict satisfies never
+  verdict: Extract<Judgement['verdict'], { kind: 'unclear' | 'unknown' }>,
+): Finding {
+  if (verdict.kind === 'unclear') {
+    const what = `it is not clear whether its ${part}s carry schema IDs: ${verdict.why}`
+    return topicError(topic, what, remedy(topic, part))
   }
+  const { id, partition, offset } = verdict
+  const reason = typeof id === 'number' ? reasonsIn(options, contextOf(options, topic)).get(id) : undefined
+  const { message } = unknownId(id, { part, name: `${topic}/${partition}`, offset }, reason)
+  return topicError(topic, message, unknownRemedy(options))
 }
 
 /** There is another `restore` at the top of a job. */
 const SETTINGS = 'enterprise.schema_registry.restore'
 
-const UNKNOWN_REMEDY = `restore the schemas first (${SETTINGS}.enabled: true does), set ${SETTINGS}.unknown_ids: pass, or name the topic in ${SETTINGS}.rewrite_topics.exclude`
+export function unknownRemedy({ writes }: RewriteOptions): string {
+  const map = writes ? `map the ID by ${SETTINGS}.id_mapping_file, ` : ''
+  return `${map}set ${SETTINGS}.unknown_ids: pass to leave such records as they are, or name the topic in ${SETTINGS}.rewrite_topics.exclude`
+}
 
 function remedy(topic: string, part: Part): string {
   const parts = `${SETTINGS}.rewrite_parts says which of key and value, here ${part}`

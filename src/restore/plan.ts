@@ -3,6 +3,7 @@ import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { IdCheck } from './id-counts.ts'
 import type { RestoreOptions } from './options.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
@@ -22,6 +23,8 @@ export interface RestorePlan {
   wish: string
   /** By topic of the source: what a look at its records has decided. Topics that stay as they are have none. */
   rewrites?: ReadonlyMap<string, TopicRewrite>
+  /** By topic of the source: what a sample has shown of unknown ids. */
+  idChecks?: ReadonlyMap<string, IdCheck>
   /** Names the ids that records are given, where they are. */
   idMapDigest?: string
 }
@@ -73,7 +76,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
     ...deletedKeyWarnings(topics.map(restoredOf)),
     ...rangeWarnings(topics, options),
   )
-  const ids = options.rewrite && { idMapDigest: options.rewrite.idMap.digest }
+  const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
   return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options), ...ids }
 }
 
@@ -106,7 +109,7 @@ function describeWish(options: RestoreOptions): string {
   const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
   // Only where keys decide does a number of partitions move records.
   const byKey = options.repartition === 'by_key' && { byKey: options.partitionCount }
-  const rewrite = options.rewrite && { rewrite: describeRewrite(options.rewrite) }
+  const rewrite = options.rewrite?.writes && { rewrite: describeRewrite(options.rewrite) }
   return JSON.stringify({ ...wish, ...byKey, ...rewrite, generation: options.generation ?? null }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value

@@ -10,8 +10,8 @@ import { fitSettings } from './fit-settings.ts'
 import { planInherited } from './inherited-settings.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
-import { planRewrites } from './plan-rewrites.ts'
 import { examineTarget, type Preflight } from './preflight.ts'
+import { prepareRewrites } from './prepare-rewrites.ts'
 import { type RestoreProgress, readProgress, restoreGroup, streamKey } from './progress.ts'
 import { RestoreRefusal } from './refusal.ts'
 
@@ -66,11 +66,11 @@ export async function surveyRestore(
   const differing = plan.topics.filter(({ name }) => isMade(name)).flatMap(({ name }) => inherited.findingsOf(name))
   const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
   const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
-  const { rewrites, findings: unclear } = await planRewrites(options, plan.topics, storage, signal)
+  const { rewrites, idChecks, findings: unclear } = await prepareRewrites(options, plan.topics, storage, signal)
   const findings = [...[allowed, archive, examined, fitted].flatMap(one => one.findings), ...differing, ...unclear]
   return {
     ...found,
-    plan: { ...plan, rewrites, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },
+    plan: { ...plan, rewrites, idChecks, topics: plan.topics.map(topic => fittedByName.get(topic.name) ?? topic) },
     preflight: { ...examined, findings },
     segments: archive.segments,
     grants: [...allowed.grants, ...creationGrants(missing, fitted.findings)],

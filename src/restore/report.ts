@@ -1,7 +1,7 @@
 import type { GapReason } from '../observe/progress.ts'
-import { parts } from '../registry/ids/schema-id.ts'
+import { type Part, parts } from '../registry/ids/schema-id.ts'
 import type { CompareReport } from './compare.ts'
-import { addCounts, type IdCounts, noCounts } from './id-counts.ts'
+import { addCounts, type IdCheck, type IdCounts, noCounts, type PartCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { Prepared } from './prepare-restore.ts'
@@ -49,6 +49,8 @@ export interface Amounts {
   conversions: Conversions
   /** What was found of schema ids; absent where they were not looked for. */
   schemaIds?: IdCounts
+  /** What was looked at to find schema ids that the target does not have; absent where nothing was. */
+  idCheck?: IdCheck
 }
 
 export type Conversions = Partial<Record<Conversion, number>>
@@ -89,9 +91,22 @@ export function reportTopics(
       durationMs: durationOf(topic.name),
       rebuilt: sum(Object.values(conversions), count => count),
       conversions,
-      ...(plan.rewrites?.has(topic.label) && { schemaIds: sumCounts(own.map(({ ids }) => ids)) }),
+      ...reportIds(plan, topic.label, own),
     }
   })
+}
+
+/** Where every record was opened these are what was checked, else the sample is. */
+function reportIds(
+  { rewrites, idChecks }: Prepared['plan'],
+  topic: string,
+  streams: readonly Stream[],
+): Pick<Amounts, 'schemaIds' | 'idCheck'> {
+  const sampled = idChecks?.get(topic)
+  if (!rewrites?.has(topic)) return sampled ? { idCheck: sampled } : {}
+  const schemaIds = sumCounts(streams.map(({ ids }) => ids))
+  const unknown = schemaIds.key.unknown + schemaIds.value.unknown
+  return { schemaIds, idCheck: { mode: 'all', records: sum(streams, ({ records }) => records.sent), unknown } }
 }
 
 export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals'] {
@@ -104,7 +119,15 @@ export function sumTopics(topics: readonly TopicReport[]): RestoreReport['totals
     rebuilt: sum(topics, ({ rebuilt }) => rebuilt),
     conversions: sumConversions(topics.map(({ conversions }) => conversions)),
     ...sumSchemaIds(topics),
+    ...sumChecks(topics.flatMap(({ idCheck }) => idCheck ?? [])),
   }
+}
+
+/** `sample` where any of them is. */
+export function sumChecks(checks: readonly IdCheck[]): { idCheck?: IdCheck } {
+  if (checks.length === 0) return {}
+  const mode = checks.some(one => one.mode === 'sample') ? 'sample' : 'all'
+  return { idCheck: { mode, records: sum(checks, one => one.records), unknown: sum(checks, one => one.unknown) } }
 }
 
 function sumSchemaIds(topics: readonly TopicReport[]): { schemaIds?: IdCounts } {
@@ -118,17 +141,35 @@ function sumCounts(all: readonly IdCounts[]): IdCounts {
   return total
 }
 
-/** Pure. Records that nobody can decode with the target's registry were let pass, and should be known. */
-export function unknownIdWarnings(topics: readonly TopicReport[]): string[] {
-  return topics.flatMap(({ source, schemaIds }) =>
-    parts.flatMap(part => {
-      const count = schemaIds?.[part].unknown ?? 0
-      const what = `${source}: ${count} ${part}s carry schema IDs that the target registry does not have`
-      return count === 0
-        ? []
-        : [`${what}, and were left as they are (enterprise.schema_registry.restore.unknown_ids: pass)`]
-    }),
+/** Pure. Records that consumers may not be able to decode with the target's registry. */
+export function idWarnings(topics: readonly TopicReport[]): string[] {
+  return topics.flatMap(({ source, schemaIds, idCheck }) =>
+    schemaIds
+      ? parts.flatMap(part => partWarnings(source, part, schemaIds[part]))
+      : idCheck && idCheck.unknown > 0
+        ? [
+            `${source}: of ${idCheck.records} records that were looked at, ${idCheck.unknown} keys or values carry schema IDs ` +
+              `that the target registry does not have (${SETTINGS}.unknown_ids: pass)`,
+          ]
+        : [],
   )
+}
+
+const SETTINGS = 'enterprise.schema_registry.restore'
+
+function partWarnings(source: string, part: Part, { unknown, unclear }: PartCounts): string[] {
+  const warnings: string[] = []
+  if (unknown > 0) {
+    const what = `${source}: ${unknown} ${part}s carry schema IDs that the target registry does not have`
+    warnings.push(`${what}, and were left as they are (${SETTINGS}.unknown_ids: pass)`)
+  }
+  if (unclear > 0) {
+    warnings.push(
+      `${source}: ${unclear} ${part}s begin like schema IDs that are others on the target, but may be something else, and ` +
+        `were left as they are; name the topic in ${SETTINGS}.rewrite_topics.include to have them rewritten`,
+    )
+  }
+  return warnings
 }
 
 /** Those that touch what is restored. */

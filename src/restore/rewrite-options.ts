@@ -6,10 +6,16 @@ import { DEFAULT_CONTEXT } from '../registry/model.ts'
 
 /** How schema ids are rewritten. Topics are named as at the source. */
 export interface RewriteOptions {
+  /** False where records keep their ids, and are only looked at for unknown ones. */
+  writes: boolean
+  /** Records that are looked at where none has to be rewritten. */
+  checkIds: 'sample' | 'all'
   idMap: IdMap
   /** Of the backup: they tell which topic an id belongs to. */
   schemas: KnownSchemas
   unknownIds: 'fail' | 'pass'
+  /** By key in the map of ids: why the target does not have a schema of the backup. */
+  reasons: ReadonlyMap<string, string>
   /** Patterns. A topic that is included by its full name is rewritten also where its records do not tell that it should. */
   topics: { include: readonly string[]; exclude: readonly string[] }
   parts: readonly Part[]

@@ -8,7 +8,7 @@ import type { RestoreOptions } from './options.ts'
 import { isComplete, type Prepared, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
-import { type RestoreReport, reportGaps, reportTopics, sumTopics, unknownIdWarnings } from './report.ts'
+import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
 import { TopicTimes } from './topic-times.ts'
 
@@ -43,7 +43,7 @@ export async function runRestore(
     : await restore(options, prepared, { ...parts, onProgress }, signal)
   const { streams, isDone, verification, refused = [] } = outcome
   const topics = reportTopics(prepared, streams, topic => times.durationOf(topic))
-  const unknown = unknownIdWarnings(topics)
+  const unknown = idWarnings(topics)
   for (const message of unknown) parts.onProgress({ type: 'warning', message })
   return {
     restoreId: prepared.restoreId,

@@ -4,7 +4,8 @@ import type { Finding } from '../observe/finding.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { createIdMap, type IdMap } from '../registry/ids/id-map.ts'
 import { indexSchemas } from '../registry/ids/known-schemas.ts'
-import type { RegistrySnapshot } from '../registry/model.ts'
+import { joinSubject, type RegistrySnapshot, splitSubject } from '../registry/model.ts'
+import type { RegistryPlan } from '../registry/plan/restore-step.ts'
 import { findGeneration } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import { readIfAllowed } from '../restore/prepare-restore.ts'
@@ -47,7 +48,7 @@ export async function withSchemas<T>(
       const { surveySchemas } = await import('../schemas/restore-schemas.ts')
       const survey = await surveySchemas(backup, wish, { client, journal }, signal)
       const { plan, target } = survey
-      const withIds = (idMap: IdMap) => withRewrite(options, registry, backup, idMap)
+      const withIds = (idMap: IdMap) => withRewrite(options, registry, { backup, plan }, idMap)
       return work({
         survey,
         findings: findingsOf(plan),
@@ -81,7 +82,7 @@ export async function withKnownIds<T>(
   return withRegistry(registry, async (client: RegistryClient) => {
     const { nothingJournaled, surveyTarget } = await import('../schemas/survey-target.ts')
     const { plan, target } = await surveyTarget(backup, client, wish, nothingJournaled, signal)
-    return work(withRewrite(options, registry, backup, idMapOf(plan, backup, target)))
+    return work(withRewrite(options, registry, { backup, plan }, idMapOf(plan, backup, target)))
   })
 }
 
@@ -98,20 +99,33 @@ async function readSchemas(options: RestoreOptions, parts: Parts, signal: AbortS
 function withRewrite(
   options: RestoreOptions,
   { restore }: RegistryJob,
-  backup: RegistrySnapshot | undefined,
+  known: { backup: RegistrySnapshot; plan: RegistryPlan } | undefined,
   idMap: IdMap,
 ): RestoreOptions {
-  if (!restore.rewriteIds) return options
+  if (!restore.idMapping) return options
   const rewrite: RewriteOptions = {
+    writes: restore.rewriteIds,
+    checkIds: restore.checkIds,
     idMap,
-    schemas: indexSchemas(backup?.versions ?? []),
+    schemas: indexSchemas(known?.backup.versions ?? [], known?.backup.maxIds),
     unknownIds: restore.unknownIds,
+    reasons: new Map(known ? [...notRestored(known.backup, idMap), ...known.plan.unmappedIds] : []),
     topics: restore.rewriteTopics,
     parts: restore.rewriteParts,
     topicParts: new Map(),
     topicContexts: restore.topicContexts,
   }
   return { ...options, rewrite }
+}
+
+/** What the job's own filters leave out. */
+function notRestored({ versions }: RegistrySnapshot, idMap: IdMap): [string, string][] {
+  return versions
+    .filter(({ subject, id }) => idMap.get(splitSubject(subject).context, id) === undefined)
+    .map(({ subject, version, id }) => {
+      const { context } = splitSubject(subject)
+      return [joinSubject({ context, name: String(id) }), `version ${version} of subject ${subject} is not restored`]
+    })
 }
 
 /** Whoever asks for neither way of keeping IDs right hears that they are not. */

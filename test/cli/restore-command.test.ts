@@ -89,7 +89,15 @@ TOTAL                               5  1,500,001  400 MiB                       
   })
 
   test('says how many schema ids it has rewritten, and how many it did not know', async () => {
-    const counts = (rewritten: number, unknown: number) => ({ rewritten, unknown, same: 1, guid: 0, unframed: 0 })
+    const counts = (rewritten: number, unknown: number) => ({
+      rewritten,
+      unknown,
+      same: 1,
+      guid: 0,
+      unframed: 0,
+      unclear: 0,
+      kept: 0,
+    })
     const report = async (unknown: number) => {
       const schemaIds = { key: counts(1200, 0), value: counts(3, unknown) }
       return { ...restoreReport, totals: { ...restoreReport.totals, schemaIds } }

@@ -8,6 +8,7 @@ import type { EncodedRecord } from '../../src/batch/record-cursor.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import { addCounts, noCounts } from '../../src/restore/id-counts.ts'
 import { offsetHeaders } from '../../src/restore/offset-headers.ts'
 import { type Outgoing, type OutgoingOptions, readOutgoing } from '../../src/restore/outgoing.ts'
@@ -25,7 +26,17 @@ const idMap = createIdMap([
   { context: '.', source: 6, target: 600 },
   { context: '.', source: 7, target: 7 },
 ])
-const both: TopicRewrite = { idMap, context: '.', parts: ['key', 'value'], unknownIds: 'fail' }
+const both: TopicRewrite = {
+  schemas: indexSchemas([]),
+  topic: 't',
+  judged: {},
+  writes: true,
+  reasons: new Map(),
+  idMap,
+  context: '.',
+  parts: ['key', 'value'],
+  unknownIds: 'fail',
+}
 
 async function read(
   batches: Buffer[],
@@ -237,7 +248,8 @@ describe('what goes out with other ids', () => {
       const batch = encodeBatch({ baseOffset: 2n, codec, records: [{ value: framed(5) }, { value: framed(44) }] })
       await assert.rejects(read([batchOf(0, 2), batch]), {
         code: 'SCHEMA_ID_UNKNOWN',
-        message: 'Schema ID 44 not found in target registry. The value of t/0 at offset 3 carries it.',
+        message:
+          'Schema ID 44 not found in target registry: no schema of the backup has it. The value of t/0 at offset 3 carries it.',
       })
       const passed = await read([batchOf(0, 2), batch], { rewrite: { unknownIds: 'pass' } })
       assert.deepEqual(passed.flatMap(recordsOf).at(-1)?.value, framed(44))

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { codecNames } from '../../src/batch/header.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import type { TopicRewrite } from '../../src/restore/part-rewriter.ts'
 import { patchIds } from '../../src/restore/patch-ids.ts'
 import { openPatching } from '../../src/restore/patch-threads.ts'
@@ -19,7 +20,17 @@ const idMap = createIdMap(
   ],
   [guids],
 )
-const values: TopicRewrite = { idMap, context: '.', parts: ['value'], unknownIds: 'fail' }
+const values: TopicRewrite = {
+  schemas: indexSchemas([]),
+  topic: 't',
+  judged: {},
+  writes: true,
+  reasons: new Map(),
+  idMap,
+  context: '.',
+  parts: ['value'],
+  unknownIds: 'fail',
+}
 
 function batchAt(baseOffset: bigint, codec: (typeof codecNames)[number], id = 5) {
   const guid = Buffer.from(`01${guids.source.replaceAll('-', '')}`, 'hex')
@@ -84,7 +95,8 @@ describe('patching on threads', () => {
     await assert.rejects(unknown, {
       name: 'KafkaBackupError',
       code: 'SCHEMA_ID_UNKNOWN',
-      message: 'Schema ID 44 not found in target registry. The value of orders/3 at offset 30 carries it.',
+      message:
+        'Schema ID 44 not found in target registry: no schema of the backup has it. The value of orders/3 at offset 30 carries it.',
     })
     assert.equal((await fine).counts.value.rewritten, 2)
     const [broken] = sourcesOf([encodeBatch({ baseOffset: 8n, codec: 'zstd', body: Buffer.from('no zstd') })])

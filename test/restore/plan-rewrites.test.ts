@@ -25,11 +25,12 @@ async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}
   const rewrite = rewriteOptions(changes)
   const options = plainOptions({ rewrite, ...ranges })
   const plan = planRestore(manifest, options)
-  const { rewrites, findings } = await planRewrites(options, plan.topics, storage, never)
-  const { parts, context, unknownIds } = rewrites.get('orders') ?? {}
+  const { rewrites, idChecks, findings } = await planRewrites(options, plan.topics, storage, never)
+  const { parts, judged, writes, context, unknownIds } = rewrites.get('orders') ?? {}
   const textsOf = (wanted: 'error' | 'warning') =>
     findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
-  return { parts, context, unknownIds, findings: textsOf('error'), warnings: textsOf('warning') }
+  const found = { findings: textsOf('error'), warnings: textsOf('warning') }
+  return { parts, judged, writes, context, unknownIds, check: idChecks.get('orders'), ...found }
 }
 
 const one = (make: (offset: number) => RecordSpec) => [[range(5).map(i => batchAt(i * 10, make))]]
@@ -38,13 +39,17 @@ describe('a look at a topic', () => {
   test('decides for each part by itself', async () => {
     const avro = await decide(one(i => ({ key: framed(6, `k${i}`), value: framed(5, `v${i}`) })))
     const { warnings, ...decided } = avro
-    assert.deepEqual(decided, { parts: ['key', 'value'], context: '.', unknownIds: 'fail', findings: [] })
+    assert.deepEqual(decided, {
+      ...{ parts: ['key', 'value'], judged: {}, writes: true, context: '.', unknownIds: 'fail', findings: [] },
+      check: { mode: 'sample', records: 30, unknown: 0 },
+    })
     assert.match(warnings.join(), /^its keys get other schema IDs, so that the same key has other bytes/)
     const plainKeys = await decide(one(i => ({ key: Buffer.from(`k${i}`), value: framed(5, `v${i}`) })))
     assert.deepEqual([plainKeys.parts, plainKeys.findings, plainKeys.warnings], [['key', 'value'], [], []])
     const plain = one(i => ({ key: long(BigInt(i)), value: Buffer.from('{}') }))
-    const { parts, findings } = await decide(plain, { schemas: indexSchemas([]) })
-    assert.deepEqual([parts, findings], [undefined, []])
+    const { parts, judged, findings } = await decide(plain, { schemas: indexSchemas([]) })
+    assert.deepEqual([parts, findings], [['key', 'value'], []])
+    assert.deepEqual(judged, { key: { areLongs: true }, value: { areLongs: false } })
   })
 
   test('stops at numbers that look like ids, and names topic, part and the settings that decide', async () => {
@@ -72,10 +77,34 @@ describe('a look at a topic', () => {
     assert.deepEqual([own.parts, own.findings], [['value'], []])
   })
 
-  test('is not needed where every id stays the same in the context of the topic', async () => {
-    const unknown = one(() => ({ value: framed(44) }))
-    const same = await decide(unknown, { topicContexts: new Map([['orders', '.same']]) })
-    assert.deepEqual([same.parts, same.findings], [undefined, []])
+  describe('where no id changes', () => {
+    const ways: [string, Partial<RewriteOptions>][] = [
+      ['in the context of the topic', { topicContexts: new Map([['orders', '.same']]) }],
+      ['since the job writes none', { writes: false }],
+    ]
+    const known = one(i => ({ value: framed(5, `${i}`) }))
+    const mixed = one(i => ({ value: framed(i % 10 === 3 ? 44 : 5, `${i}`) }))
+    for (const [way, changes] of ways) {
+      test(`${way}, finds unknown ids in a sample and opens nothing else`, async () => {
+        const fine = await decide(known, changes)
+        assert.deepEqual([fine.parts, fine.findings, fine.warnings], [undefined, [], []])
+        assert.deepEqual(fine.check, { mode: 'sample', records: 30, unknown: 0 })
+        const { findings } = await decide(mixed, changes)
+        assert.match(findings.join(), /^Schema ID 44 not found in target registry: no schema of the backup has it/)
+        const passed = await decide(mixed, { ...changes, unknownIds: 'pass' })
+        assert.deepEqual([passed.parts, passed.findings, passed.check?.unknown], [undefined, [], 3])
+      })
+
+      test(`${way}, opens every record where the job asks for it`, async () => {
+        const { parts, writes } = await decide(known, { ...changes, checkIds: 'all' })
+        assert.deepEqual([parts, writes], [['key', 'value'], false])
+      })
+    }
+
+    test('is not stopped by what would be unclear', async () => {
+      const times = one(i => ({ key: long(1_700_000_000_000n + BigInt(i)), value: framed(5) }))
+      assert.deepEqual((await decide(times, { writes: false })).findings, [])
+    })
   })
 
   test('takes nothing as the same in a context that the backup does not have', async () => {
@@ -103,7 +132,7 @@ describe('a look at a topic', () => {
   test('uses the ids of the context of the topic', async () => {
     const values = one(i => ({ value: framed(5, `${i}`) }))
     const eu = await decide(values, { topicContexts: new Map([['ord*', '.eu']]) })
-    assert.deepEqual([eu.parts, eu.context], [['value'], '.eu'])
+    assert.deepEqual([eu.parts, eu.context], [['key', 'value'], '.eu'])
   })
 
   test('finds an id that the target does not have before anything is written', async () => {
@@ -111,7 +140,7 @@ describe('a look at a topic', () => {
     const { findings } = await decide(unknown)
     assert.match(
       findings.join(),
-      /^Schema ID 44 not found in target registry\. The value of orders\/0 at offset 2\d carries it\. \(restore the schemas/,
+      /^Schema ID 44 not found in target registry: no schema of the backup has it\. The value of orders\/0 at offset 2\d carries it\. \(map the ID by /,
     )
     const passed = await decide(unknown, { unknownIds: 'pass' })
     assert.deepEqual([passed.parts, passed.findings], [['key', 'value'], []])

@@ -4,6 +4,7 @@ import { patchBatch } from '../../src/batch/patch-batch.ts'
 import { decodeRecords, type KafkaRecord } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import type { TopicRewrite } from '../../src/restore/part-rewriter.ts'
 import { IdRewriter } from '../../src/restore/rewrite-ids.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
@@ -22,7 +23,17 @@ const idMap = createIdMap(
     { source: guidOf(9), target: null },
   ],
 )
-const both: TopicRewrite = { idMap, context: '.', parts: ['key', 'value'], unknownIds: 'fail' }
+const both: TopicRewrite = {
+  schemas: indexSchemas([]),
+  topic: 't',
+  judged: {},
+  writes: true,
+  reasons: new Map(),
+  idMap,
+  context: '.',
+  parts: ['key', 'value'],
+  unknownIds: 'fail',
+}
 
 async function rewrite(records: RecordSpec[], changes: Partial<TopicRewrite> = {}) {
   const bytes = encodeBatch({ baseOffset: 40n, records })
@@ -89,7 +100,8 @@ describe('the ids of a record', () => {
   test('that the target does not have end the restore, with the place in the second sentence', async () => {
     await assert.rejects(rewrite([{ value: framed(5) }, { value: framed(44) }]), {
       code: 'SCHEMA_ID_UNKNOWN',
-      message: 'Schema ID 44 not found in target registry. The value of orders/3 at offset 41 carries it.',
+      message:
+        'Schema ID 44 not found in target registry: no schema of the backup has it. The value of orders/3 at offset 41 carries it.',
     })
     await assert.rejects(rewrite([{ key: framed(45) }]), {
       message: /^Schema ID 45 not .* The key of orders\/3 at offset 40/,

@@ -6,6 +6,9 @@ import { schemaVersion } from '../registry/ids/sample-schemas.ts'
 /** `orders` has the ids 5 and 6 in its values and 6 in its keys; on the target they are 500 and 600. */
 export function rewriteOptions(changes: Partial<RewriteOptions> = {}): RewriteOptions {
   return {
+    writes: true,
+    checkIds: 'sample',
+    reasons: new Map(),
     idMap: createIdMap([
       { context: '.', source: 5, target: 500 },
       { context: '.', source: 6, target: 600 },

@@ -4,10 +4,11 @@ import { codecNames } from '../../src/batch/header.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
+import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
-import { framed, long } from '../registry/ids/sample-schemas.ts'
+import { framed, long, schemaVersion } from '../registry/ids/sample-schemas.ts'
 import { type FakeTarget, withFakeTarget } from './fake-target.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
@@ -119,7 +120,8 @@ describe('a restore that rewrites ids', () => {
     const records = [{ value: framed(44) }, { value: framed(5) }]
     return withFakeTarget([fakeTopic('orders', [[encodeBatch({ records })]])], async target => {
       await assert.rejects(target.restore(settings), {
-        message: /Schema ID 44 not found in target registry\. The value of orders\/0 at offset 0 carries it\./,
+        message:
+          /Schema ID 44 not found in target registry: no schema of the backup has it\. The value of orders\/0 at offset 0 carries it\./,
       })
       assert.deepEqual(target.fake.state.topics, [])
       const report = await target.restore({ ...settings, rewrite: rewriteOptions({ unknownIds: 'pass' }) })
@@ -136,4 +138,76 @@ describe('a restore that rewrites ids', () => {
       assert.deepEqual([report.verification?.ok, report.verification?.totals.records], [true, 50])
       assert.equal(report.totals.schemaIds?.key.rewritten, 50)
     }))
+})
+
+describe('records of a topic without a subject of its name', () => {
+  const clicked = JSON.stringify({
+    ...{ type: 'record', name: 'Click', namespace: 'shop' },
+    fields: [
+      { name: 'page', type: 'string' },
+      { name: 'at', type: 'long' },
+    ],
+  })
+  const rewrite = rewriteOptions({
+    schemas: indexSchemas([
+      schemaVersion('shop.Click', 5, { schema: clicked }),
+      schemaVersion('payments-value', 6, { schema: '"string"' }),
+    ]),
+  })
+  /** Two letters and a number of one byte. */
+  const click = (id: number, page: string) => framed(id, Buffer.from([4, ...Buffer.from(page), 2]))
+  const text = Buffer.from('plain')
+  /** Frames lie where a sample does not look: it takes the first, the middle and the last batch. */
+  const hidden = (late: readonly Buffer[], codec: (typeof codecNames)[number]) => {
+    const lists = [[text], [text], late, [text], [text], [text], [text], [text]]
+    let offset = 0
+    return lists.map(list => {
+      const batch = encodeBatch({ baseOffset: BigInt(offset), codec, records: list.map(value => ({ value })) })
+      offset += list.length
+      return batch
+    })
+  }
+  const late = [click(5, 'ab'), framed(6, Buffer.from([4, 65, 66])), framed(6, 'no string'), framed(5, 'odd'), text]
+
+  for (const codec of ['none', 'zstd'] as const) {
+    test(`get the ids of the target one by one, and what is not certain is left and reported (${codec})`, () =>
+      withFakeTarget([fakeTopic('clicks', [hidden(late, codec)])], async target => {
+        const report = await target.restore({ rewrite, verify: true, batchBytes: 1 })
+        const written = recordsOf(target, 'clicks').map(({ value }) => value)
+        assert.deepEqual(written.slice(2, 7), [click(500, 'ab'), ...late.slice(1)])
+        const { rewritten, unclear, unframed } = report.totals.schemaIds?.value ?? assert.fail()
+        assert.deepEqual({ rewritten, unclear, unframed }, { rewritten: 1, unclear: 1, unframed: 10 })
+        assert.deepEqual(report.totals.idCheck, { mode: 'all', records: 12, unknown: 0 })
+        assert.match(
+          report.warnings.join(),
+          /^clicks: 1 values begin like schema IDs that are others on the target, but/,
+        )
+        assert.equal(report.verification?.ok, true)
+      }))
+  }
+
+  test('end the restore at an id that the source has given and nothing has now', () =>
+    withFakeTarget(
+      [fakeTopic('clicks', [hidden([framed(4, 'gone'), framed(70_000, 'mp4')], 'none')])],
+      async target => {
+        await assert.rejects(target.restore({ rewrite }), {
+          code: 'SCHEMA_ID_UNKNOWN',
+          message: /Schema ID 4 not found in target registry.*The value of clicks\/0 at offset 2/,
+        })
+        const report = await target.restore({ rewrite: { ...rewrite, unknownIds: 'pass' } })
+        assert.deepEqual([report.totals.schemaIds?.value.unknown, report.totals.idCheck?.unknown], [1, 1])
+      },
+    ))
+
+  test('are all checked where no id changes and the job asks for it, and some where it does not', async () => {
+    const same = { ...rewrite, idMap: createIdMap([5, 6].map(id => ({ context: '.', source: id, target: id }))) }
+    const topics = () => [fakeTopic('clicks', [hidden([click(5, 'ab'), framed(4, 'gone')], 'zstd')])]
+    await withFakeTarget(topics(), async target => {
+      await assert.rejects(target.restore({ rewrite: { ...same, checkIds: 'all' } }), { code: 'SCHEMA_ID_UNKNOWN' })
+    })
+    await withFakeTarget(topics(), async target => {
+      const { totals } = await target.restore({ rewrite: same })
+      assert.deepEqual([totals.schemaIds, totals.idCheck?.mode, totals.records], [undefined, 'sample', 9])
+    })
+  })
 })

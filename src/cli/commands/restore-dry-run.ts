@@ -13,6 +13,7 @@ import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
 import { formatWindow, windowDocument } from './restore-window.ts'
+import { formatPlannedIds } from './restored-ids.ts'
 import { isLossy, LOSSY, planDocument, plannedFields } from './schema-report.ts'
 
 /** `restore --dry-run`: the exit code is that of the restore, where it would be refused or lose something. */
@@ -43,11 +44,12 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
     target_cluster_id: targetCluster,
     state,
     time_window: windowDocument(job),
-    topics: topics.map(({ isEstimate, precision, heldBack, ...topic }) => ({
+    topics: topics.map(({ isEstimate, precision, heldBack, idCheck, ...topic }) => ({
       ...topic,
       is_estimate: isEstimate,
       records_precision: precision,
       held_back: heldBack.map(({ name, whileFilling, ...rest }) => ({ name, while_filling: whileFilling, ...rest })),
+      ...(idCheck && { schema_id_check: idCheck }),
     })),
     totals: { ...sums, is_estimate, records_precision },
     schemas: plan.schemas ? planDocument(plan.schemas) : null,
@@ -83,6 +85,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] 
           `${amount} into ${plural(totals.topics, 'topic')}, ${plural(totals.partitions, 'partition')}`,
         ],
         ...(plan.schemas ? plannedFields(plan.schemas, look) : []),
+        ['  Schema IDs', formatPlannedIds(topics)],
       ],
       look,
     ),

@@ -1,11 +1,32 @@
 import { formatCount } from '../../lib/units.ts'
-import type { Amounts } from '../../restore/report.ts'
+import type { RestoreDryRunTopic } from '../../restore/dry-run.ts'
+import { type Amounts, sumChecks } from '../../restore/report.ts'
+import { plural } from '../text.ts'
 
 /** What a restore has done to schema ids, in one line; undefined where it did not look for any. */
-export function formatSchemaIds({ schemaIds }: Pick<Amounts, 'schemaIds'>): string | undefined {
-  if (!schemaIds) return undefined
+export function formatSchemaIds({ schemaIds, idCheck }: Pick<Amounts, 'schemaIds' | 'idCheck'>): string | undefined {
+  const sampled = idCheck?.mode === 'sample' ? formatIdCheck({ idCheck }) : undefined
+  if (!schemaIds) return sampled
   const { key, value } = schemaIds
-  const rewritten = `rewritten in ${formatCount(key.rewritten)} keys and ${formatCount(value.rewritten)} values`
   const unknown = key.unknown + value.unknown
-  return unknown === 0 ? rewritten : `${rewritten}; ${formatCount(unknown)} unknown ones left`
+  const unclear = key.unclear + value.unclear
+  return [
+    `rewritten in ${formatCount(key.rewritten)} keys and ${formatCount(value.rewritten)} values`,
+    ...(unknown === 0 ? [] : [`${formatCount(unknown)} unknown ones left`]),
+    ...(unclear === 0 ? [] : [`${formatCount(unclear)} unclear ones left`]),
+    ...(sampled === undefined ? [] : [sampled]),
+  ].join('; ')
+}
+
+/** The same of a dry run. */
+export function formatPlannedIds(topics: readonly RestoreDryRunTopic[]): string | undefined {
+  return formatIdCheck(sumChecks(topics.flatMap(({ idCheck }) => idCheck ?? [])))
+}
+
+/** What was looked at to find ids that the target does not have. */
+function formatIdCheck({ idCheck }: Pick<Amounts, 'idCheck'>): string | undefined {
+  if (!idCheck) return undefined
+  const { mode, records, unknown } = idCheck
+  const found = unknown === 0 ? 'no unknown ID' : `${plural(unknown, 'unknown ID')}`
+  return `${mode === 'all' ? '' : 'a sample of '}${plural(records, 'record')} checked, ${found}`
 }

@@ -1,5 +1,5 @@
 import { belonging, type KnownSchemas } from './known-schemas.ts'
-import { hasSchemaGuid, isPlausiblePayload, type Part, readSchemaGuid, readSchemaId } from './schema-id.ts'
+import { hasSchemaGuid, isPlausiblePayload, LONG_BYTES, type Part, readSchemaGuid, readSchemaId } from './schema-id.ts'
 
 /** The key or the value of a record that was looked at. */
 export interface PartSample {
@@ -24,15 +24,19 @@ export interface JudgeFacts {
   /** GUIDs that the target does not have. */
   isUnknownGuid: (guid: string, isInHeader: boolean) => boolean
   unknownIds: 'fail' | 'pass'
+  /** Nothing is rewritten, so that only unknown ids are looked for. */
+  isOnlyChecked: boolean
+  /** The job says that the part carries ids. */
+  isNamed: boolean
 }
 
 /**
- * What is to be done with a part of a topic. `search` is to rewrite, though no frame was seen. `unclear` and `unknown` are
- * for somebody else to decide.
+ * What is to be done with a part of a topic. `search` is to rewrite, though no frame was seen. `leave` is to leave it,
+ * unless a record that was not looked at shows that it is framed. `unclear` and `unknown` are for somebody else to decide.
  */
 export type Verdict =
   | { kind: 'rewrite' | 'search' }
-  | { kind: 'leave' }
+  | { kind: 'leave'; areLongs: boolean }
   | { kind: 'unclear'; why: string }
   | UnknownFrame
 
@@ -46,10 +50,23 @@ export interface UnknownFrame {
   isCertain: boolean
 }
 
+export interface Judgement {
+  verdict: Verdict
+  /** Records that were looked at, and those of them with an id that the target does not have. */
+  checked: number
+  unknown: number
+}
+
 /** A value that somebody has typed in for a test is no reason to stop. */
 const MAX_UNFRAMED_SHARE = 0.01
-/** A LongSerializer writes so many, of which the first is 00 for all times and counts there are. */
-const LONG_BYTES = 8
+
+/** Pure. What the samples of a part say. Where they show no frames, bytes that begin like an unknown id are none. */
+export function judgeSamples(samples: readonly PartSample[], facts: JudgeFacts): Judgement {
+  const verdict = judgePart(samples, facts)
+  const counts = (look: Look) => look.kind === 'unknown' && (verdict.kind !== 'leave' || look.isCertain)
+  const unknown = samples.filter(sample => counts(lookAt(sample, facts))).length
+  return { verdict, checked: samples.length, unknown }
+}
 
 /**
  * Pure. Whether ids are to be rewritten in this part, by some of its records. Bytes that begin with 00 and a number need
@@ -65,24 +82,35 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
   const unknown = looks.find(look => look.kind === 'unknown')
   const certain = looks.find(look => look.kind === 'unknown' && look.isCertain)
   if (certain?.kind === 'unknown' && facts.unknownIds === 'fail') return certain
-  const foreign = looks.find(look => look.kind === 'foreign')
   const known = framed - count('unknown') - count('guid')
-  if (framed === 0) return { kind: mayHoldFrames(held, samples.length, facts) ? 'search' : 'leave' }
-  if (known === 0 && !unknown) return { kind: 'leave' }
-  if (known === 0 && (framed * 2 < held.length || areLongs(held))) return { kind: 'leave' }
-  const what = `${held.length} ${facts.part}s were looked at`
-  if (foreign?.kind === 'foreign') {
-    return { kind: 'unclear', why: `${what}, of which ${count('foreign')} ${describeForeign(foreign)}` }
+  const isLong = held.length > 0 && areLongs(held)
+  const leave: Verdict = { kind: 'leave', areLongs: isLong }
+  if (facts.isNamed) return unknown && facts.unknownIds === 'fail' ? unknown : { kind: 'rewrite' }
+  if (framed === 0) return mayHoldFrames(held, samples.length, facts) ? { kind: 'search' } : leave
+  if (known === 0 && (!unknown || framed * 2 < held.length || isLong)) return leave
+  if (facts.isOnlyChecked) {
+    const isShown = count('certain') > 0 || (!isLong && (count('likely') > 0 || framed * 2 >= held.length))
+    if (!isShown) return leave
+  } else if (known > 0) {
+    const why = findDoubt(held, looks, facts)
+    if (why !== undefined) return { kind: 'unclear', why }
   }
-  if (known > 0 && count('certain') === 0 && areLongs(held)) {
-    return { kind: 'unclear', why: `${what}, all of them ${LONG_BYTES} bytes long, as numbers are` }
-  }
-  if (known > 0 && count('unframed') > held.length * MAX_UNFRAMED_SHARE) {
-    return { kind: 'unclear', why: `${what}, of which only ${framed} begin with a schema ID` }
-  }
-  if (unknown?.kind === 'unknown' && facts.unknownIds === 'fail') return unknown
+  if (unknown && facts.unknownIds === 'fail') return unknown
   if (known > 0) return { kind: 'rewrite' }
-  return { kind: mayHoldFrames(held, samples.length, facts) ? 'search' : 'leave' }
+  return mayHoldFrames(held, samples.length, facts) ? { kind: 'search' } : leave
+}
+
+/** What speaks against frames, though there are some of known ids. */
+function findDoubt(held: readonly PartSample[], looks: readonly Look[], { part }: JudgeFacts): string | undefined {
+  const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
+  const what = `${held.length} ${part}s were looked at`
+  const foreign = looks.find(look => look.kind === 'foreign')
+  if (foreign) return `${what}, of which ${count('foreign')} ${describeForeign(foreign)}`
+  if (count('certain') === 0 && areLongs(held)) return `${what}, all of them ${LONG_BYTES} bytes long, as numbers are`
+  if (count('unframed') > held.length * MAX_UNFRAMED_SHARE) {
+    return `${what}, of which only ${held.length - count('unframed')} begin with a schema ID`
+  }
+  return undefined
 }
 
 /**

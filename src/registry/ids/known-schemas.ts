@@ -1,4 +1,6 @@
-import { joinSubject, type SchemaVersion, splitSubject } from '../model.ts'
+import type { AvroSchema } from '../avro/avro-schema.ts'
+import { parseAvro } from '../avro/parse-avro.ts'
+import { joinSubject, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { recordNames } from './record-names.ts'
 import type { Part } from './schema-id.ts'
 
@@ -9,31 +11,50 @@ export interface KnownSchema {
   subjects: ReadonlySet<string>
   /** Of the records that the schema describes. */
   recordNames: ReadonlySet<string>
+  /** The schema with what it refers to; undefined where it is of another type, or cannot be understood. */
+  avro: AvroSchema | undefined
 }
+
+export type KnownVersion = Pick<SchemaVersion, 'subject' | 'version' | 'id' | 'schemaType' | 'schema' | 'references'>
 
 export interface KnownSchemas {
   get(context: string, id: number): KnownSchema | undefined
   /** Whether a subject of the context is that of this part of the topic by its name (TopicName; of values TopicRecordName). */
   hasSubjectOf(context: string, topic: string, part: Part): boolean
+  /** The highest id that the source is known to have given. */
+  maxId(context: string): number
+  /** What it was made of. */
+  readonly versions: readonly KnownVersion[]
+  readonly maxIds: ReadonlyMap<string, number>
 }
 
 /** Deleted versions count like others: records of their time are still there. */
-export function indexSchemas(versions: Iterable<SchemaVersion>): KnownSchemas {
+export function indexSchemas(
+  all: Iterable<KnownVersion>,
+  maxIds: ReadonlyMap<string, number> = new Map(),
+): KnownSchemas {
+  const versions = [...all]
+  const byPlace = new Map(versions.map(one => [versionKey(one.subject, one.version), one]))
   const known = new Map<string, KnownSchema & { subjects: Set<string> }>()
   const names = new Set<string>()
-  for (const { subject, id, schemaType, schema } of versions) {
-    const { context, name } = splitSubject(subject)
-    const key = `${context}/${id}`
-    const entry = known.get(key) ?? describe(schemaType, schema)
+  const highest = new Map(maxIds)
+  for (const one of versions) {
+    const { context, name } = splitSubject(one.subject)
+    const key = `${context}/${one.id}`
+    const entry = known.get(key) ?? describe(one, byPlace)
     entry.subjects.add(name)
     known.set(key, entry)
     names.add(joinSubject({ context, name }))
+    highest.set(context, Math.max(one.id, highest.get(context) ?? 0))
   }
   return {
     get: (context, id) => known.get(`${context}/${id}`),
     hasSubjectOf: (context, topic, part) =>
       names.has(joinSubject({ context, name: `${topic}-${part}` })) ||
       (part === 'value' && [...known].some(([key, one]) => key.startsWith(`${context}/`) && isOfTopic(one, topic))),
+    maxId: context => highest.get(context) ?? 0,
+    versions,
+    maxIds,
   }
 }
 
@@ -44,16 +65,45 @@ function isOfTopic(schema: KnownSchema, topic: string): boolean {
   return false
 }
 
-/** Names are looked for when somebody asks: most schemas are of no topic that is restored. */
-function describe(schemaType: SchemaVersion['schemaType'], text: string): KnownSchema & { subjects: Set<string> } {
+/** Names and types are looked for when somebody asks: most schemas are of no topic that is restored. */
+function describe(
+  one: KnownVersion,
+  byPlace: ReadonlyMap<string, KnownVersion>,
+): KnownSchema & { subjects: Set<string> } {
+  const { schemaType, schema } = one
   let names: Set<string> | undefined
+  let avro: { parsed: AvroSchema | undefined } | undefined
   return {
     schemaType,
     subjects: new Set<string>(),
     get recordNames() {
-      names ??= recordNames(schemaType, text)
+      names ??= recordNames(schemaType, schema)
       return names
     },
+    get avro() {
+      avro ??= { parsed: schemaType === 'AVRO' ? parseWith(one, byPlace) : undefined }
+      return avro.parsed
+    },
+  }
+}
+
+function parseWith(one: KnownVersion, byPlace: ReadonlyMap<string, KnownVersion>): AvroSchema | undefined {
+  const needed = new Map<string, string>()
+  const add = ({ subject, references }: KnownVersion) => {
+    for (const reference of references) {
+      const key = versionKey(resolveReference(reference.subject, subject), reference.version)
+      const found = byPlace.get(key)
+      if (!found || needed.has(key)) continue
+      add(found)
+      needed.set(key, found.schema)
+    }
+  }
+  try {
+    add(one)
+    return parseAvro(one.schema, [...needed.values()])
+  } catch {
+    // What cannot be understood here may be understood by consumers.
+    return undefined
   }
 }
 

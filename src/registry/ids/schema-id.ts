@@ -20,8 +20,10 @@ export function isApicurioHeader(name: string, part: Part): boolean {
 const ID_MAGIC = 0
 const GUID_MAGIC = 1
 /** An Avro record without fields has no payload. */
-const ID_FRAME_BYTES = 5
+export const ID_FRAME_BYTES = 5
 const GUID_FRAME_BYTES = 17
+/** A LongSerializer writes so many, of which the first is 00 for all times and counts there are. */
+export const LONG_BYTES = 8
 
 /**
  * The id of a v0 frame in buffer[start, end); 0 where there is none. No registry gives 0 or less: eight bytes of a small
@@ -70,7 +72,7 @@ export function isPlausiblePayload(framed: Buffer, schemaType: string): boolean 
  * A number of indexes and that many of them, which lead to one of the messages of a file; a single 0 stands for the first.
  * They are zigzag integers; some old clients have written plain ones.
  */
-function hasMessageIndexes(payload: Buffer): boolean {
+export function hasMessageIndexes(payload: Buffer): boolean {
   const isRead = (decode: (raw: number) => number): boolean => {
     let position = 0
     const next = (): number => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type JudgeFacts, judgePart, type PartSample } from '../../../src/registry/ids/judge-frames.ts'
+import { type JudgeFacts, judgePart, judgeSamples, type PartSample } from '../../../src/registry/ids/judge-frames.ts'
 import { indexSchemas } from '../../../src/registry/ids/known-schemas.ts'
 import { framed, long, schemaVersion } from './sample-schemas.ts'
 
@@ -23,6 +23,8 @@ const facts: JudgeFacts = {
   isOtherGuid: () => false,
   isUnknownGuid: () => false,
   unknownIds: 'fail',
+  isOnlyChecked: false,
+  isNamed: false,
 }
 
 const samplesOf = (all: (Buffer | null)[]): PartSample[] =>
@@ -44,11 +46,11 @@ describe('a part of a topic', () => {
 
   test('is left where nothing is framed, or there is nothing', () => {
     const topic = 'plain'
-    assert.deepEqual(judge([]), { kind: 'leave' })
-    assert.deepEqual(judge([null, null], { topic }), { kind: 'leave' })
+    assert.deepEqual(judge([]), { kind: 'leave', areLongs: false })
+    assert.deepEqual(judge([null, null], { topic }), { kind: 'leave', areLongs: false })
     const texts = [Buffer.from('{"a":1}'), Buffer.from('plain'), Buffer.alloc(4)]
-    assert.deepEqual(judge(texts, { topic }), { kind: 'leave' })
-    assert.deepEqual(judge(many(50, i => long(BigInt(i)))), { kind: 'leave' })
+    assert.deepEqual(judge(texts, { topic }), { kind: 'leave', areLongs: false })
+    assert.deepEqual(judge(many(50, i => long(BigInt(i)))), { kind: 'leave', areLongs: true })
   })
 
   test('is looked through where it has a subject, though tombstones or other values hide the frames', () => {
@@ -59,17 +61,24 @@ describe('a part of a topic', () => {
       schemaVersion('clicks-shop.Click', 5, { schema: '{"type":"record","name":"shop.Click","fields":[]}' }),
     ])
     assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord }), { kind: 'search' })
-    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord, part: 'key' }), { kind: 'leave' })
-    assert.deepEqual(judge([null], { part: 'key', context: '.eu' }), { kind: 'leave' }, 'of its own context')
+    assert.deepEqual(judge([null], { topic: 'clicks', schemas: byRecord, part: 'key' }), {
+      kind: 'leave',
+      areLongs: false,
+    })
+    assert.deepEqual(
+      judge([null], { part: 'key', context: '.eu' }),
+      { kind: 'leave', areLongs: false },
+      'of its own context',
+    )
   })
 
   test('is left where its numbers of eight bytes look like ids that nobody has', () => {
-    assert.deepEqual(judge(many(50, i => long(1_790_000_000_000n + BigInt(i)))), { kind: 'leave' })
+    assert.deepEqual(judge(many(50, i => long(1_790_000_000_000n + BigInt(i)))), { kind: 'leave', areLongs: true })
   })
 
   test('is left where GUIDs name the schemas, which are the same everywhere', () => {
     const guid = Buffer.concat([Buffer.from([1]), Buffer.alloc(16, 7), Buffer.from('payload')])
-    assert.deepEqual(judge([guid, guid]), { kind: 'leave' })
+    assert.deepEqual(judge([guid, guid]), { kind: 'leave', areLongs: false })
     assert.deepEqual(judge([guid, framed(5)]), { kind: 'rewrite' })
     const isOtherGuid = (one: string) => one === '07'.repeat(16)
     assert.deepEqual(judge([guid, guid], { isOtherGuid }), { kind: 'rewrite' }, 'unless it is another on the target')
@@ -126,11 +135,17 @@ describe('a part of a topic', () => {
     assert.deepEqual(judge([framed(5), framed(44)]), unknown)
     assert.deepEqual(judge([framed(44), framed(44)]), { ...unknown, offset: 0n })
     assert.deepEqual(judge([framed(5), framed(44)], { unknownIds: 'pass' }), { kind: 'rewrite' })
-    assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass', topic: 'plain' }), { kind: 'leave' })
+    assert.deepEqual(judge([framed(44), framed(44)], { unknownIds: 'pass', topic: 'plain' }), {
+      kind: 'leave',
+      areLongs: false,
+    })
   })
 
   test('is left where a few of many happen to begin like an id that nobody has', () => {
-    assert.deepEqual(judge([...many(20, () => Buffer.from([7, 7])), framed(4_000_000)]), { kind: 'leave' })
+    assert.deepEqual(judge([...many(20, () => Buffer.from([7, 7])), framed(4_000_000)]), {
+      kind: 'leave',
+      areLongs: false,
+    })
   })
 })
 
@@ -146,8 +161,8 @@ describe('headers that name the schema', () => {
   test('say it alone: what the payload begins with does not matter, nor whose subject it is', () => {
     assert.deepEqual(judgePart([sample(framed(5, '')), sample(framed(7, ''))], facts), { kind: 'rewrite' })
     assert.deepEqual(judgePart([sample(framed(101_327, ''))], facts), { kind: 'rewrite' })
-    assert.deepEqual(judgePart([sample(guid), sample(guid)], facts), { kind: 'leave' })
-    assert.deepEqual(judgePart([sample(null)], { ...facts, topic: 'plain' }), { kind: 'leave' })
+    assert.deepEqual(judgePart([sample(guid), sample(guid)], facts), { kind: 'leave', areLongs: false })
+    assert.deepEqual(judgePart([sample(null)], { ...facts, topic: 'plain' }), { kind: 'leave', areLongs: false })
   })
 
   test('may name an id that the target does not have', () => {
@@ -164,5 +179,41 @@ describe('headers that name the schema', () => {
     const passed = judgePart([sample(guid)], { ...facts, topic: 'plain', isUnknownGuid, unknownIds: 'pass' })
     assert.deepEqual(passed, { kind: 'leave' })
     assert.deepEqual(judge([guid], { topic: 'plain', isUnknownGuid }), { kind: 'leave' }, 'before a payload')
+  })
+})
+
+describe('a part that is only looked at', () => {
+  const isOnlyChecked = true
+
+  test('ends at an id that nobody has, and is not asked what else it may be', () => {
+    const unknown = { kind: 'unknown', id: 44, partition: 2, offset: 1n }
+    for (const known of [framed(5), framed(7, 'x'), framed(101_327, 'foreign'), framed(44)]) {
+      const verdict = judge([known, framed(44)], { isOnlyChecked })
+      assert.deepEqual({ ...verdict, offset: 1n }, unknown)
+    }
+    assert.deepEqual(judge([framed(101_327, 'foreign'), Buffer.from('text')], { isOnlyChecked }), { kind: 'rewrite' })
+  })
+
+  test('does not take numbers for ids', () => {
+    const seconds = indexSchemas([schemaVersion('payments-value', 101)])
+    // 1,700,000,000 s begins like 00 00 00 00 65, which is 101; a day later it is 102.
+    const times = many(50, i => long(1_700_000_000n + BigInt(i) * 1_000_000n))
+    const isMapped = (id: number) => id === 101
+    assert.deepEqual(judge(times, { isOnlyChecked, schemas: seconds, isMapped }), { kind: 'leave', areLongs: true })
+  })
+
+  test('counts what is unknown where that may pass, and nothing where there are no frames', () => {
+    const pass = { ...facts, isOnlyChecked, unknownIds: 'pass' as const }
+    const some = samplesOf([framed(5), framed(44), framed(45), null])
+    const { checked, unknown } = judgeSamples(some, pass)
+    assert.deepEqual([checked, unknown], [4, 2])
+    const texts = samplesOf([...many(5, () => Buffer.from('text')), framed(44)])
+    assert.equal(judgeSamples(texts, { ...pass, topic: 'plain' }).unknown, 0)
+  })
+
+  test('is trusted where the job says that it carries ids', () => {
+    const named = { isOnlyChecked, isNamed: true }
+    assert.equal(judge([Buffer.from('text'), Buffer.from('text'), framed(44)], named).kind, 'unknown')
+    assert.equal(judge([framed(101_327, 'foreign')], { isNamed: true }).kind, 'rewrite')
   })
 })

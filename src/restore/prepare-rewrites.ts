@@ -1,0 +1,85 @@
+import { hasCode } from '../errors.ts'
+import { type Finding, topicError } from '../observe/finding.ts'
+import { belonging } from '../registry/ids/known-schemas.ts'
+import type { Part } from '../registry/ids/schema-id.ts'
+import { splitSubject } from '../registry/model.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { RestoreOptions } from './options.ts'
+import { readOutgoing } from './outgoing.ts'
+import { readSegments } from './outgoing-options.ts'
+import type { PlannedTopic } from './plan.ts'
+import { type PlannedRewrites, planRewrites, unknownRemedy } from './plan-rewrites.ts'
+import { IdRewriter } from './rewrite-ids.ts'
+import { contextOf, type RewriteOptions } from './rewrite-options.ts'
+
+/** What `planRewrites` decides, and whether records need a schema that the target does not get. */
+export async function prepareRewrites(
+  options: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
+  topics: readonly PlannedTopic[],
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<PlannedRewrites> {
+  const planned = await planRewrites(options, topics, storage, signal)
+  const needed = await scanNeeded(options, topics, planned, storage, signal)
+  return { ...planned, findings: [...planned.findings, ...needed] }
+}
+
+/**
+ * Looks at every record of the topics that schemas belong to which the backup has and the target does not get. A sample
+ * does not tell whether records need one of them, and a restore that stops in the middle could not go on with other ids.
+ */
+async function scanNeeded(
+  { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
+  topics: readonly PlannedTopic[],
+  { rewrites }: PlannedRewrites,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  if (!options || options.unknownIds === 'pass') return []
+  const findings: Finding[] = []
+  for (const { source, label, legs } of topics) {
+    const planned = rewrites.get(label)
+    const needed = planned ? planned.parts.filter(part => mayNeed(options, source.name, part)) : []
+    if (!planned || needed.length === 0) continue
+    const rewrite = { ...planned, parts: needed, writes: false }
+    const found = await scanTopic(source.name, legs, rewrite, timeWindow, storage, signal)
+    if (found !== undefined) findings.push(topicError(source.name, found, unknownRemedy(options)))
+  }
+  return findings
+}
+
+/** A schema that the target does not get has a subject of this part of the topic. */
+function mayNeed(options: RewriteOptions, topic: string, part: Part): boolean {
+  const context = contextOf(options, topic)
+  return [...options.reasons.keys()].some(key => {
+    const { context: own, name } = splitSubject(key)
+    const schema = own === context ? options.schemas.get(context, Number(name)) : undefined
+    return schema !== undefined && belonging(schema, topic, part) === 'topic'
+  })
+}
+
+/** The message about the first record with an id that the target does not have. */
+async function scanTopic(
+  topic: string,
+  legs: PlannedTopic['legs'],
+  rewrite: ConstructorParameters<typeof IdRewriter>[0],
+  timeWindow: RestoreOptions['timeWindow'],
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  for (const leg of legs) {
+    const { source, start, end } = leg
+    const name = `${topic}/${source.partition}`
+    const segments = await readSegments(storage, leg, signal)
+    const whole = { maxBytes: Number.POSITIVE_INFINITY, batchBytes: 0 }
+    const range = { sourcePartition: source.partition, openAborted: source.open_aborted, start, end, timeWindow }
+    const options = { name, segments, ...range, ...whole, ids: new IdRewriter(rewrite, name) }
+    try {
+      for await (const _ of readOutgoing(storage, options, signal)) signal.throwIfAborted()
+    } catch (error) {
+      if (hasCode(error, 'SCHEMA_ID_UNKNOWN')) return error.message
+      throw error
+    }
+  }
+  return undefined
+}
