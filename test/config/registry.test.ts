@@ -44,6 +44,7 @@ describe('a schema registry', () => {
       set_compatibility: NONE
       force_register: true
       unknown_ids: pass
+      check_ids: all
       rewrite_topics: {include: ['orders*'], exclude: [orders.raw]}
       rewrite_parts: [value]
       topic_contexts: {orders.eu: .eu}
@@ -74,6 +75,7 @@ describe('a schema registry', () => {
         setCompatibility: 'NONE',
         forceRegister: true,
         unknownIds: 'pass',
+        checkIds: 'all',
         rewriteTopics: { include: ['orders*'], exclude: ['orders.raw'] },
         rewriteParts: ['value'],
         topicContexts: new Map([['orders.eu', '.eu']]),
@@ -103,6 +105,7 @@ describe('a schema registry', () => {
         subjectMapping: new Map(),
         forceRegister: false,
         unknownIds: 'fail',
+        checkIds: 'sample',
         rewriteTopics: { include: ['*'], exclude: [] },
         rewriteParts: ['key', 'value'],
         topicContexts: new Map(),

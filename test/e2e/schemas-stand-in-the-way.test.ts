@@ -162,6 +162,79 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     )
   })
 
+  test('force_ids with overwrite on a registry in use deletes nothing, and finds IDs that nothing has', async () => {
+    const records = (id: number) => [...Array(20)].map(() => value(frame(id))).concat(value(frame(4711)))
+    await withShop('kept', records, async ({ path, target, id }) => {
+      const { url } = target.server
+      await register(url, { subject: 'kept-value', type: 'AVRO', schema: '"long"' })
+      target.requests.length = 0
+      const forced = { force_ids: true, strategy: 'overwrite' }
+      await assert.rejects(restore(path, 'kept', url, { ...forced, unknown_ids: 'pass' }), {
+        code: 'RESTORE_REFUSED',
+        message: /force_ids needs an empty target registry: it holds 1 version that no journal/,
+      })
+      await assertUntouched('kept', target)
+      await using empty = await openRegistry({ firstId: 1001 })
+      await assert.rejects(restore(path, 'kept', empty.server.url, forced), {
+        code: 'RESTORE_REFUSED',
+        message: /Schema ID 4711 not found in target registry: no schema of the backup has it/,
+      })
+      await assertUntouched('kept', empty)
+      const report = await restore(path, 'kept', empty.server.url, { ...forced, unknown_ids: 'pass', check_ids: 'all' })
+      assert.deepEqual(report.totals.idCheck, { mode: 'all', records: 21, unknown: 1 })
+      assert.deepEqual(report.schemas?.ids, [{ context: '.', source: id, target: id }])
+      empty.requests.length = 0
+      await restore(path, 'kept', empty.server.url, { ...forced, unknown_ids: 'pass', check_ids: 'all' })
+      assert.deepEqual(writesIn(empty.requests), [])
+    })
+  })
+
+  test('records named by RecordNameStrategy get their IDs, though a sample shows none of them', async () => {
+    await using source = await openRegistry({ firstId: 7 })
+    await using target = await openRegistry({ firstId: 1001 })
+    const fields = [{ name: 'page', type: 'string' }]
+    const schema = JSON.stringify({ type: 'record', name: 'Click', namespace: 'shop', fields })
+    const id = await register(source.server.url, { subject: 'shop.Click', type: 'AVRO', schema })
+    const click = (one: number) => frame(one, '\x06abc')
+    const plain = value(Buffer.from('{"plain":true}'))
+    await kafka.driver.createTopic('mixed', { partitions: 1, configs: { 'retention.ms': '-1' } })
+    // Each in a batch of its own, so that the sample of the first, the middle and the last misses the frame.
+    const bytes = [plain, plain, value(click(id)), plain, plain, plain, plain, plain]
+    for (const record of bytes) await kafka.driver.produce('mixed', [record])
+    await withFolder(async path => {
+      await backup(path, 'mixed', source.server.url)
+      const report = await restore(path, 'mixed', target.server.url, {}, { verify: true })
+      const [found = []] = await kafka.driver.consume('new-mixed', { isolation: 'read_committed' })
+      assert.deepEqual(
+        found.map(one => one.value),
+        bytes.map((one, at) => (at === 2 ? click(1001) : one.value)),
+      )
+      assert.deepEqual([report.totals.schemaIds?.value.rewritten, report.verification?.ok], [1, true])
+    })
+  })
+
+  test('a version that is another schema on the target stops preserve only where records need it', async () => {
+    await withShop(
+      'diverged',
+      id => [...Array(8)].map(() => value(frame(id))),
+      async ({ path, target, id }) => {
+        const { url } = target.server
+        await register(url, { subject: 'diverged-value', type: 'AVRO', schema: '"long"' })
+        target.requests.length = 0
+        await assert.rejects(restore(path, 'diverged', url, {}), {
+          code: 'RESTORE_REFUSED',
+          message: new RegExp(
+            `Schema ID ${id} not found in target registry: version 1 of subject diverged-value is another`,
+          ),
+        })
+        await assertUntouched('diverged', target)
+        const report = await restore(path, 'diverged', url, { rewrite_topics: { exclude: ['diverged'] } })
+        assert.deepEqual([report.schemas?.unmappedIds, report.totals.records], [[String(id)], 8])
+        assert.deepEqual(writesIn(target.requests), [])
+      },
+    )
+  })
+
   test('a mapping by hand comes first, and one to an ID that is not there is refused', async () => {
     await withShop(
       'by-hand',

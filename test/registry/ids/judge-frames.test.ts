@@ -177,8 +177,8 @@ describe('headers that name the schema', () => {
     const found = judgePart([...plain, sample(guid)], { ...facts, isUnknownGuid })
     assert.deepEqual(found, { kind: 'unknown', id: '01'.repeat(16), partition: 0, offset: 0n, isCertain: true })
     const passed = judgePart([sample(guid)], { ...facts, topic: 'plain', isUnknownGuid, unknownIds: 'pass' })
-    assert.deepEqual(passed, { kind: 'leave' })
-    assert.deepEqual(judge([guid], { topic: 'plain', isUnknownGuid }), { kind: 'leave' }, 'before a payload')
+    assert.deepEqual(passed, { kind: 'leave', areLongs: false })
+    assert.deepEqual(judge([guid], { topic: 'plain', isUnknownGuid }), { kind: 'leave', areLongs: false }, 'before a payload')
   })
 })
 
@@ -186,7 +186,7 @@ describe('a part that is only looked at', () => {
   const isOnlyChecked = true
 
   test('ends at an id that nobody has, and is not asked what else it may be', () => {
-    const unknown = { kind: 'unknown', id: 44, partition: 2, offset: 1n }
+    const unknown = { kind: 'unknown', id: 44, partition: 2, offset: 1n, isCertain: false }
     for (const known of [framed(5), framed(7, 'x'), framed(101_327, 'foreign'), framed(44)]) {
       const verdict = judge([known, framed(44)], { isOnlyChecked })
       assert.deepEqual({ ...verdict, offset: 1n }, unknown)
