@@ -178,7 +178,11 @@ describe('headers that name the schema', () => {
     assert.deepEqual(found, { kind: 'unknown', id: '01'.repeat(16), partition: 0, offset: 0n, isCertain: true })
     const passed = judgePart([sample(guid)], { ...facts, topic: 'plain', isUnknownGuid, unknownIds: 'pass' })
     assert.deepEqual(passed, { kind: 'leave', areLongs: false })
-    assert.deepEqual(judge([guid], { topic: 'plain', isUnknownGuid }), { kind: 'leave', areLongs: false }, 'before a payload')
+    assert.deepEqual(
+      judge([guid], { topic: 'plain', isUnknownGuid }),
+      { kind: 'leave', areLongs: false },
+      'before a payload',
+    )
   })
 })
 
