@@ -191,6 +191,19 @@ const unreadable: AlertCase[] = [
       ['31m', 'quiet'],
     ],
   },
+  {
+    alert: 'KafkaBackupNamespaceUnreadable',
+    name: 'stays quiet where a replica needs a moment to list a namespace as it starts',
+    series: {
+      'kafka_backup_operator_namespace_readable{namespace="shop",pod="a"}': '1x60',
+      'kafka_backup_operator_namespace_readable{namespace="shop",pod="b"}': '_x20 0x1 1x40',
+    },
+    labels: { namespace: 'shop' },
+    states: [
+      ['9m', 'quiet'],
+      ['20m', 'quiet'],
+    ],
+  },
 ]
 
 const slow: AlertCase[] = [
