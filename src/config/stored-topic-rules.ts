@@ -5,7 +5,8 @@ import { parseTime } from './time-leaf.ts'
 /** After an `@`: a topic ID in hex or a prefix of it, or as Kafka prints it, each maybe with a number. */
 const id = '([0-9A-Fa-f]{4,32}|[A-Za-z0-9_-]{22})(\\.[1-9][0-9]{0,5})?'
 const time = '[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\\.[0-9]{1,3})?)?(Z|[+-][0-9]{2}:?[0-9]{2})'
-const incarnation = `(@(${id}|${time}))?`
+/** Looser than both, since a Kubernetes API server refuses definitions with long patterns as too costly. */
+const incarnation = '(@[0-9A-Za-z_.:+-]{4,40})?'
 const HINT = '@ and a topic ID or a time select an older incarnation'
 
 /** Topics of a backup, in which a name may have several incarnations. */
