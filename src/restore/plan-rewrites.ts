@@ -1,6 +1,7 @@
 import { runPool } from '../lib/pool.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { type JudgeFacts, type Judgement, judgeSamples, type PartSample } from '../registry/ids/judge-frames.ts'
+import { belonging } from '../registry/ids/known-schemas.ts'
 import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
 import { splitSubject } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -63,7 +64,9 @@ function decideTopic(
   const { idMap, schemas, unknownIds } = options
   const context = contextOf(options, topic)
   const writes = options.writes && !idMap.isIdentity(context)
-  const isOpened = writes || options.checkIds === 'all'
+  const reasons = reasonsIn(options, context)
+  const asked = parts.filter(part => wishes[part] !== 'never')
+  const isOpened = writes || options.checkIds === 'all' || mayNeedMissing(reasons, schemas, { topic, context, asked })
   const own: Part[] = []
   const judged: { -readonly [P in Part]?: NonNullable<TopicRewrite['judged'][P]> } = {}
   const findings: Finding[] = []
@@ -89,7 +92,6 @@ function decideTopic(
     const what = areMerged(options, topic, samples.key) ? `${OTHER_KEYS}; ${MERGED_KEYS}` : OTHER_KEYS
     findings.push(topicWarning(topic, what, `${SETTINGS}.force_ids keeps the IDs`))
   }
-  const reasons = reasonsIn(options, context)
   return {
     rewrite: { idMap, schemas, topic, context, parts: own, judged, writes, unknownIds, reasons },
     check: { mode: 'sample', records: samples.value.length, unknown },
@@ -101,6 +103,18 @@ function decideTopic(
 function reasonsIn({ reasons }: RewriteOptions, context: string): Map<number, string> {
   const own = [...reasons].map(([key, reason]) => ({ ...splitSubject(key), reason }))
   return new Map(own.filter(one => one.context === context).map(({ name, reason }) => [Number(name), reason]))
+}
+
+/** Whether a schema that the target does not get may be one of the topic's: though no id changes, a sample is not enough then. */
+function mayNeedMissing(
+  reasons: ReadonlyMap<number, string>,
+  schemas: RewriteOptions['schemas'],
+  { topic, context, asked }: { topic: string; context: string; asked: readonly Part[] },
+): boolean {
+  return [...reasons.keys()].some(id => {
+    const schema = schemas.get(context, id)
+    return schema !== undefined && asked.some(part => belonging(schema, topic, part) !== 'none')
+  })
 }
 
 const OTHER_KEYS =

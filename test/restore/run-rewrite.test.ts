@@ -131,6 +131,24 @@ describe('a restore that rewrites ids', () => {
     })
   })
 
+  test('is refused for a schema that the target does not get, though no id changes and the sample has none of it', () => {
+    const lists = range(8).map(b =>
+      encodeBatch({ baseOffset: BigInt(b), records: [{ value: framed(b === 2 ? 6 : 5) }] }),
+    )
+    const reasons = new Map([['6', 'version 2 of subject orders-value is another schema on the target']])
+    const idMap = createIdMap([{ context: '.', source: 5, target: 5 }])
+    const schemas = indexSchemas([schemaVersion('orders-value', 5), schemaVersion('orders-value', 6, { version: 2 })])
+    return withFakeTarget([fakeTopic('orders', [lists])], async target => {
+      for (const writes of [true, false]) {
+        await assert.rejects(target.restore({ rewrite: rewriteOptions({ writes, idMap, schemas, reasons }) }), {
+          message:
+            /Schema ID 6 not found in target registry: version 2 of .*The value of orders\/0 at offset 2 carries it/,
+        })
+      }
+      assert.deepEqual(target.fake.state.topics, [])
+    })
+  })
+
   test('puts records where their new keys belong, where keys decide', () =>
     withFakeTarget(orders(), async target => {
       const by = { repartition: 'by_key' as const, partitionCount: new Map([['orders', 3]]) }
@@ -208,6 +226,19 @@ describe('records of a topic without a subject of its name', () => {
     await withFakeTarget(topics(), async target => {
       const { totals } = await target.restore({ rewrite: same })
       assert.deepEqual([totals.schemaIds, totals.idCheck?.mode, totals.records], [undefined, 'sample', 9])
+    })
+  })
+
+  test('are all checked where the target does not get a schema that they may carry, though no id changes', async () => {
+    const idMap = createIdMap([{ context: '.', source: 6, target: 6 }])
+    const left = { ...rewrite, idMap, reasons: new Map([['5', 'version 1 of subject shop.Click is not restored']]) }
+    await withFakeTarget([fakeTopic('clicks', [hidden([click(5, 'ab')], 'zstd')])], async target => {
+      await assert.rejects(target.restore({ rewrite: left }), {
+        code: 'SCHEMA_ID_UNKNOWN',
+        message: /Schema ID 5 not found in target registry: version 1 of subject shop\.Click is not restored/,
+      })
+      const report = await target.restore({ rewrite: { ...left, unknownIds: 'pass' } })
+      assert.deepEqual(report.totals.idCheck, { mode: 'all', records: 8, unknown: 1 })
     })
   })
 })
