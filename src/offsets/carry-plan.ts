@@ -62,13 +62,15 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
   if (section?.state !== 'taken') return planWithout(section, generation, options.include !== undefined)
   const [isIncluded, isExcluded] = [compileGlobs(include), compileGlobs(options.exclude)]
   const selected = groups.filter(({ group }) => isIncluded(group) && !isExcluded(group))
-  const planned = selected.filter(({ error }) => error === null).map(group => planGroup(group, options, source.streams))
+  const planned = selected
+    .filter(({ error, positions }) => error === null || positions.length > 0)
+    .map(group => planGroup(group, options, source.streams))
   const carried = planned.filter(({ streams }) => streams.length > 0)
   const findings = [
     ...findUnknown(options, groups, selected),
     ...findIdle(options, planned),
     ...findShared(carried),
-    ...selected.flatMap(({ group, error }) => (error === null ? [] : [unread(group, error)])),
+    ...selected.flatMap(group => unread(group)),
   ]
   const none = carried.length === 0 && { reason: 'no group of the backup has a position on what is restored' }
   return { groups: carried, findings, ...none }
@@ -164,9 +166,12 @@ function findShared(groups: readonly CarriedGroup[]): Finding[] {
     })
 }
 
-function unread(group: string, error: string): Finding {
-  const problem = `its positions are not in the backup, and not carried over: ${error}`
-  return { severity: 'warning', subject: `group ${group}`, problem, remedy: '' }
+/** Of several incarnations those of one may have been read. */
+function unread({ group, error, positions }: StoredGroup): Finding[] {
+  if (error === null) return []
+  const what = positions.length > 0 ? 'some of its positions' : 'its positions'
+  const problem = `${what} are not in the backup, and not carried over: ${error}`
+  return [{ severity: 'warning', subject: `group ${group}`, problem, remedy: '' }]
 }
 
 export function groupError(group: string, problem: string, remedy: string): Finding {

@@ -8,15 +8,16 @@ export function positionsOf(groups: readonly StoredGroup[], topic: string, label
   }))
 }
 
-/** Pure. Each group once, with the committed offsets of all lists. What could be read in one list is not unread. */
+/** Pure. Each group once, with the committed offsets of all lists; its error says that one of them lacks some. */
 export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredGroup[] {
   const merged = new Map<string, StoredGroup>()
   for (const group of lists.flat()) {
     const known = merged.get(group.group)
-    if (!known && (group.positions.length > 0 || group.error !== null || lists[0]?.includes(group))) {
+    if (known) {
+      const positions = [...known.positions, ...group.positions]
+      merged.set(group.group, { ...known, error: known.error ?? group.error, positions })
+    } else if (group.positions.length > 0 || group.error !== null || lists[0]?.includes(group)) {
       merged.set(group.group, group)
-    } else if (known && group.positions.length > 0) {
-      merged.set(group.group, { ...known, error: null, positions: [...known.positions, ...group.positions] })
     }
   }
   return [...merged.values()]

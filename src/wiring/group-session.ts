@@ -65,14 +65,16 @@ async function readRestoredGroups(
   storage: Storage,
   signal: AbortSignal,
 ): Promise<Pick<CarrySource, 'section' | 'groups'>> {
-  const current = section?.state === 'taken' ? (await readGroups(storage, section, signal)).groups : []
+  const isOlder = topics.length > 0 && topics.every(({ source }) => source.consumer_groups !== undefined)
+  const taken = section?.state === 'taken' ? (await readGroups(storage, section, signal)).groups : []
+  // Where nothing current is restored it does not matter that a group cannot be read any more.
+  const current = isOlder ? taken.map(group => ({ ...group, error: null })) : taken
   const kept: StoredGroup[][] = []
   for (const { source, label } of topics) {
     if (!source.consumer_groups) continue
     const { groups } = await readGroups(storage, source.consumer_groups, signal)
     kept.push(positionsOf(groups, source.name, label))
   }
-  const isOlder = topics.length > 0 && topics.every(({ source }) => source.consumer_groups !== undefined)
   return { section: isOlder ? topics[0]?.source.consumer_groups : section, groups: mergeGroups([current, ...kept]) }
 }
 

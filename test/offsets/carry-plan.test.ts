@@ -130,6 +130,17 @@ describe('what cannot be met', () => {
     assert.equal(planCarry(wish(), from).groups.length, 1)
   })
 
+  test('a group of which only an older incarnation could be read keeps that, and is told', () => {
+    const from = source({ groups: [group('x', [['t', 0]], 'denied')] })
+    assert.deepEqual(told(wish(), from), [
+      'warning group x: some of its positions are not in the backup, and not carried over: denied',
+    ])
+    assert.deepEqual(
+      planCarry(wish(), from).groups.map(one => [one.group, one.streams.length]),
+      [['x', 1]],
+    )
+  })
+
   test('a generation without positions: silent where nobody asks, an error where somebody does', () => {
     const sections: [GroupsSection | undefined, RegExp][] = [
       [undefined, /version that did not take them/],

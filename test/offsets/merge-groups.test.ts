@@ -28,10 +28,15 @@ describe('committed offsets of several incarnations', () => {
           ['orders@1a2b3c4d', 900n],
         ],
       ],
-      ['g2', null, [['orders@1a2b3c4d', 7n]]],
+      ['g2', 'denied', [['orders@1a2b3c4d', 7n]]],
       ['idle', null, []],
       ['gone', null, [['orders@1a2b3c4d', 3n]]],
     ])
+  })
+
+  test('are known to be incomplete where one of the lists could not be read', () => {
+    const old = positionsOf([group('g1', {}, 'unread then')], 'orders', 'orders@1a2b3c4d')
+    assert.deepEqual(shown(mergeGroups([now, old])).slice(0, 1), [['g1', 'unread then', [['orders', 5n]]]])
   })
 
   test('do not bring groups that had none on the topic', () => {
