@@ -29,6 +29,9 @@ const compared: Readonly<Record<string, Compare>> = {
   'max.message.bytes': isLower,
 }
 
+/** With `restore.retention: hold` these stay as they are while the topic is filled. */
+const held = new Set(['retention.ms', 'retention.bytes'])
+
 interface Inherited {
   name: string
   value: string
@@ -63,7 +66,9 @@ export function keepInherited(
   { topicConfig, retention }: Pick<RestoreOptions, 'topicConfig' | 'retention'>,
   defaults: EffectiveConfigs,
 ): { topic: PlannedTopic; findings: Finding[] } {
-  const inherited = listInherited(topic, topicConfig, defaults)
+  const inherited = listInherited(topic, topicConfig, defaults).filter(
+    ({ name }) => retention !== 'hold' || !held.has(name),
+  )
   const added = inherited.filter(({ verdict }) => verdict === 'set').map(({ name, value }) => [name, value] as const)
   if (inherited.length === 0) return { topic, findings: [] }
   const settings = planSettings({ ...topic.source.configs, ...Object.fromEntries(added) }, topicConfig, retention)

@@ -74,7 +74,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   warnings.push(
     ...gapWarnings(topics),
     ...deletedKeyWarnings(topics.map(restoredOf)),
-    ...rangeWarnings(topics, options),
+    ...rangeWarnings(topics, manifest, options),
   )
   const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
   return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options), ...ids }
@@ -144,18 +144,16 @@ function refuseSharedTargets(topics: readonly PlannedTopic[], problems: string[]
   }
 }
 
-function rangeWarnings(topics: readonly PlannedTopic[], { offsetRanges }: RestoreOptions): string[] {
-  return topics.flatMap(({ source: { name }, label, legs }) =>
-    legs
-      .filter(
-        ({ source, start, end }) =>
-          start === end && [label, name].some(one => offsetRanges.has(`${one}/${source.partition}`)),
-      )
+function rangeWarnings(topics: readonly PlannedTopic[], manifest: Manifest, options: RestoreOptions): string[] {
+  return topics.flatMap(({ source: topic, label, legs }) => {
+    const { offsetRanges } = optionsFor(topic, manifest, options)
+    return legs
+      .filter(({ source, start, end }) => start === end && offsetRanges.has(`${topic.name}/${source.partition}`))
       .map(({ source: { partition, start_offset: start, end_offset: end } }) => {
         const held = start === end ? 'no records' : `the offsets ${start} to ${end - 1n}`
         return `${label}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
-      }),
-  )
+      })
+  })
 }
 
 /** The topic with the partitions that are restored. */

@@ -68,6 +68,7 @@ describe('a setting that the topic had from the brokers of the source', () => {
   test('stays held back where the job holds retention', () => {
     const held = keep({ 'retention.ms': '5000000' }, { 'log.retention.ms': '1' }, { retention: 'hold' })
     assert.equal('retention.ms' in held.afterwards, false)
+    assert.deepEqual(held.findings, [])
   })
 
   test('is nothing where the backup does not know it', () => {

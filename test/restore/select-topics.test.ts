@@ -110,6 +110,13 @@ describe('the selection of incarnations', () => {
     assert.deepEqual(plan(['b']).warnings, [])
   })
 
+  test('warns of an empty range of offsets, however its key names the incarnation', () => {
+    for (const key of ['a@1a2b', `a@${first}`, 'a@2026-01-15T00:00:00Z', 'a']) {
+      const { warnings } = plan([`a@${first}`], { offsetRanges: new Map([[`${key}/0`, { start: 900n }]]) })
+      assert.match(warnings.join(), /^a@1a2b3c4d\/0: nothing is in its range \(restore\.offset_ranges\)/, key)
+    }
+  })
+
   test('has another fingerprint for each incarnation', () => {
     const prints = ['a@1a2b', 'a@9c0d1e2f.1', 'a@9c0d1e2f.2'].map(entry => fingerprintOf(plan([entry])))
     assert.equal(new Set(prints).size, 3)
