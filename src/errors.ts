@@ -48,7 +48,7 @@ export const errorTable = {
   BACKUP_IN_USE: {
     retryable: true,
     exitCode: 5,
-    help: 'Wait until those that the message names have ended, or stop them. What died counts for five more minutes.',
+    help: 'Wait until the processes that the message names have ended, or stop them. A killed one counts until its lease expires: two minutes for a writer (`backup.lease_duration`), five for a reader.',
   },
   ARCHIVE_DAMAGED: {
     retryable: false,

@@ -16,15 +16,14 @@ export interface TopicSelector {
 
 /** Of a topic ID as Kafka prints it: base64 without padding. */
 const PRINTED_ID = /^[A-Za-z0-9_-]{22}$/
+/** The colon is in no topic ID, and `Date.parse` alone takes some of those for times. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:/
 
 export function parseSelector(text: string): TopicSelector {
   const at = text.indexOf('@')
   if (at < 0) return { text, name: text, which: undefined }
   const [name, which] = [text.slice(0, at), text.slice(at + 1)]
-  if (which.includes('T')) {
-    const time = Date.parse(which)
-    if (!Number.isNaN(time)) return { text, name, which: { at: time } }
-  }
+  if (TIME.test(which)) return { text, name, which: { at: Date.parse(which) } }
   const [, id = which, number] = /^(.*?)(?:\.(\d+))?$/.exec(which) ?? []
   return { text, name, which: { id, ...(number !== undefined && { number: Number(number) }) } }
 }

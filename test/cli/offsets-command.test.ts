@@ -117,6 +117,12 @@ for (const [outcomes, exitCode] of [
   })
 }
 
+test('offsets delete without a terminal advises only options that it takes', async () => {
+  const { code, io } = await offsets(['delete', ...at, '--path', '/x', '--snapshot-id', 's1'], {})
+  assert.equal(code, 2)
+  assert.match(io.stderr.text, /nothing was deleted: no terminal to confirm on\nhelp: Pass --yes to confirm\./)
+})
+
 for (const [action, ...args] of [
   ['reset', '-g', 'a', '--strategy', 'earliest'],
   ['rollback', '--snapshot-id', 's1'],

@@ -6,15 +6,17 @@ export interface Proposal {
   /** What would be done, for people. */
   plan: (look: Look) => readonly string[]
   ask: () => Promise<boolean>
-  /** What is said where nothing is done. */
+  /** The message where nothing is done. */
   nothing: string
+  /** False for actions that do not take --dry-run. */
+  hasDryRun?: boolean
 }
 
 /**
  * Shows the plan and asks. Without a terminal to ask on it fails: people find the plan on standard output, programs that
  * want JSON get one document, the error.
  */
-export async function agrees(session: Session, { plan, ask, nothing }: Proposal): Promise<boolean> {
+export async function agrees(session: Session, { plan, ask, nothing, hasDryRun = true }: Proposal): Promise<boolean> {
   if (!session.canAsk) {
     if (session.options.format !== 'json')
       session.print(
@@ -22,7 +24,7 @@ export async function agrees(session: Session, { plan, ask, nothing }: Proposal)
         () => undefined,
       )
     throw new KafkaBackupError('USAGE', `${nothing}: no terminal to confirm on`, {
-      help: 'Pass --yes to do what the plan shows, or --dry-run for the plan alone.',
+      help: hasDryRun ? 'Pass --yes to do what the plan shows, or --dry-run to only show it.' : 'Pass --yes to confirm.',
     })
   }
   session.tell(plan)

@@ -115,8 +115,8 @@ const acts: Record<OffsetAction, Act> = {
     const id = snapshotIdOf(session.options)
     const name = session.options.file ?? id
     const ask = () => session.confirm(`Delete snapshot ${name}? Nothing can be rolled back to it then.`)
-    const nothing = 'nothing was deleted'
-    if (!session.options.yes && !(await agrees(session, { plan: () => [`snapshot ${name}`], ask, nothing }))) return 0
+    const proposal = { plan: () => [`snapshot ${name}`], ask, nothing: 'nothing was deleted', hasDryRun: false }
+    if (!session.options.yes && !(await agrees(session, proposal))) return 0
     await offsets.removeSnapshot(id, session.signal)
     session.print(
       () => [`snapshot ${session.look.bold(name)} is deleted`],
