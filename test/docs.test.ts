@@ -228,7 +228,7 @@ interface Definition {
 }
 
 test('README.md names the versions of the servers that the tests run', () => {
-  const proven = read('README.md').split('## Which servers have judged it')[1]?.split('\n## ')[0] ?? ''
+  const proven = read('README.md').split('## Tested servers')[1]?.split('\n## ')[0] ?? ''
   const versions = {
     Kafka: [defaultKafkaVersion, olderKafkaVersion, oldestKafkaVersion],
     versitygw: [versitygwVersion],

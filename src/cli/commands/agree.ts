@@ -24,7 +24,9 @@ export async function agrees(session: Session, { plan, ask, nothing, hasDryRun =
         () => undefined,
       )
     throw new KafkaBackupError('USAGE', `${nothing}: no terminal to confirm on`, {
-      help: hasDryRun ? 'Pass --yes to do what the plan shows, or --dry-run to only show it.' : 'Pass --yes to confirm.',
+      help: hasDryRun
+        ? 'Pass --yes to do what the plan shows, or --dry-run to only show it.'
+        : 'Pass --yes to confirm.',
     })
   }
   session.tell(plan)
