@@ -125,8 +125,10 @@ async function createManifest(storage: Storage, manifest: Manifest, signal: Abor
   } catch (error) {
     if (!hasCode(error, 'STORAGE_EXISTS')) throw error
     const existing = await readManifest(storage, backup_id, generation, signal)
-    // An attempt whose answer was lost has taken effect.
-    if (existing.run === manifest.run) return { manifest: existing, isEarlier: true }
+    // An attempt whose answer was lost has taken effect: an earlier one, or this very one where the request was repeated.
+    if (existing.run === manifest.run) {
+      return { manifest: existing, isEarlier: !sealJson(existing).equals(sealJson(manifest)) }
+    }
     throw new KafkaBackupError(
       'WRITER_CONFLICT',
       `another process committed generation ${generation} of backup \`${backup_id}\` at ${storage.location}`,

@@ -1,17 +1,17 @@
 import { latestManifest } from '../archive/catalog.ts'
 import { freshKey } from '../archive/commit.ts'
-import { incarnationKey } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
+import { formatUtc } from '../lib/clock.ts'
 import { changesSince } from './changes.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import type { BackupOptions } from './options.ts'
-import type { KnownState, PlannedTopic } from './plan.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
 import { takeBeside } from './take-beside.ts'
 import type { NewGap } from './tally.ts'
+import { describeUnseen, unseenPartitions, withoutUnseen } from './unseen.ts'
 
 /** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
 export async function commitShards(
@@ -27,8 +27,9 @@ export async function commitShards(
   const shards = gatherShards(found, backupId, generation)
   refuseMixed(shards, selectionOf(options))
   const known = overlayShards(previous, shards)
-  const observed = withoutUnseen(await prepareRound(options, parts, previous, signal, known, null), known)
-  const prepared = await takeBeside(observed, backupId, parts, signal)
+  const now = formatUtc(parts.clock.now())
+  const planned = await prepareRound(options, parts, previous, signal, known, null)
+  const prepared = await takeBeside(withoutUnseen(planned, known, options, now), backupId, parts, signal)
   const unseen = unseenPartitions(prepared.plan.topics, known)
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
@@ -45,29 +46,6 @@ export async function commitShards(
 
 function selectionOf({ topics }: BackupOptions): Shard['selection'] {
   return { include: [...topics.include], exclude: [...topics.exclude] }
-}
-
-/** Topics that no shard has seen came later than the run: they belong to the next one. */
-function withoutUnseen(prepared: Prepared, known: KnownState | undefined): Prepared {
-  const seen = new Set(known?.topics.map(incarnationKey))
-  const topics = prepared.plan.topics.filter(topic => seen.has(incarnationKey(topic)))
-  return { ...prepared, plan: { ...prepared.plan, topics } }
-}
-
-/** Partitions of topics that some shards have seen, but not the one whose they are: it had started before. */
-function unseenPartitions(topics: readonly PlannedTopic[], known: KnownState | undefined): string[] {
-  const seen = new Set(
-    known?.topics.flatMap(topic => topic.partitions.map(({ partition }) => freshKey(topic, partition))),
-  )
-  return topics.flatMap(topic =>
-    topic.partitions
-      .filter(({ durable }) => !seen.has(freshKey(topic, durable.partition)))
-      .map(({ durable }) => `${topic.name}/${durable.partition}`),
-  )
-}
-
-function describeUnseen(name: string): string {
-  return `${name} appeared while the shards were running and holds nothing yet; the next run copies it`
 }
 
 function warningsOf(shards: readonly Shard[], { plan }: Prepared): string[] {

@@ -69,7 +69,9 @@ export function planBackup(
   })
   if (rules) warnings.push(...warnUnread({ topics }, rules))
   const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
-  return { topics: [...kept.map(topic => keepTopic(topic, observed, facts)), ...topics], warnings }
+  const isVisible = ({ name }: ManifestTopic) => observed.visible.has(name)
+  const old = kept.map(topic => keepTopic(topic, successorOf(topic, observed, kept), isVisible(topic), facts))
+  return { topics: [...old, ...topics], warnings }
 }
 
 interface PlanFacts {
@@ -149,14 +151,28 @@ function planPartition(
   return { durable: withGap(durable, gap), ...bound, newGaps: [gap] }
 }
 
+/** Which topic has its name now. Shards may have seen two of one name, of which the cluster has none any more. */
+function successorOf(
+  topic: ManifestTopic,
+  observed: ObservedSource,
+  kept: readonly ManifestTopic[],
+): Pick<ManifestTopic, 'id'> | undefined {
+  const later = kept.slice(kept.indexOf(topic) + 1).filter(({ state }) => state !== 'replaced')
+  return [...observed.topics, ...later].find(({ name }) => name === topic.name)
+}
+
 /** A topic of an earlier run that is not, or no longer, part of this one. What is stored of it stays. */
-function keepTopic(topic: ManifestTopic, observed: ObservedSource, { now, warnings, groups }: PlanFacts): PlannedTopic {
-  const successor = observed.topics.find(({ name }) => name === topic.name)
+function keepTopic(
+  topic: ManifestTopic,
+  successor: Pick<ManifestTopic, 'id'> | undefined,
+  isVisible: boolean,
+  { now, warnings, groups }: PlanFacts,
+): PlannedTopic {
   const replaced = topic.state !== 'replaced' && successor !== undefined
   const truncated = successor?.id === topic.id
-  const deleted = topic.state === 'current' && !observed.visible.has(topic.name)
+  const deleted = topic.state === 'current' && !isVisible
   if (replaced) warnings.push(describeReplaced(topic, truncated))
-  if (deleted) warnings.push(`topic ${topic.name} is not there any more; what this backup holds of it is kept`)
+  else if (deleted) warnings.push(`topic ${topic.name} is not there any more; what this backup holds of it is kept`)
   const reason = replaced ? (truncated ? 'source_truncated' : 'topic_recreated') : deleted ? 'topic_deleted' : undefined
   return {
     ...topic,

@@ -18,10 +18,11 @@ export interface ShardNumber {
 export function planShard(plan: BackupPlan, shard: ShardNumber): BackupPlan {
   const topics = plan.topics
     .filter(topic => topic.state === 'current')
-    .map(topic => ({
-      ...topic,
-      partitions: topic.partitions.filter(({ durable }) => isOwn(topic.id, durable.partition, shard)),
-    }))
+    .map(topic => {
+      const partitions = topic.partitions.filter(({ durable }) => isOwn(topic.id, durable.partition, shard))
+      const count = topic.partition_count ?? topic.partitions.length
+      return { ...topic, partitions, ...(partitions.length < count && { partition_count: count }) }
+    })
   return { ...plan, topics: topics.filter(({ partitions }) => partitions.length > 0) }
 }
 
@@ -48,12 +49,15 @@ export function overlayShards(base: Manifest | undefined, shards: readonly Shard
   const first = base ?? shards[0]
   if (!first) return undefined
   const topics = new Map<string, ManifestTopic>((base?.topics ?? []).map(topic => [incarnationKey(topic), topic]))
-  for (const topic of shards.flatMap(shard => shard.topics)) {
+  // The oldest first: of two topics of one name the one that was seen later is the newer.
+  const inOrder = shards.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at))
+  for (const { partition_count: count = 0, ...topic } of inOrder.flatMap(shard => shard.topics)) {
     const known = topics.get(incarnationKey(topic))
     const own = new Set(topic.partitions.map(({ partition }) => partition))
     const others = known?.partitions.filter(({ partition }) => !own.has(partition)) ?? []
     const partitions = [...others, ...topic.partitions].sort((a, b) => a.partition - b.partition)
-    topics.set(incarnationKey(topic), { ...topic, partitions })
+    const partial = partitions.length < count && { partition_count: count }
+    topics.set(incarnationKey(topic), { ...topic, partitions, ...partial })
   }
   const groups = base?.consumer_groups && { consumer_groups: base.consumer_groups }
   return { backup_id: first.backup_id, cluster: first.cluster, topics: [...topics.values()], ...groups }

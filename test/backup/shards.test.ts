@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { listGenerations, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { commitShards } from '../../src/backup/commit-shards.ts'
 import type { BackupOptions } from '../../src/backup/options.ts'
 import { runBackup } from '../../src/backup/run-backup.ts'
 import { runShard } from '../../src/backup/run-shard.ts'
 import { isOwn } from '../../src/backup/shards.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -92,6 +94,13 @@ async function logsOf(storage: MemoryStorage): Promise<Record<string, string>> {
 }
 
 const verify = (storage: Storage) => verifyBackup(storage, 'b1', { deep: true, onProgress: () => undefined }, never)
+
+/** The incarnations of a name, each with how many records it holds. */
+function statesOf({ topics }: Pick<Manifest, 'topics'>, wanted: string): (readonly [string, number])[] {
+  return topics
+    .filter(({ name }) => name === wanted)
+    .map(({ state, partitions }) => [state, partitions.reduce((sum, { records }) => sum + records, 0)] as const)
+}
 
 function grow(fake: FakeCluster, batches: Buffer[]): void {
   const partition = fake.state.topics[0]?.partitions[0] ?? assert.fail()
@@ -326,6 +335,72 @@ describe('shards', () => {
       assert.deepEqual((await verify(storage)).problems, [])
       assert.equal((await whole(storage)).copied.records, 900)
       assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 150 + 60 + 1800])
+    }))
+
+  test('a topic that was re-created after its shards had copied it stays the newest of its name', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit, whole }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics[0] = fakeTopic('orders', [runs(0, 1)], { id: 'e'.repeat(32) })
+      const { manifest } = await commit(storage)
+      assert.deepEqual(statesOf(manifest, 'orders'), [['absent', 150]])
+      await whole(storage)
+      assert.deepEqual(statesOf(await openBackup(storage, 'b1', never), 'orders'), [
+        ['replaced', 150],
+        ['current', 10],
+      ])
+    }))
+
+  test('a topic that was truncated after its shards had copied it stays the newest of its name', () =>
+    withStage([fakeTopic('orders', [runs(0, 3)])], async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      await shard(storage, 0, 1)
+      fake.state.topics[0] = fakeTopic('orders', [runs(0, 1)])
+      const { manifest } = await commit(storage, { onTruncation: 'new_incarnation' })
+      assert.deepEqual(statesOf(manifest, 'orders'), [['absent', 30]])
+    }))
+
+  test('a topic that was re-created between two runs of one shard, and then deleted, does not keep the rest from being committed', () =>
+    withStage(sixPartitions(), async ({ fake, shard, commit }) => {
+      const storage = openMemoryStorage()
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics[0] = fakeTopic('orders', [runs(0, 90), runs(0, 90)], { id: 'e'.repeat(32) })
+      for (const index of [0, 1]) await shard(storage, index, 2)
+      fake.state.topics = fake.state.topics.filter(({ name }) => name !== 'orders')
+      const { manifest } = await commit(storage)
+      assert.deepEqual(statesOf(manifest, 'orders'), [
+        ['replaced', 150],
+        ['absent', 1800],
+      ])
+      assert.deepEqual((await verify(storage)).problems, [])
+    }))
+
+  test('a topic that was deleted before one of its shards began says how many partitions it had', () =>
+    withStage(
+      [fakeTopic('orders', [runs(0, 1), runs(0, 1), runs(0, 1), runs(0, 1)]), fakeTopic('one', [runs(0, 6)])],
+      async ({ fake, shard, commit }) => {
+        const storage = openMemoryStorage()
+        await shard(storage, 0, 2)
+        fake.state.topics = fake.state.topics.filter(({ name }) => name !== 'orders')
+        await shard(storage, 1, 2)
+        const { manifest } = await commit(storage)
+        const orders = manifest.topics.find(({ name }) => name === 'orders')
+        assert.deepEqual([orders?.partitions.length, orders?.partition_count], [2, 4])
+      },
+    ))
+
+  test('a commit whose manifest was created, and then found in the way by a request that was repeated, has all segments', () =>
+    withStage(sixPartitions(), async ({ shard, commit }) => {
+      const memory = openMemoryStorage()
+      for (const index of [0, 1]) await shard(memory, index, 2)
+      const error = () => new KafkaBackupError('STORAGE_EXISTS', 'it is there')
+      const storage = withFaults(memory, [
+        { on: 'create', key: /manifests\/00000001/, effect: { kind: 'throw-after', error } },
+      ])
+      await commit(storage)
+      storage.verifyAllFaultsExercised()
+      const report = await verify(memory)
+      assert.deepEqual([report.problems, report.records], [[], 210])
     }))
 
   test('a document that was changed is damage, not a different backup', () =>
