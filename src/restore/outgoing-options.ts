@@ -40,7 +40,8 @@ export function outgoingOptions(
   limits: { maxBytes: number; batchBytes: number; codec?: Codec },
 ): OutgoingOptions {
   const { partition } = source
-  const origin = { topic: topic.source.name, partition, cluster: plan.sourceCluster }
+  // By its label: offsets of an older incarnation must not be taken for those of the newest.
+  const origin = { topic: topic.label, partition, cluster: plan.sourceCluster }
   const takes = keyFilter(stream, { source })
   const name = `${topic.label}/${partition}`
   const rewrite = plan.rewrites?.get(topic.label)

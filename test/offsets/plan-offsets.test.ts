@@ -261,6 +261,15 @@ test('headers tell the first record that was not read, inside a gap, at the end 
   )
 })
 
+test('headers of an older incarnation are not taken for those of the newest', async () => {
+  const older = fakeOffsets({ copy: [restoredLog([...Array(10).keys()].map(i => ['orders@1a2b3c4d', 0, i]))] })
+  const { groups } = await planOffsets(byHeaders({ 'orders/0': 5 }), older, never)
+  assert.deepEqual(
+    groups.map(({ positions, error }) => [positions.length, error?.code]),
+    [[0, 'OFFSETS_REFUSED']],
+  )
+})
+
 test('headers are looked for from a time on, which may not be too late', async () => {
   const whole = restored()
   await plan(whole, byHeaders({ 'orders/0': 16 }))

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
+import { decodeOutgoing, openOutgoing } from '../../src/restore/archived-records.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
+import { never, storePartitions } from '../archive/sample-archive.ts'
+import { encodeBatch } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { plainOptions } from './plain-options.ts'
 import { manifestOf, samplePartition, sampleTopic } from './samples.ts'
 
@@ -115,6 +119,24 @@ describe('the selection of incarnations', () => {
       const { warnings } = plan([`a@${first}`], { offsetRanges: new Map([[`${key}/0`, { start: 900n }]]) })
       assert.match(warnings.join(), /^a@1a2b3c4d\/0: nothing is in its range \(restore\.offset_ranges\)/, key)
     }
+  })
+
+  test('is told by the headers of records: offsets of an older incarnation are not those of the newest', async () => {
+    const storage = openMemoryStorage()
+    const stored = await storePartitions(storage, [[[encodeBatch({ records: [{ value: Buffer.from('v') }] })]]], false)
+    const originOf = async (state: 'current' | 'replaced', entry: string) => {
+      const older = { ...stored, topics: stored.topics.map(topic => ({ ...topic, id: first, state })) }
+      const options = plainOptions({ topics: { include: [entry], exclude: [] }, offsetHeaders: true })
+      const planned = planRestore(older, options)
+      const [topic] = planned.topics
+      const [stream] = topic?.streams ?? []
+      assert.ok(topic && stream)
+      const batches = openOutgoing(options, { plan: planned, topic, stream }, storage, never)
+      const [records = []] = await Array.fromAsync(decodeOutgoing(batches))
+      return records.map(({ headers }) => String(headers.find(([name]) => name === 'x-original-topic')?.[1]))
+    }
+    assert.deepEqual(await originOf('current', 'orders'), ['orders'])
+    assert.deepEqual(await originOf('replaced', `orders@${first}`), ['orders@1a2b3c4d'])
   })
 
   test('has another fingerprint for each incarnation', () => {
