@@ -31,6 +31,10 @@ export function selectTopics(
   )
   const faults = selectors.flatMap(one => findFault(one, topics) ?? [])
   for (const fault of faults) problems.push(`${fault} (restore.topics.include)`)
+  // A slip would restore what somebody wants to leave out.
+  const slips = exclude.map(parseSelector).filter(({ which }) => which !== undefined)
+  for (const fault of slips.flatMap(one => findFault(one, topics) ?? []))
+    problems.push(`${fault} (restore.topics.exclude)`)
   if (topics.length === 0 && manifest.schema_registry) {
     problems.push(`generation ${manifest.generation} holds schemas and no topics; \`schemas restore\` restores those`)
   } else if (selected.length === 0 && faults.length === 0) {

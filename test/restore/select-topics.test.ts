@@ -73,6 +73,10 @@ describe('the selection of incarnations', () => {
     const message = /a@9c0d means several .*a@9c0d1e2f\.1 \(replaced 2026-04-01T.*a@9c0d1e2f\.2 \(current\)/
     assert.throws(() => plan(['a@9c0d']), { code: 'RESTORE_REFUSED', message })
     assert.throws(() => plan(['a@ffff']), { code: 'RESTORE_REFUSED', message: /no incarnation a@ffff; .*a@1a2b3c4d/ })
+    const left = (entry: string) => () => labels(['a@1a2b', 'b'], [entry])
+    assert.throws(left('a@1a2d'), { message: /no incarnation a@1a2d; .*\(restore\.topics\.exclude\)/ })
+    assert.throws(left('a@9c0d'), { message: /a@9c0d means several .*\(restore\.topics\.exclude\)/ })
+    assert.doesNotThrow(left('nothing-like-it'))
   })
 
   test('restores two incarnations next to each other under different names', () => {
