@@ -72,7 +72,7 @@ export async function dryRunRestore(
   const survey = await surveyRestore(options, parts, signal)
   const { plan, restoreId, targetCluster, progress, preflight } = survey
   const isDone = isComplete(plan, progress)
-  const topics = await describeTopics(options, survey, parts.storage, signal)
+  const { topics, findings } = await describeTopics(options, survey, parts.storage, signal)
   const sum = (pick: (topic: RestoreDryRunTopic) => number) => topics.reduce((total, topic) => total + pick(topic), 0)
   return {
     restoreId,
@@ -90,28 +90,35 @@ export async function dryRunRestore(
       isEstimate: topics.some(({ isEstimate }) => isEstimate),
       precision: leastOf(topics.map(({ precision }) => precision)),
     },
-    findings: preflight.findings,
+    findings: [...preflight.findings, ...findings],
     warnings: plan.warnings,
   }
 }
 
-/** What the manifest cannot tell is counted, as far as there is little to read and no run has begun. */
+/**
+ * What the manifest cannot tell is counted, as far as there is little to read and no run has begun. Damage and schema IDs
+ * that this meets would end the restore.
+ */
 async function describeTopics(
   options: RestoreOptions,
   survey: Prepared,
   storage: Storage,
   signal: AbortSignal,
-): Promise<RestoreDryRunTopic[]> {
-  let leftBytes = survey.progress ? 0 : COUNTED_BYTES
+): Promise<{ topics: RestoreDryRunTopic[]; findings: Finding[] }> {
+  const isDamaged = survey.preflight.findings.some(({ code }) => code === 'ARCHIVE_DAMAGED')
+  let leftBytes = survey.progress || isDamaged ? 0 : COUNTED_BYTES
   const topics: RestoreDryRunTopic[] = []
+  const findings: Finding[] = []
   for (const topic of survey.plan.topics) {
     const described = describeTopic(topic, options, survey)
     const isCounted = described.precision !== 'exact' && costOf(topic) <= leftBytes
     if (isCounted) leftBytes -= costOf(topic)
-    const records = isCounted ? await countExactly(options, survey.plan, topic, storage, signal) : undefined
-    topics.push(records === undefined ? described : { ...described, records, precision: 'exact' })
+    const counted = isCounted ? await countExactly(options, survey.plan, topic, storage, signal) : undefined
+    if (counted && 'finding' in counted) findings.push(counted.finding)
+    const isExact = counted !== undefined && 'records' in counted
+    topics.push(isExact ? { ...described, records: counted.records, precision: 'exact' } : described)
   }
-  return topics
+  return { topics, findings }
 }
 
 function leastOf(all: readonly Precision[]): Precision {

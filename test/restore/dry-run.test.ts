@@ -193,6 +193,11 @@ describe('the dry run of a restore', () => {
       const damaged = await dryRun(only)
       storage.objects.set(key, segment)
       assert.deepEqual([damaged.totals.records, damaged.totals.precision], [25, 'at_most'])
+      assert.deepEqual(
+        damaged.findings.map(({ severity, subject, code }) => [severity, subject, code]),
+        [['error', 'topic orders-2', 'ARCHIVE_DAMAGED']],
+        'what the count has found damaged is not left for the restore',
+      )
     }))
 
   test('is made of the manifest and the target, and asks only what changes nothing', () =>

@@ -136,8 +136,11 @@ describe('the selection of incarnations', () => {
       const [stream] = topic?.streams ?? []
       assert.ok(topic && stream)
       const batches = openOutgoing(options, { plan: planned, topic, stream }, storage, never)
-      const [records = []] = await Array.fromAsync(decodeOutgoing(batches))
-      return records.map(({ headers }) => String(headers.find(([name]) => name === 'x-original-topic')?.[1]))
+      const found: string[] = []
+      for await (const records of decodeOutgoing(batches)) {
+        found.push(...records.map(one => String(one.headers.find(([name]) => name === 'x-original-topic')?.[1])))
+      }
+      return found
     }
     assert.deepEqual(await originOf('current', 'orders'), ['orders'])
     assert.deepEqual(await originOf('replaced', `orders@${first}`), ['orders@1a2b3c4d'])
