@@ -57,11 +57,16 @@ export interface StreamMap {
   runs: AsyncGenerator<OffsetMapRun>
 }
 
-/** A name that the restore does not have is a slip, not an empty answer. */
-function assertPlanned(plan: RestorePlan, { topic, partition }: OffsetMapFilter): void {
+/** A name that the restore does not have is a slip, not an empty answer; one that it has twice has two answers. */
+export function assertPlanned(plan: RestorePlan, { topic, partition }: OffsetMapFilter): void {
   if (topic === undefined) return
   const { topics, backupId } = plan
   const found = topicsOf(plan, topic)
+  if (found.length > 1) {
+    const several = found.map(({ label }) => label).join(', ')
+    const message = `topic ${topic} stands for several incarnations in this restore of backup \`${backupId}\`: ${several}`
+    throw new KafkaBackupError('TOPIC_NOT_FOUND', message, { help: 'Give one of them as it is written here.' })
+  }
   const partitions = found.flatMap(({ streams }) =>
     streams.flatMap(({ legs }) => legs.map(leg => leg.source.partition)),
   )

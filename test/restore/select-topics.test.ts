@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestTopic } from '../../src/archive/manifest.ts'
 import { decodeOutgoing, openOutgoing } from '../../src/restore/archived-records.ts'
+import { assertPlanned } from '../../src/restore/offset-map.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import { never, storePartitions } from '../archive/sample-archive.ts'
 import { encodeBatch } from '../fakes/batches.ts'
@@ -144,6 +145,20 @@ describe('the selection of incarnations', () => {
     }
     assert.deepEqual(await originOf('current', 'orders'), ['orders'])
     assert.deepEqual(await originOf('replaced', `orders@${first}`), ['orders@1a2b3c4d'])
+  })
+
+  test('is needed by an offset map where several incarnations of the name are restored', () => {
+    const topicMapping = new Map([
+      ['a@1a2b', 'a-1'],
+      ['a@5e6f', 'a-2'],
+    ])
+    const two = plan(['a@1a2b', 'a@5e6f'], { topicMapping })
+    assert.throws(() => assertPlanned(two, { topic: 'a', partition: 0 }), {
+      code: 'TOPIC_NOT_FOUND',
+      message: /a stands for several incarnations .*a@1a2b3c4d, a@5e6f7a8b/,
+    })
+    assert.doesNotThrow(() => assertPlanned(two, { topic: 'a@5e6f7a8b', partition: 1 }))
+    assert.doesNotThrow(() => assertPlanned(plan(['a@1a2b']), { topic: 'a', partition: 0 }))
   })
 
   test('has another fingerprint for each incarnation', () => {
