@@ -1,4 +1,4 @@
-import type { StoredGroup } from '../archive/groups-section.ts'
+import type { GroupsSection, StoredGroup, TakenGroups } from '../archive/groups-section.ts'
 
 /** Pure. The groups with their committed offsets on one topic only, under another name of it. */
 export function positionsOf(groups: readonly StoredGroup[], topic: string, label: string): StoredGroup[] {
@@ -21,4 +21,17 @@ export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredG
     }
   }
   return [...merged.values()]
+}
+
+/**
+ * Pure. What says whether there are committed offsets of the topics of a restore: the section of the generation, or those of
+ * the topics that are not current in it. Where the generation has none because nobody asked for them, the others still count.
+ */
+export function sectionFor(
+  current: GroupsSection | undefined,
+  own: readonly (TakenGroups | undefined)[],
+): GroupsSection | undefined {
+  const first = own.find(one => one !== undefined)
+  const isCurrentNeeded = own.includes(undefined) && current !== undefined && current.state !== 'off'
+  return first && !isCurrentNeeded ? first : current
 }

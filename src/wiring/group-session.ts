@@ -7,7 +7,7 @@ import type { Finding } from '../observe/finding.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { type CarriedStream, type CarryPlan, type CarrySource, planCarry } from '../offsets/carry-plan.ts'
 import type { CarryReport } from '../offsets/carry-report.ts'
-import { mergeGroups, positionsOf } from '../offsets/merge-groups.ts'
+import { mergeGroups, positionsOf, sectionFor } from '../offsets/merge-groups.ts'
 import { findPlan } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { RestorePlan } from '../restore/plan.ts'
@@ -75,7 +75,8 @@ async function readRestoredGroups(
     const { groups } = await readGroups(storage, source.consumer_groups, signal)
     kept.push(positionsOf(groups, source.name, label))
   }
-  return { section: isOlder ? topics[0]?.source.consumer_groups : section, groups: mergeGroups([current, ...kept]) }
+  const own = topics.map(({ source }) => source.consumer_groups)
+  return { section: sectionFor(section, own), groups: mergeGroups([current, ...kept]) }
 }
 
 function streamsOf({ topics }: RestorePlan): CarriedStream[] {

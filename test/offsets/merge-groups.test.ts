@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
-import { mergeGroups, positionsOf } from '../../src/offsets/merge-groups.ts'
+import { mergeGroups, positionsOf, sectionFor } from '../../src/offsets/merge-groups.ts'
 
 function group(name: string, offsets: Record<string, bigint>, error: string | null = null): StoredGroup {
   const positions = Object.entries(offsets).map(([topic, offset]) => {
@@ -41,5 +41,27 @@ describe('committed offsets of several incarnations', () => {
 
   test('do not bring groups that had none on the topic', () => {
     assert.deepEqual(shown(mergeGroups([[], positionsOf(then, 'nope', 'nope')])), [])
+  })
+
+  test('of older incarnations count also where the generation holds none by choice, and not where it failed to', () => {
+    const old = {
+      state: 'taken',
+      taken_at: 'then',
+      key: 'k',
+      size: 1,
+      blake3: '',
+      groups: 1,
+      positions: 1,
+      errors: 0,
+    } as const
+    const now = { ...old, taken_at: 'now' }
+    const failed = { state: 'failed', taken_at: '', error: 'no leader' } as const
+    assert.equal(sectionFor({ state: 'off' }, [undefined, old]), old)
+    assert.equal(sectionFor(undefined, [undefined, old]), old)
+    assert.equal(sectionFor(failed, [old]), old)
+    assert.equal(sectionFor(failed, [undefined, old]), failed)
+    assert.equal(sectionFor(now, [undefined, old]), now)
+    assert.equal(sectionFor(now, [undefined]), now)
+    assert.equal(sectionFor(undefined, []), undefined)
   })
 })
