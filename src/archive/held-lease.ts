@@ -57,6 +57,8 @@ export class HeldLease implements Lease {
   #renewing: Promise<void> = Promise.resolve()
   /** When it was surely not yet written for the last time. */
   #writtenMs = 0
+  /** Its term had passed before it was renewed: another run may have begun in between. */
+  #isLost = false
   #storeMs = 0
   #seenMs = 0
 
@@ -90,8 +92,8 @@ export class HeldLease implements Lease {
   }
 
   assertHeld(): void {
-    const { clock, storage } = this.#parts
-    if (clock.monotonic() - this.#writtenMs <= this.#ttlMs) return
+    const { storage } = this.#parts
+    if (!this.#isLost && !this.#isOverdue()) return
     const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so that others may take this run for dead`
     throw new KafkaBackupError('WRITER_CONFLICT', message, { help: 'Run the same command again.' })
   }
@@ -123,6 +125,7 @@ export class HeldLease implements Lease {
         await clock.sleep(this.#ttlMs / 3, signal)
         const writtenMs = clock.monotonic()
         await this.#write(signal)
+        this.#isLost ||= this.#isOverdue()
         this.#writtenMs = writtenMs
       } catch {
         // What cannot be renewed now is tried again; `assertHeld` tells when it is too late.
@@ -141,6 +144,10 @@ export class HeldLease implements Lease {
       this.#keys = [...this.#keys, next].slice(-LIVING_KEYS)
       await storage.create(next, this.#encode(ttlMs), signal)
     }
+  }
+
+  #isOverdue(): boolean {
+    return this.#parts.clock.monotonic() - this.#writtenMs > this.#ttlMs
   }
 
   #newest(): string {

@@ -48,7 +48,7 @@ export interface FoundLease {
   holder: string
 }
 
-/** No term is longer. One that cannot be read is taken for a reader's for so long: too careful is safe. */
+/** No term counts for longer, whatever a document says. A lease that cannot be read is taken for a reader's for so long: too careful is safe. */
 export const LONGEST_TTL_MS = 3_600_000
 
 /**
@@ -85,7 +85,7 @@ async function readLease(
     const { run, role, kind, pid, machine, process_start } = lease
     const identity =
       machine === undefined || process_start === undefined ? {} : { identity: { machine, processStart: process_start } }
-    return { key, run, role, kind, pid, ...identity, modifiedMs, ttlMs: lease.ttl_ms, holder }
+    return { key, run, role, kind, pid, ...identity, modifiedMs, ttlMs: Math.min(lease.ttl_ms, LONGEST_TTL_MS), holder }
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
     if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error

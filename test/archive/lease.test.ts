@@ -80,6 +80,34 @@ describe('a lease', () => {
     })
   })
 
+  test('that was renewed too late stays lost, since another run may have begun meanwhile', async () => {
+    const world = new World()
+    let isAway = true
+    const storage = {
+      ...world.storage,
+      replace: async (...args: Parameters<typeof world.storage.replace>) => {
+        if (isAway) throw new KafkaBackupError('STORAGE_UNAVAILABLE', 'the store is away')
+        await world.storage.replace(...args)
+      },
+    }
+    await withLease(world.partsAt(storage), { ...reader, role: 'prune', ttlMs: 60_000 }, never, async lease => {
+      for (let second = 0; second <= 70; second += 10) {
+        world.clock.pass(10_000)
+        await turn()
+      }
+      isAway = false
+      for (let second = 0; second <= 70; second += 10) {
+        world.clock.pass(10_000)
+        await turn()
+      }
+      assert.equal((await readLiveLeases(world.storage, 'a', world.clock.now(), never)).length, 1)
+      assert.throws(
+        () => lease?.assertHeld(),
+        error => hasCode(error, 'WRITER_CONFLICT'),
+      )
+    })
+  })
+
   test('is kept up by further objects where the store lets none be replaced, and all of them are one lease', async () => {
     for (const code of ['STORAGE_DENIED', 'STORAGE_RETAINED'] as const) {
       const world = new World()

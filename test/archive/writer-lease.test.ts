@@ -126,6 +126,25 @@ describe('a writer', () => {
     await next.done
   })
 
+  test('is waited for no longer than the longest term, whatever its lease says and whenever it was written', async () => {
+    const world = new World()
+    const key = await kill(world)
+    const lease = JSON.parse(world.storage.objects.get(key)?.toString() ?? '')
+    world.storage.objects.set(key, Buffer.from(JSON.stringify({ ...lease, ttl_ms: Number.MAX_SAFE_INTEGER })))
+    world.storage.modified.set(key, world.clock.now() + 365 * 86_400_000)
+    const next = start(world)
+    await turn()
+    const [warning] = next.events
+    assert.match(warning?.type === 'warning' ? warning.message : '', /waiting up to 1h 00m for it to end$/)
+    for (let second = 0; second <= 3610; second += 10) {
+      world.clock.pass(10_000)
+      await turn()
+    }
+    assert.equal(next.hasBegun, true)
+    next.end()
+    await next.done
+  })
+
   test('that was killed on this machine is not waited for', async () => {
     const world = new World()
     const identity = { machine: 'm1', processStart: 77 }
