@@ -21,3 +21,10 @@ test('nothing is known of a process of another machine, or of one that does not 
   assert.equal(hasProcessEnded({ identity: { ...identity, machine: 'other' }, pid: 2 ** 30 }), false)
   assert.equal(hasProcessEnded({ pid: 2 ** 30 }), false)
 })
+
+test('a process that exists and whose entry cannot be read, as with hidepid, has not ended', () => {
+  const identity = processIdentity() ?? assert.fail('there is no /proc')
+  const hidden = { readStat: () => undefined, exists: (pid: number) => pid === 7 }
+  assert.equal(hasProcessEnded({ identity, pid: 7 }, hidden), false)
+  assert.equal(hasProcessEnded({ identity, pid: 8 }, hidden), true)
+})
