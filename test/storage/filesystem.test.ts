@@ -409,13 +409,15 @@ describe('permissions', () => {
     const path = freshPath()
     const before = process.umask(0o077)
     try {
-      const storage = openFilesystemStorage({ path, fileMode: '0640' })
+      const storage = openFilesystemStorage({ path, prefix: 'team/kafka', fileMode: '0640' })
       await storage.create('a/b.bin', body, signal)
       await storage.replace('a/c.bin', body, signal)
     } finally {
       process.umask(before)
     }
-    const paths = [path, join(path, 'a'), join(path, 'a/b.bin'), join(path, 'a/c.bin')]
-    assert.deepEqual(await Promise.all(paths.map(modeOf)), ['750', '750', '640', '640'])
+    const root = join(path, 'team/kafka')
+    const folders = [path, join(path, 'team'), root, join(root, 'a')]
+    assert.deepEqual(await Promise.all(folders.map(modeOf)), ['750', '750', '750', '750'])
+    assert.deepEqual(await Promise.all([join(root, 'a/b.bin'), join(root, 'a/c.bin')].map(modeOf)), ['640', '640'])
   })
 })

@@ -78,13 +78,7 @@ export class Folders {
       })
     }
     const parent = await this.prepare(parentOf(folder))
-    try {
-      const path = join(parent, baseOf(folder))
-      await this.#files.mkdir(path, { mode: this.modes.folder })
-      if (this.modes.isExplicit) await this.#files.chmod(path, this.modes.folder)
-    } catch (error) {
-      if (!hasErrno(error, 'EEXIST')) throw error
-    }
+    await makeFolder(join(parent, baseOf(folder)), this.modes, this.#files)
     const path = await this.find(folder)
     // Also for a folder that was there: the process that made it may have died before it made it durable.
     await this.sync(parent)
@@ -118,13 +112,24 @@ async function makeTree(root: string, modes: FileModes, files: FileCalls, sync: 
   const missing: string[] = []
   for (let folder = root; !(await exists(folder, files)); folder = dirname(folder)) missing.unshift(folder)
   for (const folder of missing) {
-    await files.mkdir(folder, { mode: modes.folder }).catch(async error => {
-      if (hasErrno(error, 'ENOENT')) throw await cannotHold(root, dirname(folder), files)
-      if (!hasErrno(error, 'EEXIST')) throw error
-    })
+    try {
+      await makeFolder(folder, modes, files)
+    } catch (error) {
+      throw hasErrno(error, 'ENOENT') ? await cannotHold(root, dirname(folder), files) : error
+    }
     await sync(dirname(folder))
   }
-  if (missing.length > 0 && modes.isExplicit) await files.chmod(root, modes.folder)
+}
+
+/** One that is there is left as it is. */
+async function makeFolder(path: string, modes: FileModes, files: FileCalls): Promise<void> {
+  try {
+    await files.mkdir(path, { mode: modes.folder })
+  } catch (error) {
+    if (hasErrno(error, 'EEXIST')) return
+    throw error
+  }
+  if (modes.isExplicit) await files.chmod(path, modes.folder)
 }
 
 /** A link counts as it is, wherever it leads. */
