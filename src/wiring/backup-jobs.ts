@@ -9,12 +9,10 @@ import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
 import { accessReader } from './access-session.ts'
 import { withLeaseAt } from './leases.ts'
-import { measureBackup } from './measure-backup.ts'
+import { HourlyMeasure, measureBackup } from './measure-backup.ts'
 import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
-
-const MEASURE_EVERY_MS = 3_600_000
 
 /** A job, and what is said of one run of it. */
 export type BackupRun = BackupJob & Pick<BackupOptions, 'newIncarnations'>
@@ -22,8 +20,7 @@ export type BackupRun = BackupJob & Pick<BackupOptions, 'newIncarnations'>
 export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport> {
   return withRun(job, 'backup', hooks, signal, async (options, parts, prune) => {
     if (options.continuous) {
-      const { runContinuous } = await import('../backup/run-continuous.ts')
-      return runContinuous(options, { ...parts, afterRound: measureRounds(parts, options, prune) }, signal)
+      return runMeasured(options, parts, prune, signal)
     }
     const report = await (await import('../backup/run-backup.ts')).runBackup(options, parts, signal)
     await pruneAtEnd(prune, report.manifest, signal)
@@ -31,20 +28,27 @@ export function runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal):
   })
 }
 
-/** After a round: prunes where the job does so, and measures the backup, which takes a listing, once an hour. */
-function measureRounds(
-  { storage, clock, onProgress }: Pick<BackupParts & Parts, 'storage' | 'clock' | 'onProgress'>,
-  { backupId }: BackupOptions,
+/** After a round: prunes where the job does so, and begins to measure the backup once an hour. */
+async function runMeasured(
+  options: BackupOptions,
+  parts: BackupParts & Parts,
   prune: AfterBackup | undefined,
-): AfterBackup {
-  let nextMs = 0
-  return async (newest, signal) => {
-    const manifest = (await prune?.(newest, signal)) ?? newest
-    if (clock.monotonic() < nextMs) return manifest
-    nextMs = clock.monotonic() + MEASURE_EVERY_MS
-    const storedBytes = await measureBackup(storage, backupId, signal)
-    if (storedBytes !== undefined) onProgress({ type: 'measured', storedBytes })
+  signal: AbortSignal,
+): Promise<never> {
+  const { runContinuous } = await import('../backup/run-continuous.ts')
+  const { storage, clock, onProgress } = parts
+  const measure = new HourlyMeasure(storage, options.backupId, clock, storedBytes =>
+    onProgress({ type: 'measured', storedBytes }),
+  )
+  const afterRound: AfterBackup = async (newest, roundSignal) => {
+    const manifest = (await prune?.(newest, roundSignal)) ?? newest
+    measure.begin(signal)
     return manifest
+  }
+  try {
+    return await runContinuous(options, { ...parts, afterRound }, signal)
+  } finally {
+    await measure.end()
   }
 }
 

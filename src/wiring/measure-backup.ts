@@ -1,6 +1,7 @@
 import { backupPrefix } from '../archive/layout.ts'
 import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { Clock } from '../lib/clock.ts'
 
 /**
  * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing. Undefined where the
@@ -18,5 +19,51 @@ export async function measureBackup(
   } catch (error) {
     if (error instanceof KafkaBackupError || signal.aborted) return undefined
     throw error
+  }
+}
+
+const EVERY_MS = 3_600_000
+
+/** Measures a backup at most once an hour, next to the rounds: the listing of a large one takes longer than a round may. */
+export class HourlyMeasure {
+  readonly #storage: Pick<EncryptedStorage, 'listStored'>
+  readonly #backupId: string
+  readonly #clock: Pick<Clock, 'monotonic'>
+  readonly #onMeasured: (storedBytes: number) => void
+  readonly #stop = new AbortController()
+  #nextMs = Number.NEGATIVE_INFINITY
+  #running: Promise<void> | undefined
+
+  constructor(
+    storage: Pick<EncryptedStorage, 'listStored'>,
+    backupId: string,
+    clock: Pick<Clock, 'monotonic'>,
+    onMeasured: (storedBytes: number) => void,
+  ) {
+    this.#storage = storage
+    this.#backupId = backupId
+    this.#clock = clock
+    this.#onMeasured = onMeasured
+  }
+
+  /** Does nothing while a listing is under way, or where the last one is recent. */
+  begin(signal: AbortSignal): void {
+    if (this.#running !== undefined || this.#clock.monotonic() < this.#nextMs) return
+    this.#nextMs = this.#clock.monotonic() + EVERY_MS
+    this.#running = this.#measure(AbortSignal.any([signal, this.#stop.signal])).finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Breaks off a listing that is under way. */
+  async end(): Promise<void> {
+    this.#stop.abort()
+    await this.#running
+  }
+
+  async #measure(signal: AbortSignal): Promise<void> {
+    // The size of a backup is no reason to fail, nor is a mistake in finding it.
+    const storedBytes = await measureBackup(this.#storage, this.#backupId, signal).catch(() => undefined)
+    if (storedBytes !== undefined && !signal.aborted) this.#onMeasured(storedBytes)
   }
 }
