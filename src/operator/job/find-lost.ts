@@ -19,8 +19,8 @@ export function findLost(attempts: readonly Attempt[]): Pick<JobState, 'lost'> {
 }
 
 /**
- * A kubelet sets `Ready` together with the readiness of the container; only the node controller sets it alone, when the
- * node has stopped reporting. A pod that is deleted outlives its `deletionTimestamp` only where no kubelet ends it.
+ * A kubelet sets `Ready` together with the readiness of all containers, or names what else the pod waits for; only the node
+ * controller sets it alone, when the node has stopped reporting. A pod that is deleted outlives its `deletionTimestamp` only where no kubelet ends it.
  */
 function silentSinceMs(pod: Pod): number | undefined {
   const { phase, conditions = [], startTime } = pod.status ?? {}
@@ -28,8 +28,19 @@ function silentSinceMs(pod: Pod): number | undefined {
   const ready = conditions.find(({ type }) => type === 'Ready')
   const changedMs = timeOf(ready?.lastTransitionTime) ?? timeOf(startTime) ?? timeOf(creationTimestamp)
   if (phase === 'Unknown') return changedMs
-  if (phase === 'Running' && ready?.status === 'False' && containerOf(pod)?.ready === true) return changedMs
+  if (phase === 'Running' && ready?.status === 'False' && !isNamed(ready.reason) && isReadyItself(pod)) return changedMs
   return timeOf(deletionTimestamp)
+}
+
+/** The node controller leaves the reason as it was: a pod that was ready has none. */
+function isNamed(reason: string | undefined): boolean {
+  return reason !== undefined && reason !== ''
+}
+
+/** With the containers that a cluster puts into its pods, such as the proxy of a service mesh. */
+function isReadyItself(pod: Pod): boolean {
+  const { containerStatuses = [] } = pod.status ?? {}
+  return containerOf(pod) !== undefined && containerStatuses.every(({ ready }) => ready === true)
 }
 
 function messageOf({ metadata: { name }, spec }: Pod, sinceMs: number): string {

@@ -1,6 +1,7 @@
 import { endRun } from './end-run.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
+import { lostPodOf } from './lost-pod.ts'
 import type { Outcome } from './outcome.ts'
 import type { Action } from './plan.ts'
 import { hasMainRun } from './plan-main.ts'
@@ -26,7 +27,7 @@ export function planDeletion(facts: Facts, settled: Runs): Outcome {
   const isTerminating = facts.isNamespaceTerminating || facts.problem?.reason === 'NamespaceTerminating'
   if (isTerminating) return { ...outcome, after: [release], deletion: keptBackup(facts) }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
-    return { ...outcome, deletion: deleting('The backup is being removed.') }
+    return { ...outcome, deletion: blockedBy(facts) ?? deleting('The backup is being removed.') }
   }
   const run = deleteRun(facts, settled)
   if (run === undefined) {
@@ -35,7 +36,8 @@ export function planDeletion(facts: Facts, settled: Runs): Outcome {
   }
   const runs = stopAll(facts, settled)
   if (runs.live.length > 0 || runs.lingering.length > 0) {
-    return { ...outcome, runs, deletion: deleting('What is at work has to stop before the backup is removed.') }
+    const stopping = deleting('What is at work has to stop before the backup is removed.')
+    return { ...outcome, runs, deletion: lostWait(facts) ?? stopping }
   }
   const lack = lackOf(facts)
   if (lack) return { ...outcome, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
@@ -60,8 +62,24 @@ function stopAll({ nowMs }: Facts, runs: Runs): Runs {
   return stopRuns(runs, runs.live, run => endRun(run, nowMs, { phase: 'Failed', reason: 'Cancelled', message }))
 }
 
-function deleting(message: string): Wait {
-  return { phase: 'Running', reason: 'Deleting', message, isPolled: false }
+function deleting(message: string, reason = 'Deleting'): Wait {
+  return { phase: 'Running', reason, message, isPolled: false }
+}
+
+/** What keeps the Job that removes the backup from going on: nothing else reports it. */
+function blockedBy(facts: Facts): Wait | undefined {
+  const jobs = facts.jobs.filter(({ purpose, end }) => purpose === 'delete' && end === undefined)
+  const waiting = jobs.find(job => job.waiting)?.waiting
+  const failed = jobs.find(job => job.failedPods)?.failedPods
+  const lost = lostWait(facts)
+  if (lost) return lost
+  if (waiting) return deleting(waiting.message, waiting.reason)
+  return failed && deleting(`${failed.count} failed and it is tried again: ${failed.message ?? ''}`.trimEnd())
+}
+
+function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
+  const lost = lostPodOf(jobs, nowMs)
+  return lost && deleting(lost.message, lost.reason)
 }
 
 /** No Job can be created any more, and the namespace waits for this resource: the data has to stay. */

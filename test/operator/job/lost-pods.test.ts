@@ -38,6 +38,17 @@ test('a pod that works, that is not ready by its own probe, or that has ended is
   assert.equal(readJobState(job({ conditions: conditions.backoff }), [pod], nowMs).lost, undefined)
 })
 
+test('a pod whose sidecar or readiness gate is not ready is not lost: its node reports that', () => {
+  const sidecar = running(false, true)
+  sidecar.containerStatuses?.push({ name: 'istio-proxy', ready: false, state: { running: {} } })
+  const gated = running(false, true)
+  const [ready] = gated.conditions ?? []
+  if (ready) ready.reason = 'ReadinessGatesNotReady'
+  for (const status of [sidecar, gated]) {
+    assert.equal(readJobState(job(), [samplePod({ status })], nowMs).lost, undefined)
+  }
+})
+
 test('readiness counts only where a probe stands behind it', () => {
   const read = (spec: Record<string, unknown>, status = running(true, true)) =>
     readJobState(job(), [{ ...samplePod({ status }), spec }], nowMs).readySinceMs

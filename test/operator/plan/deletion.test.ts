@@ -114,3 +114,21 @@ test('a resource that waits for its deletion is looked at every minute, as its n
   const job = jobOf('delete', { purpose: 'delete', end })
   assert.equal(story.plan(startMs + 1000, [main, job]).againAtMs, startMs + 61_000)
 })
+
+test('a removal that cannot go on says why: a node is lost, no pod starts, or its pods fail', () => {
+  const lost = { atMs: startMs - 1, message: 'Pod p has not been heard of.' }
+  const waiting = { reason: 'ImagePullBackOff', message: 'Pod p: no such image.' }
+  const failedPods = { count: 2, reason: 'STORAGE_DENIED', message: 'The store is closed.' }
+  const main = jobOf('once', { end: endOf() })
+  for (const [jobs, reason, message] of [
+    [[jobOf('once', { lost })], 'NodeLost', /not been heard of/],
+    [[main, jobOf('delete', { purpose: 'delete', lost })], 'NodeLost', /not been heard of/],
+    [[main, jobOf('delete', { purpose: 'delete', waiting })], 'ImagePullBackOff', /no such image/],
+    [[main, jobOf('delete', { purpose: 'delete', failedPods })], 'Deleting', /2 failed.*The store is closed/],
+  ] as const) {
+    const plan = going({ deletionPolicy: 'Delete' }).plan(startMs, [...jobs])
+    assert.equal(plan.status.reason, reason)
+    assert.match(plan.status.message ?? '', message)
+    assert.equal(plan.status.conditions?.find(({ type }) => type === 'Ready')?.reason, reason)
+  }
+})
