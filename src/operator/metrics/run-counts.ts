@@ -1,3 +1,4 @@
+import { isGenerationKey } from '../plan/run-key.ts'
 import type { Controller, Resource } from '../resource/resource.ts'
 import type { EndedRun } from '../resource/status.ts'
 import type { OwnedSeries } from './owned-series.ts'
@@ -94,7 +95,8 @@ export class RunCounts {
     const named = labels(resource, outcomeOf(run.phase))
     this.#series.add(runs, named, 1)
     const tookMs = Date.parse(run.completionTime) - Date.parse(run.startTime)
-    if (!Number.isNaN(tookMs)) this.#series.observe(duration, named, Math.max(0, tookMs) / 1000)
+    const isTimed = !Number.isNaN(tookMs) && !isContinuous(resource, run)
+    if (isTimed) this.#series.observe(duration, named, Math.max(0, tookMs) / 1000)
     if (this.#controller === 'backup') {
       this.#series.add('kafka_backup_gaps_total', backupLabels(resource), run.gaps ?? 0)
     }
@@ -107,4 +109,9 @@ export class RunCounts {
     this.#series.add(name, labels(resource, outcome), records - before)
     this.#counted.set(run, records)
   }
+}
+
+/** Its duration says only when it was stopped. The spec may have changed since, which its key has not. */
+function isContinuous({ spec }: Resource, { run }: EndedRun): boolean {
+  return spec?.backup?.continuous === true || isGenerationKey(run)
 }

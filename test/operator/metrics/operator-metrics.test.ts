@@ -205,6 +205,19 @@ describe('a run', () => {
     assert.equal((await samples()).has(name), false)
   })
 
+  test('that was continuous has no duration, as it took as long as it was meant to', async () => {
+    const { metrics, samples } = make()
+    const took = { startTime: '2026-11-10T02:00:00Z', completionTime: '2026-11-16T02:00:00Z' }
+    const continuous = sampleResource({ spec: { backup: { continuous: true } } })
+    metrics.seen('backup', continuous)
+    metrics.ended('backup', continuous, endedRun({ run: 'trigger-1', ...took }))
+    metrics.seen('backup', sampleResource())
+    metrics.ended('backup', sampleResource(), endedRun({ run: 'generation-3', ...took, reason: 'Stopped' }))
+    const found = await samples()
+    assert.equal(found.get(`kafka_backup_backups_total${orders('success')}`), 2)
+    assert.equal(found.get(`kafka_backup_backup_duration_seconds_count${orders('success')}`), 0)
+  })
+
   test('that verifies is no backup: it counts where it fails, and its records are none', async () => {
     const { metrics, samples } = make()
     const verify: ActiveRun = { ...active, run: 'verify-1', purpose: 'verify' }
