@@ -25,6 +25,8 @@ export interface TopicRewrite {
   judged: Readonly<Partial<Record<Part, Pick<RecordFacts, 'areLongs'>>>>
   /** False where ids are only looked for. */
   writes: boolean
+  /** A sample has shown that keys change, and a warning says so before the first write. */
+  areKeysForeseen?: true
   /** An id that the target does not have ends the restore, or its record goes out as it is. */
   unknownIds: 'fail' | 'pass'
   /** Why the target does not have an id of the context, where that is known. */

@@ -93,7 +93,10 @@ function decideTopic(
     findings.push(topicWarning(topic, what, `${SETTINGS}.force_ids keeps the IDs`))
   }
   return {
-    rewrite: { idMap, schemas, topic, context, parts: own, judged, writes, unknownIds, reasons },
+    rewrite: {
+      ...{ idMap, schemas, topic, context, parts: own, judged, writes, unknownIds, reasons },
+      ...(areKeysChanged && { areKeysForeseen: true }),
+    },
     check: { mode: 'sample', records: samples.value.length, unknown },
     findings,
   }
@@ -117,7 +120,7 @@ function mayNeedMissing(
   })
 }
 
-const OTHER_KEYS =
+export const OTHER_KEYS =
   'its keys get other schema IDs, so that the same key has other bytes: producers may put it into another partition, and compaction does not see that two are the same'
 
 const MERGED_KEYS =

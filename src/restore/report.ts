@@ -3,7 +3,8 @@ import { type Part, parts } from '../registry/ids/schema-id.ts'
 import type { CompareReport } from './compare.ts'
 import { addCounts, type IdCheck, type IdCounts, noCounts, type PartCounts } from './id-counts.ts'
 import type { Conversion } from './outgoing.ts'
-import type { PlannedTopic } from './plan.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { OTHER_KEYS } from './plan-rewrites.ts'
 import type { Prepared } from './prepare-restore.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
 import type { Stream } from './stream.ts'
@@ -141,11 +142,16 @@ function sumCounts(all: readonly IdCounts[]): IdCounts {
   return total
 }
 
-/** Pure. Records that consumers may not be able to decode with the target's registry. */
-export function idWarnings(topics: readonly TopicReport[]): string[] {
+/** Pure. Records that consumers may not be able to decode with the target's registry, and keys that no sample has foreseen. */
+export function idWarnings(topics: readonly TopicReport[], { rewrites }: Pick<RestorePlan, 'rewrites'>): string[] {
   return topics.flatMap(({ source, schemaIds, idCheck }) =>
     schemaIds
-      ? parts.flatMap(part => partWarnings(source, part, schemaIds[part]))
+      ? [
+          ...parts.flatMap(part => partWarnings(source, part, schemaIds[part])),
+          ...(schemaIds.key.rewritten > 0 && !rewrites?.get(source)?.areKeysForeseen
+            ? [`${source}: ${OTHER_KEYS} (${SETTINGS}.force_ids keeps the IDs)`]
+            : []),
+        ]
       : idCheck && idCheck.unknown > 0
         ? [
             `${source}: of ${idCheck.records} records that were looked at, ${idCheck.unknown} keys or values carry schema IDs ` +

@@ -43,7 +43,7 @@ export async function runRestore(
     : await restore(options, prepared, { ...parts, onProgress }, signal)
   const { streams, isDone, verification, refused = [] } = outcome
   const topics = reportTopics(prepared, streams, topic => times.durationOf(topic))
-  const unknown = idWarnings(topics)
+  const unknown = idWarnings(topics, plan)
   for (const message of unknown) parts.onProgress({ type: 'warning', message })
   return {
     restoreId: prepared.restoreId,

@@ -62,6 +62,24 @@ describe('a restore that rewrites ids', () => {
     })
   })
 
+  test('says once that keys have other bytes, also where a look at some of the records has not shown it', async () => {
+    const keyAt = (batch: number) => (batch % 2 === 0 ? null : framed(6, `k${batch}`))
+    const hidden = range(5).map(b =>
+      encodeBatch({ baseOffset: BigInt(b), records: [{ key: keyAt(b), value: framed(5) }] }),
+    )
+    const told = (warnings: readonly string[]) => warnings.filter(line => /other bytes/.test(line))
+    await withFakeTarget([fakeTopic('orders', [hidden])], async target => {
+      const report = await target.restore(settings)
+      assert.equal(report.totals.schemaIds?.key.rewritten, 2)
+      assert.deepEqual([told(report.warnings).length, told(target.warned).length], [1, 1])
+      assert.match(told(report.warnings)[0] ?? '', /^orders: its keys get other schema IDs, so that the same key has/)
+    })
+    await withFakeTarget(orders(), async target => {
+      const { warnings } = await target.restore(settings)
+      assert.deepEqual(told(warnings).length, 1)
+    })
+  })
+
   test('sends every batch as it is where all ids stay the same', () =>
     withFakeTarget(orders(), async target => {
       const idMap = createIdMap([5, 6, 101_327].map(id => ({ context: '.', source: id, target: id })))
