@@ -34,7 +34,7 @@ export const errorTable = {
   STORAGE_RETAINED: {
     retryable: false,
     exitCode: 1,
-    help: 'The store protects the object by a rule of its own; it can be removed when that has run out.',
+    help: 'The store protects the object by its own retention rule; it can be removed when that has expired.',
   },
   STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/storage.md.' },
   STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
@@ -43,7 +43,7 @@ export const errorTable = {
   BACKUP_PRUNED: {
     retryable: false,
     exitCode: 1,
-    help: '`kafka-backup prune --keep <id>` takes a backup back while its grace period lasts; else use another backup_id.',
+    help: '`kafka-backup prune --keep <id>` keeps an expired backup while its grace period lasts; otherwise use another backup_id.',
   },
   BACKUP_IN_USE: {
     retryable: true,
@@ -215,7 +215,7 @@ export const errorTable = {
   REGISTRY_UNFAITHFUL: {
     retryable: false,
     exitCode: 3,
-    help: 'Compare with `kafka-backup schemas diff`; running the restore again goes on where it stopped.',
+    help: 'Compare with `kafka-backup schemas diff`; running the restore again continues where it stopped.',
   },
   REGISTRY_CHANGING: {
     retryable: true,
@@ -226,16 +226,20 @@ export const errorTable = {
   ...kubeErrors,
 
   GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
-  BACKUP_PARTIAL: { retryable: false, exitCode: 4, help: 'What is committed is kept; run the same command to go on.' },
+  BACKUP_PARTIAL: {
+    retryable: false,
+    exitCode: 4,
+    help: 'What is committed is kept; run the same command to continue.',
+  },
   INTERRUPTED: {
     retryable: false,
     exitCode: 130,
-    help: 'What was durable is committed; run the same command to go on.',
+    help: 'What was durable is committed; run the same command to continue.',
   },
   TERMINATED: {
     retryable: false,
     exitCode: 143,
-    help: 'What was durable is committed; run the same command to go on.',
+    help: 'What was durable is committed; run the same command to continue.',
   },
   INTERNAL: {
     retryable: false,

@@ -189,7 +189,7 @@ test('force_ids and IDs that stay the same do not keep unknown IDs from being fo
     assert.deepEqual(dryRun.topics[0]?.idCheck, { mode: 'sample', records: 2, unknown: 1 })
     const report = await restore(withRestoring(job, { force_ids: true, unknown_ids: 'pass' }))
     assert.deepEqual(report.totals.idCheck, { mode: 'sample', records: 2, unknown: 1 })
-    assert.match(report.warnings.join(), /orders: of 2 records that were looked at, 1 keys or values carry schema IDs/)
+    assert.match(report.warnings.join(), /orders: of 2 records that were checked, 1 keys or values carry schema IDs/)
   }
   await withBackup(unknown, [batchOf(0, [1, 77])])
   const late = async ({ job }: RestoreStage) => {

@@ -127,7 +127,7 @@ function findNotable({ acls, users }: Plan): Finding[] {
           warning(
             'SCRAM users',
             `the target lacks ${shorten(lacking.map(({ item }) => describeUser(item)))}`,
-            'create them with passwords, which Kafka tells nobody; the report has the commands',
+            'create them with passwords, which Kafka never reveals; the report has the commands',
           ),
         ]),
   ]

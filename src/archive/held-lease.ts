@@ -94,7 +94,7 @@ export class HeldLease implements Lease {
   assertHeld(): void {
     const { storage } = this.#parts
     if (!this.#isLost && !this.#isOverdue()) return
-    const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so that others may take this run for dead`
+    const message = `the lease ${this.#newest()} at ${storage.location} could not be renewed in time, so another run may have started`
     throw new KafkaBackupError('WRITER_CONFLICT', message, { help: 'Run the same command again.' })
   }
 

@@ -81,7 +81,7 @@ async function checkPlan(
     const previous = await latestManifest(storage, options.backupId, signal)
     const { plan } = await prepareRound(options, { cluster, clock }, previous, signal)
     warnings = [...plan.warnings, ...noticeRereads(plan).map(describeReread)]
-    return previous ? `goes on from generation ${previous.generation}` : 'will be new'
+    return previous ? `continues from generation ${previous.generation}` : 'will be new'
   })
   return { checks: [check], warnings }
 }

@@ -201,6 +201,6 @@ async function findLeaderless(
 
 function boundsOf(bounds: Map<string, PartitionBounds>, topic: string, partition: number): PartitionBounds {
   const found = bounds.get(partitionKey({ topic, partition }))
-  if (!found) throw new KafkaBackupError('KAFKA_PROTOCOL', `no broker told the offsets of ${topic}/${partition}`)
+  if (!found) throw new KafkaBackupError('KAFKA_PROTOCOL', `no broker reported the offsets of ${topic}/${partition}`)
   return found
 }

@@ -222,7 +222,7 @@ function partialError(saved: string, cause: unknown): KafkaBackupError {
   const { message, help } = toKafkaBackupError(cause)
   return new KafkaBackupError('BACKUP_PARTIAL', `${message}; what was copied until then is kept as ${saved}`, {
     cause,
-    help: `${help} Then run the same command to go on.`,
+    help: `${help} Then run the same command to continue.`,
   })
 }
 

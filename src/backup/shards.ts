@@ -95,7 +95,7 @@ export function refuseMixed(shards: readonly Shard[], selection: Shard['selectio
 }
 
 function mixed(message: string): KafkaBackupError {
-  const help = 'Run all shards with the same job file as the commit; one that is run again goes on from what it has.'
+  const help = 'Run all shards with the same job file as the commit; one that is run again continues from what it has.'
   return new KafkaBackupError('CONFIG_INVALID', message, { help })
 }
 

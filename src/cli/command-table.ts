@@ -47,7 +47,7 @@ const restoreSet: OptionSpec = {
 
 const restoreDryRun: OptionSpec = {
   ...dryRun,
-  description: 'shows what would be written and what stands in the way, and writes nothing',
+  description: 'shows what would be written and every blocker, and writes nothing',
 }
 
 const nothingChanged = { onInterrupt: 'Nothing was changed; run the same command again.', stopsAtOnce: true } as const
@@ -75,7 +75,7 @@ export const commandTable: readonly CommandSpec[] = [
     name: 'backup',
     summary: 'copy what is new on the cluster to the storage',
     description:
-      'Copies the topics of a job up to their present end. Run again, it goes on from what is stored. When it is interrupted, what is durable is committed first.',
+      'Copies the topics of a job up to their current end. Run it again to copy what is new, or to continue where it stopped. When it is interrupted, it commits what is durable first.',
     options: [{ ...config, isRequired: true }, set, dryRun, newIncarnation, shard, commit, report],
     examples: [
       { command: 'kafka-backup backup --config job.yaml', meaning: 'copies all that is new' },
@@ -95,28 +95,28 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`, when a part could be kept, or when a shard is missing; 5 when another writer was faster; 130 or 143 when interrupted',
+      '3 when the storage is damaged; 4 for gaps under `backup.on_gap: fail`, when a part could be kept, or when a shard is missing; 5 when another writer is active; 130 or 143 when interrupted',
   },
   {
     name: 'restore',
-    summary: 'put a backup back on a cluster',
+    summary: 'restore a backup to a cluster',
     description:
-      'Writes the records of a backup to the target of a job, each one exactly once; before them the schemas, where the job has a schema registry. All that stands in the way is told before the first write. What is done is noted on the target: run again after an interruption or a crash, it goes on from there, and when all is there it says so.',
+      'Writes the records of a backup to the target of a job, each one exactly once; before them the schemas, where the job has a schema registry. It reports every blocker before it writes anything, and records its progress on the target: run it again after an interruption or a crash to continue where it stopped.',
     options: [restoreJob, restoreSet, restoreDryRun, report],
     examples: [
       {
         command: 'kafka-backup restore --config restore.yaml --dry-run',
-        meaning: 'what would be written, and what stands in the way',
+        meaning: 'what would be written, and every blocker',
       },
-      { command: 'kafka-backup restore --config restore.yaml', meaning: 'writes it, or goes on with it' },
+      { command: 'kafka-backup restore --config restore.yaml', meaning: 'writes it, or resumes it' },
       {
         command: 'kafka-backup restore --config restore.yaml --set restore.topics.include=orders',
         meaning: 'one topic of it',
       },
     ],
     exits:
-      '1 when something stands in the way, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas (a note is `lossy`), also for `--dry-run`; 5 when somebody else writes to the topics; 130 or 143 when interrupted',
-    onInterrupt: 'What was written is noted on the target; run the same command to go on.',
+      '1 when there is a blocker, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas (a note is `lossy`), also for `--dry-run`; 5 when another writer writes to the topics; 130 or 143 when interrupted',
+    onInterrupt: 'What was written is recorded on the target; run the same command to continue.',
   },
   {
     name: 'list',
@@ -139,7 +139,7 @@ export const commandTable: readonly CommandSpec[] = [
       { command: 'kafka-backup list --config job.yaml', meaning: 'all backups where the job keeps its own' },
       {
         command: 'kafka-backup list --path /backups --path s3://backups/kafka',
-        meaning: 'those of two places beside each other',
+        meaning: 'the backups of two locations in one table',
       },
     ],
     exits: '1 also when a location or a backup among them cannot be read; 3 when a backup is damaged',

@@ -55,7 +55,7 @@ export const copyCommand: CommandSpec = {
   name: 'copy',
   summary: 'copy backups from one location to another',
   description:
-    'Copies backups between any two locations and compares every object with the hash that the backup has of it. Kafka is not contacted. The copy of an encrypted backup has the same keys, unless the job of the target or `--decrypt` says otherwise. What the target holds is not copied again: run again, it goes on after an interruption, or brings what is new. A generation appears at the target when all that it names is there.',
+    'Copies backups between any two locations and compares every object with the hash that the backup has of it. Kafka is not contacted. The copy of an encrypted backup has the same keys, unless the job of the target or `--decrypt` says otherwise. What the target holds is not copied again: run it again to resume an interrupted copy, or to copy what is new. A generation appears at the target when all that it names is there.',
   options: [from, fromConfig, to, toConfig, backupIds, all, generation, verifyExisting, keyFile, decrypt, dryRun],
   examples: [
     {
@@ -73,6 +73,6 @@ export const copyCommand: CommandSpec = {
   ],
   exits:
     '3 when something is damaged, and the rest was copied; 5 when the target holds another backup of that name; 130 or 143 when interrupted',
-  onInterrupt: 'What was copied stays; run the same command to go on.',
+  onInterrupt: 'What was copied stays; run the same command to continue.',
   stopsAtOnce: true,
 }

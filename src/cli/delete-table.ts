@@ -5,7 +5,7 @@ export const deleteCommand: CommandSpec = {
   name: 'delete',
   summary: 'remove one whole backup, also the newest',
   description:
-    'Shows what there is of the backup, and removes all of it once its id was typed. No rule keeps it, and there is no grace period: this cannot be undone. A backup that is in use is left alone. Snapshots of consumer groups lie beside the backups and stay.',
+    'Shows what the backup holds, and removes all of it after its id was typed. No rule keeps it, and there is no grace period: this cannot be undone. A backup that is in use is left alone. Snapshots of consumer groups are stored next to the backups and stay.',
   options: [
     path,
     backupId,
@@ -30,6 +30,6 @@ export const deleteCommand: CommandSpec = {
     { command: 'kafka-backup delete --config job.yaml --yes', meaning: 'for schedulers; may be run again' },
   ],
   exits:
-    '2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when somebody works with the backup: then nothing is removed, or the rest goes when it is run again',
-  onInterrupt: 'No manifest names what is gone; run the same command to go on.',
+    '2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when the backup is in use: then nothing is removed, or the rest is removed when it is run again',
+  onInterrupt: 'No manifest names what is gone; run the same command to continue.',
 }

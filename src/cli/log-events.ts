@@ -81,13 +81,13 @@ function messageOf(event: ProgressEvent): string {
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':
-      return `goes on from generation ${event.generation} of ${event.committedAt}`
+      return `continues from generation ${event.generation} of ${event.committedAt}`
     case 'round':
       return `a round ended ${event.ok ? 'well' : 'with a failure'}`
     case 'idle':
       return `the next round begins in ${formatDuration(event.ms)}`
     case 'bounds':
-      return `looked at the ends of ${plural(event.partitions.length, 'partition')}`
+      return `checked the ends of ${plural(event.partitions.length, 'partition')}`
     case 'measured':
       return `the backup occupies ${formatBytes(event.storedBytes)} in the store`
     case 'checked':

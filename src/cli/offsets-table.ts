@@ -123,7 +123,7 @@ export const offsetsCommand: CommandSpec = {
     {
       command:
         'kafka-backup offsets reset --config restore.yaml --group billing --strategy header_based --from-snapshot 20260131t080000z-1a2b3c4d --yes',
-      meaning: 'after a restore: goes on where the source was left',
+      meaning: 'after a restore: continues where the source was left',
     },
     {
       command: 'kafka-backup offsets script --config job.yaml --group billing --strategy latest > reset.sh',
@@ -131,7 +131,7 @@ export const offsetsCommand: CommandSpec = {
     },
     {
       command: 'kafka-backup offsets snapshot --bootstrap-server kafka:9092 --path /backups',
-      meaning: 'writes down where all groups stand',
+      meaning: 'records the committed offsets of all groups',
     },
     {
       command: 'kafka-backup offsets rollback --config job.yaml --snapshot-id 20260131t080000z-1a2b3c4d --dry-run',
@@ -139,7 +139,7 @@ export const offsetsCommand: CommandSpec = {
     },
     {
       command: 'kafka-backup offsets verify --config job.yaml --snapshot-id 20260131t080000z-1a2b3c4d --strict',
-      meaning: 'whether all groups stand where they stood',
+      meaning: 'whether all groups have the same committed offsets',
     },
   ],
   exits:

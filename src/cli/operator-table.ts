@@ -12,7 +12,7 @@ const where: readonly OptionSpec[] = [
   {
     name: 'namespace',
     value: { kind: 'text', label: 'name' },
-    description: 'works on the resources of this namespace; may be repeated. Otherwise on those of its own',
+    description: 'serves the resources of this namespace; may be repeated. Default: the namespace of the operator',
     isRepeatable: true,
     plural: 'namespaces',
   },
@@ -125,7 +125,7 @@ export const operatorCommand: CommandSpec = {
     },
   ],
   exits: '0 also when it is stopped by a signal',
-  onInterrupt: 'The Jobs go on; another replica, or the next start, takes over.',
+  onInterrupt: 'The Jobs continue; another replica, or the next start, takes over.',
   stopsAtOnce: true,
   isService: true,
 }

@@ -13,7 +13,7 @@ export const pruneCommand: CommandSpec = {
   name: 'prune',
   summary: 'remove backups, and parts of them, that are not to be kept',
   description:
-    'Shows what the rules keep and what goes, and asks. A backup that goes is only marked at first, and can be taken back with `--keep` until its grace period is over. In backups that stay, segments that are too old are cut off, and generations and objects go that nothing needs any more. The newest complete backup, and what is in use, are never removed. Rules come from `retention` of the job file, and from options, which have the last word.',
+    'Shows what the retention rules keep and what expires, and asks for confirmation. An expired backup is only marked at first, and `--keep` keeps it until its grace period is over. In backups that stay, segments that are too old are cut off, and generations and objects that nothing needs any more are removed. The newest complete backup, and what is in use, are never removed. Rules come from `retention` of the job file, and from options, which override it.',
   options: [
     path,
     { ...config, description: 'the job file (YAML) with the rules, in place of `--path`' },
@@ -43,11 +43,11 @@ export const pruneCommand: CommandSpec = {
       description: 'how long what goes stays for those who still read it; 24h where nothing else is said',
     },
     { ...dryRun, description: 'shows what would be removed and changes nothing' },
-    { name: 'yes', short: 'y', description: 'does not ask' },
+    { name: 'yes', short: 'y', description: 'does not ask for confirmation' },
     {
       name: 'keep',
       value: text('id'),
-      description: 'takes back a backup that is given up, and does nothing else; may be repeated',
+      description: 'keeps an expired backup, and does nothing else; may be repeated',
       isRepeatable: true,
     },
   ],
@@ -59,9 +59,9 @@ export const pruneCommand: CommandSpec = {
       meaning: 'rules without a job file; asks first',
     },
     { command: 'kafka-backup prune --path /backups --older-than 30d', meaning: 'also cuts off old segments' },
-    { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'takes a backup back' },
+    { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'keeps an expired backup' },
   ],
   exits:
-    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 5 when the lease could not be kept up',
-  onInterrupt: 'No manifest names what is gone; run the same command to go on.',
+    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 5 when the lease could not be renewed',
+  onInterrupt: 'No manifest names what is gone; run the same command to continue.',
 }

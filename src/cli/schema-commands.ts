@@ -19,7 +19,7 @@ const job: OptionSpec = {
 
 const wouldRestore: OptionSpec = {
   ...dryRun,
-  description: '`restore`: shows what would be registered and what stands in the way, and writes nothing',
+  description: '`restore`: shows what would be registered and every blocker, and writes nothing',
 }
 
 const source: OptionSpec = {
@@ -59,7 +59,7 @@ const againstGeneration: OptionSpec = {
   description: '`diff`: the other side is this generation of the backup',
 }
 
-const ids: OptionSpec = { name: 'ids', description: '`diff`: IDs that are others are differences, too' }
+const ids: OptionSpec = { name: 'ids', description: '`diff`: other IDs are differences, too' }
 
 /** Two sides, each a backup or a registry, are all that `diff` knows. */
 export const schemasCommand: CommandSpec = {
@@ -87,7 +87,7 @@ export const schemasCommand: CommandSpec = {
   examples: [
     { command: 'kafka-backup schemas backup --config job.yaml', meaning: 'the registry of the job, into its backup' },
     { command: 'kafka-backup schemas restore --config restore.yaml --dry-run', meaning: 'what would be registered' },
-    { command: 'kafka-backup schemas restore --config restore.yaml', meaning: 'registers it, or goes on with it' },
+    { command: 'kafka-backup schemas restore --config restore.yaml', meaning: 'registers it, or resumes it' },
     { command: 'kafka-backup schemas list --path /backups --backup-id orders', meaning: 'the subjects of a backup' },
     { command: 'kafka-backup schemas list --registry http://localhost:8081', meaning: 'those of a registry' },
     { command: 'kafka-backup schemas diff --config job.yaml', meaning: 'the backup of a job against its registry' },
@@ -105,8 +105,8 @@ export const schemasCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 when something stands in the way of `restore`, also for `--dry-run`; 3 when `diff` finds a difference, or the backup is damaged; 4 when the target cannot hold all that was restored (a note is `lossy`); 5 when another writer was faster; 130 or 143 when interrupted',
-  onInterrupt: 'What is registered stays; run the same command again to go on.',
+    '1 when there is a blocker for `restore`, also for `--dry-run`; 3 when `diff` finds a difference, or the backup is damaged; 4 when the target cannot hold all that was restored (a note is `lossy`); 5 when another writer is active; 130 or 143 when interrupted',
+  onInterrupt: 'What is registered stays; run the same command again to continue.',
 }
 
 const servedJob: OptionSpec = { ...config, description: 'the job file (YAML) whose backup is served' }
@@ -180,7 +180,7 @@ export const registryCommand: CommandSpec = {
     { command: 'kafka-backup registry serve', meaning: 'an empty one in memory' },
     {
       command: 'kafka-backup registry serve --listen 127.0.0.1:8082 --first-id 1001',
-      meaning: 'a second one, whose ids are others',
+      meaning: 'a second one, with other IDs',
     },
   ],
   exits: '0 also when it is stopped by a signal; 3 when the backup is damaged',

@@ -9,7 +9,7 @@ export const backupAccessFields = {
   users: flag({
     description:
       'Keeps the names of the SCRAM users of the source cluster in every generation, with mechanism and iterations. ' +
-      'Kafka never tells passwords.',
+      'Kafka never reveals passwords.',
   }).prefault(false),
 }
 

@@ -9,7 +9,7 @@ export function checkAzureRules(tree: unknown): Problem[] {
   const logins = ['account_key', 'sas_token', 'client_secret', 'federated_token_file'].filter(has)
   const problems = logins
     .slice(1)
-    .map(name => about(name, `stands beside ${logins[0]}, and one way to log in is enough`))
+    .map(name => about(name, `is given together with ${logins[0]}; keep one way to log in`))
   for (const name of ['client_secret', 'federated_token_file'].filter(has)) {
     for (const needed of ['tenant_id', 'client_id']) {
       if (!has(needed)) problems.push(about(needed, `is required with ${name}`))
@@ -19,10 +19,10 @@ export function checkAzureRules(tree: unknown): Problem[] {
     problems.push(about('tenant_id', 'has no effect without client_secret or federated_token_file'))
   }
   if (has('client_id') && (has('account_key') || has('sas_token'))) {
-    problems.push(about('client_id', `has no effect beside ${logins[0]}`))
+    problems.push(about('client_id', `has no effect together with ${logins[0]}`))
   }
   if (has('endpoint_suffix') && has('endpoint')) {
-    problems.push(about('endpoint_suffix', 'has no effect beside endpoint'))
+    problems.push(about('endpoint_suffix', 'has no effect together with endpoint'))
   }
   return problems
 }

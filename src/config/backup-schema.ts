@@ -18,7 +18,7 @@ export const backupSchema = fields({
     maxBytes: 4096 * MiB,
   }).prefault('128MiB'),
   missing_topics: choice(['fail', 'warn'], {
-    description: 'What happens when a name of `source.topics.include` without wildcards is no topic of the cluster.',
+    description: 'What happens when a name of `source.topics.include` without wildcards is not a topic of the cluster.',
   }).prefault('fail'),
   on_gap: choice(['warn', 'fail'], {
     description:

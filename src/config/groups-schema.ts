@@ -6,7 +6,7 @@ import { anyText, type TextRule } from './text-rules.ts'
 /** Kafka takes any text as the name of a group. */
 const groupPattern: TextRule = {
   type: 'text',
-  allowed: 'the name of a consumer group, in which * stands for any characters and ? for one',
+  allowed: 'the name of a consumer group, in which * matches any characters and ? matches one',
   pattern: '[\\s\\S]',
   wrong: anyText.wrong,
 }

@@ -10,7 +10,7 @@ export const tlsSchema = fields({
   client_key: text(file, { description: 'The private key of the client; required for `mtls`.' }).exactOptional(),
 })
   .transform(tls => camelKeys(tls))
-  .meta({ description: 'TLS files. They stand beside `auth` or inside it, not both.' })
+  .meta({ description: 'TLS files, next to `auth` or inside it, not both.' })
 
 const basicAuth = fields({
   type: authType('basic'),
@@ -23,7 +23,7 @@ const mtlsAuth = fields({ type: authType('mtls'), tls: tlsSchema.exactOptional()
 
 const oauthAuth = fields({
   type: authType('oauth'),
-  token_url: text(tokenUrl, { description: 'Where tokens are asked for.', hidden: true }),
+  token_url: text(tokenUrl, { description: 'The URL that issues tokens.', hidden: true }),
   client_id: text(anyText, { description: 'The client that asks for a token.' }),
   client_secret: text(anyText, { description: 'The secret of the client.', secret: true }),
   scope: text(anyText, { description: 'The scope asked for.' }),

@@ -68,13 +68,13 @@ const idFields = {
   }).exactOptional(),
   unknown_ids: choice(['fail', 'pass'], {
     description:
-      'What becomes of a message with a schema ID that the target registry does not have: `fail` ends the restore, ' +
+      'What happens to a message with a schema ID that the target registry does not have: `fail` ends the restore, ' +
       '`pass` leaves the message as it is and counts it.',
   }).prefault('fail'),
   check_ids: choice(['sample', 'all'], {
     description:
-      'Which messages are looked at for such IDs where none has to be rewritten, as with `force_ids`: some of each topic ' +
-      'before the first write, or all, which opens every batch.',
+      'Which messages are checked for such IDs where no ID has to be rewritten, as with `force_ids`: `sample` checks some of each ' +
+      'topic before the first write; `all` checks every message, which opens every batch.',
   }).prefault('sample'),
   rewrite_topics: fields({
     include: topicList('Topics whose messages carry schema IDs, by their names in the backup.', 1).prefault(['*']),

@@ -28,7 +28,7 @@ function checkUrl(registry: Fields): Problem[] {
 
 function checkTlsPlace(registry: Fields): Problem[] {
   if (registry.tls === undefined || valueAt(registry, ['auth', 'tls']) === undefined) return []
-  return [about(['auth', 'tls'], 'is given a second time: there is a tls beside auth; keep one of the two')]
+  return [about(['auth', 'tls'], 'is given twice: there is also a tls next to auth; keep one of the two')]
 }
 
 function checkMtls(registry: Fields): Problem[] {

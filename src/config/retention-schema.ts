@@ -6,7 +6,7 @@ import { backupId, type TextRule } from './text-rules.ts'
 
 const idPattern: TextRule = {
   ...backupId,
-  allowed: 'a backup id in which * stands for any characters and ? for one',
+  allowed: 'a backup id in which * matches any characters and ? matches one',
   pattern: '^[A-Za-z0-9._*?-]{1,200}$',
   wrong: text => (/^[A-Za-z0-9._*?-]{1,200}$/.test(text) ? undefined : 'is not a backup id or pattern'),
 }

@@ -19,7 +19,7 @@ export const s3Schema = fields({
     hidden: true,
   }).exactOptional(),
   path_style: flag({
-    description: 'The bucket stands in the path, not in the host name. By default so at every `endpoint`.',
+    description: 'Puts the bucket into the path, not into the host name. True by default with an `endpoint`.',
   }).exactOptional(),
   access_key_id: text(anyText, {
     description: 'The access key. Without it the chain of the AWS SDK finds credentials.',

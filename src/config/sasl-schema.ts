@@ -20,7 +20,7 @@ const oauthSchema = fields({
   scope: text(anyText, { description: 'The scope asked for.' }).exactOptional(),
   audience: text(anyText, { description: 'The audience asked for.' }).exactOptional(),
   extensions: textMap(printableText, {
-    description: 'SASL extensions sent beside the token, such as `logicalCluster` and `identityPoolId`.',
+    description: 'SASL extensions sent with the token, such as `logicalCluster` and `identityPoolId`.',
     allowed: 'a map of names of letters to texts',
   }).exactOptional(),
   ca_cert: text(pemFile, {
@@ -32,7 +32,7 @@ const oauthSchema = fields({
 
 const awsSchema = fields({
   region: text(anyText, {
-    description: 'The region of the cluster. Without it the host name of the broker has to tell.',
+    description: 'The region of the cluster. Without it, it is taken from the host name of the broker.',
   }).exactOptional(),
   profile: text(anyText, {
     description: 'A profile of the AWS configuration, such as one with a role to assume.',

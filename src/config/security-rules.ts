@@ -71,7 +71,7 @@ function checkOauth({ mechanism, oauth }: Record<string, unknown>): Problem[] {
   const wrong = names.filter(name => !/^[A-Za-z]+$/.test(name) || name === 'auth')
   return [
     ...checkSecret(oauth, 'client_secret', ['oauth']),
-    ...wrong.map(name => about(['sasl', 'oauth', 'extensions', name], 'is no name of an extension', 'letters only')),
+    ...wrong.map(name => about(['sasl', 'oauth', 'extensions', name], 'is not a valid extension name', 'letters only')),
   ]
 }
 
@@ -82,7 +82,7 @@ function checkSecret(map: Record<string, unknown>, name: 'password' | 'client_se
   const path = ['sasl', ...below]
   const file = `${name}_file`
   if (map[name] !== undefined && map[file] !== undefined) {
-    return [about([...path, file], `is given beside ${name}; keep one of the two`)]
+    return [about([...path, file], `is given together with ${name}; keep one of the two`)]
   }
   if (map[name] !== undefined || map[file] !== undefined) return []
   return [about([...path, name], `is required (or ${file})`, 'a text, best taken from a variable')]

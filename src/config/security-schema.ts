@@ -22,7 +22,7 @@ const tlsFilesSchema = fields({
   }).exactOptional(),
 })
   .transform(tls => camelKeys(tls))
-  .meta({ description: 'TLS files, for SSL and SASL_SSL. They are read anew when they change.' })
+  .meta({ description: 'TLS files, for SSL and SASL_SSL. They are read again when they change.' })
 
 /** How a cluster is talked to. `checkSecurityRules` has the rules between the fields. */
 export const securitySchema = fields({

@@ -9,7 +9,7 @@ import { backupId } from './text-rules.ts'
 
 export const backupIdField = text(backupId, {
   description:
-    'The name of the backup. A backup under the name of an earlier one goes on where that one ended; a restore reads it.',
+    'The name of the backup. A backup under the name of an earlier one continues where that one ended; a restore reads it.',
 })
 
 /** The sections that jobs of every mode have. */

@@ -68,7 +68,7 @@ export const listenAddress: TextRule = {
 
 export const topicPattern: TextRule = {
   type: 'text',
-  allowed: 'a topic name of A-Z a-z 0-9 . _ - in which * stands for any characters and ? for one',
+  allowed: 'a topic name of A-Z a-z 0-9 . _ - in which * matches any characters and ? matches one',
   pattern: '^[A-Za-z0-9._*?-]{1,249}$',
   wrong: text => (/^[A-Za-z0-9._*?-]{1,249}$/.test(text) ? undefined : 'is not a topic name or pattern'),
 }

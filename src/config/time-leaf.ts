@@ -58,7 +58,7 @@ function parseEpoch(ms: number): bigint | Complaint {
 function parseIso(clock: string, millis: string, offset: string): bigint | Complaint {
   const local = Date.parse(`${clock}.${millis}Z`)
   if (Number.isNaN(local) || new Date(local).toISOString() !== `${clock}.${millis}Z`) {
-    return { wrong: 'is no time of the calendar' }
+    return { wrong: 'is not a valid date' }
   }
   const [, sign, hours, minutes] = /^([+-])(\d{2}):?(\d{2})$/.exec(offset) ?? ['', '+', '0', '0']
   if (Number(hours) > 14 || Number(minutes) > 59) return { wrong: 'has an offset that no zone has' }

@@ -90,7 +90,7 @@ const advice: Partial<Record<YAMLError['code'], string>> = {
   NON_STRING_KEY: 'a key that is not a text; put quotes around it',
   TAB_AS_INDENT: 'a tab in the indentation; use spaces',
   TAG_RESOLVE_FAILED: 'a tag (!name) is not known; put quotes around a text that begins with !',
-  UNEXPECTED_TOKEN: 'something stands here that does not belong; put quotes around a text with special characters',
+  UNEXPECTED_TOKEN: 'unexpected text here; put quotes around a text with special characters',
 }
 
 function explain(error: YAMLError, text: string): string {

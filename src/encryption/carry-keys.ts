@@ -71,6 +71,6 @@ function otherwise({ location }: Storage, backupId: string, there: KeysFile | un
   return new KafkaBackupError('ENCRYPTION_MISMATCH', `the backup \`${backupId}\` at ${location} ${how}`, {
     help: there
       ? 'Give its `encryption` by `--to-config`, or copy to another location.'
-      : 'Give `--decrypt` to go on with a copy that is not encrypted, or copy to another location.',
+      : 'Give `--decrypt` to continue with a copy that is not encrypted, or copy to another location.',
   })
 }

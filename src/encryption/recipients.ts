@@ -103,7 +103,7 @@ async function openRecipient(credential: Credential, others: readonly OpenRecipi
 function distinct(id: string, from: string, others: readonly OpenRecipient[]): string {
   if (others.every(({ stored }) => stored.id !== id)) return id
   throw new KafkaBackupError('CONFIG_INVALID', `two recipients have the id ${id}; the second is ${from}`, {
-    help: 'Give each passphrase a `name` of its own, and each key once.',
+    help: 'Give each passphrase its own `name`, and each key once.',
   })
 }
 

@@ -30,14 +30,14 @@ export const kubeErrors = {
   KUBE_CONFLICT: {
     retryable: true,
     exitCode: 1,
-    help: 'Somebody else changed the object meanwhile; it is read again and the change is decided anew.',
+    help: 'Another client changed the object meanwhile; it is read again, and the change is decided again.',
   },
   KUBE_INVALID: {
     retryable: false,
     exitCode: 1,
     help: 'Correct the fields named in the message.',
   },
-  KUBE_GONE: { retryable: true, exitCode: 1, help: 'The version asked for is too old; the objects are listed anew.' },
+  KUBE_GONE: { retryable: true, exitCode: 1, help: 'The version asked for is too old; the objects are listed again.' },
   KUBE_PROTOCOL: {
     retryable: false,
     exitCode: 1,

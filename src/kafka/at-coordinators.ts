@@ -95,7 +95,7 @@ function isPassing(answer: unknown): answer is KafkaBackupError {
 }
 
 function nothingSaid(group: string): KafkaBackupError {
-  return new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of group ${group}`)
+  return new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer lacks group ${group}`)
 }
 
 function sliced(groups: readonly string[], size: number, brokerId = -1): { brokerId: number; some: string[] }[] {

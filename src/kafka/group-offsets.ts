@@ -217,7 +217,7 @@ function undecidedIn(group: string, { groups }: OffsetFetchResponse): TopicParti
 
 function partitionsOf(group: string, { groups }: OffsetFetchResponse): (FetchedOffset & TopicPartition)[] {
   const answer = groups.find(each => each.group === group)
-  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of group ${group}`)
+  if (!answer) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker's answer lacks group ${group}`)
   if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `reading the offsets of group ${group}`)
   return answer.topics.flatMap(topic => topic.partitions.map(one => ({ topic: topic.name, ...one })))
 }

@@ -29,7 +29,7 @@ export interface BackupReport {
   warnings: string[]
 }
 
-const leavesCommit = 'What was durable is committed; back up with the same job to go on.'
+const leavesCommit = 'What was durable is committed; back up with the same job to continue.'
 const leavesNothing = 'Nothing was changed.'
 
 /**

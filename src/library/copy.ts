@@ -31,7 +31,7 @@ export async function copyBackup({
   dryRun = false,
   ...options
 }: CopyRequest & { dryRun?: boolean | undefined }): Promise<CopiedBackup> {
-  const leaves = dryRun ? 'Nothing was changed.' : 'What was copied stays; copy again to go on.'
+  const leaves = dryRun ? 'Nothing was changed.' : 'What was copied stays; copy again to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
     const [source, target] = [await findPlace(from), await findPlace(to)]
     const id = backupId ?? source.backupId

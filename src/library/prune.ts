@@ -21,7 +21,7 @@ export async function prune({
   onProgress,
   ...place
 }: Place & PruneOptions): Promise<PruneReport> {
-  const leaves = 'No manifest names what is gone; prune again to go on.'
+  const leaves = 'No manifest names what is gone; prune again to continue.'
   return runWatched({ signal, onProgress }, leaves, async (tell, scoped) => {
     const [{ policyOf, pruneAt }, { openExistingStorage }] = await Promise.all([
       import('../wiring/prune-jobs.ts'),

@@ -6,7 +6,7 @@ import type { OffsetAt } from '../wiring/restored-jobs.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
-const leavesNotes = 'What was written is noted on the target; restore with the same job to go on.'
+const leavesNotes = 'What was written is recorded on the target; restore with the same job to continue.'
 const leavesNothing = 'Nothing was changed.'
 
 /**

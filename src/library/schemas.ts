@@ -59,7 +59,7 @@ export async function restoreSchemas(
   job: JobInput<'restore'>,
   { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
 ): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
-  const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to go on.'
+  const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
     const [wiring, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), jobOf(job, 'restore')])
     return dryRun ? wiring.dryRunSchemasJob(loaded, signal) : wiring.restoreSchemasJob(loaded, { onProgress }, signal)

@@ -33,7 +33,7 @@ export async function openJobListener(options: JobListenerOptions): Promise<JobL
   let isPlanned = false
   let lastRoundMs: number | undefined
   const readiness = () => {
-    if (maxRoundAgeMs === undefined) return isPlanned ? undefined : 'what there is to do is not known yet'
+    if (maxRoundAgeMs === undefined) return isPlanned ? undefined : 'the job has not planned its work yet'
     if (lastRoundMs === undefined) return 'no round has succeeded yet'
     const ageMs = clock.monotonic() - lastRoundMs
     return ageMs <= maxRoundAgeMs ? undefined : `no round has succeeded for ${formatDuration(ageMs)}`

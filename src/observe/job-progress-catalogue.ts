@@ -44,7 +44,7 @@ export const progressFields = {
     isNullable: true,
     help: 'When the last round of a continuous run ended well: all that was there when it began is committed.',
   },
-  generation: planned('The newest generation of the backup that this run goes on from or has committed.'),
+  generation: planned('The newest generation of the backup that this run continues from or has committed.'),
   stored_bytes: planned(
     'What the whole backup occupies in the store, as a continuous run measured it: after its first round, then once an hour.',
   ),
@@ -52,7 +52,7 @@ export const progressFields = {
   gaps: count('Ranges of offsets that the source lost before they were read, found since the start.'),
   retries: count('Requests that were made again after trouble.'),
   started_at: time('When the job began.'),
-  last_event_at: time('When it last told anything: a job that hangs does not.'),
+  last_event_at: time('When it last reported anything; a job that hangs does not.'),
 } as const satisfies Record<string, ProgressField>
 
 export type ProgressFieldName = keyof typeof progressFields

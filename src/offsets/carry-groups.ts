@@ -98,7 +98,7 @@ function compare(
   if (!other) return undefined
   const there = held.get(partitionKey(other))
   const what = `${partitionKey(other)} of group ${target} reads back as ${there?.offset ?? 'nothing'}, not ${other.offset}`
-  return new KafkaBackupError('GROUP_ACTIVE', `${what}: somebody else commits for the group`)
+  return new KafkaBackupError('GROUP_ACTIVE', `${what}: something else commits for the group`)
 }
 
 function reportGroup(

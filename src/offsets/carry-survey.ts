@@ -55,7 +55,7 @@ function judgeGroup(
   const [state, present] = [states.get(one.target), offsets.get(one.target)]
   if (!state || !present || state instanceof KafkaBackupError || present instanceof KafkaBackupError) {
     const error = [state, present].find(each => each instanceof KafkaBackupError)
-    const problem = error?.message ?? 'no broker tells of it'
+    const problem = error?.message ?? 'no broker reports it'
     if (!hasCode(error, 'KAFKA_DENIED')) return [groupError(one.target, problem, OTHER_WAYS)]
     return [{ ...groupError(one.target, problem, `grant Read on the group, ${OTHER_WAYS}`), code: 'KAFKA_DENIED' }]
   }

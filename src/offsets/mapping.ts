@@ -42,7 +42,7 @@ export function parseMapping(text: string, path: string): OffsetMapping {
   if (result.success) return withoutDoubles(result.data, path)
   const [issue] = result.error.issues
   const where = issue?.path.join('.') ?? ''
-  throw new KafkaBackupError('CONFIG_INVALID', `${path} is no mapping of offsets: ${where} ${issue?.message}`, {
+  throw new KafkaBackupError('CONFIG_INVALID', `${path} is not a mapping of offsets: ${where} ${issue?.message}`, {
     help: HELP,
   })
 }

@@ -150,7 +150,7 @@ function perGroup<T>(
 }
 
 function nothingFound(group: string): KafkaBackupError {
-  const message = `no record tells by its headers that it is of a partition on which group ${group} has a position`
+  const message = `no record shows by its headers that it is from a partition on which group ${group} has a position`
   return new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 

@@ -34,7 +34,7 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
 function refuseOwn(names: readonly string[]): void {
   const own = names.find(isOwnGroup)
   if (own === undefined) return
-  const message = `${own} is no consumer group: kafka-backup notes the progress of a restore in it`
+  const message = `${own} is not a consumer group: kafka-backup records the progress of a restore in it`
   throw new KafkaBackupError('OFFSETS_REFUSED', message)
 }
 

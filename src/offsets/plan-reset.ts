@@ -85,7 +85,7 @@ function fit(wish: Wish, { partitionCounts, bounds }: ClusterFacts): Fitted {
   if (missing !== undefined) return { to: null, problem: missing }
   if (typeof wish.to === 'object') return { to: null, problem: wish.to.problem }
   const range = bounds.get(partitionKey(wish))
-  if (!range) return { to: null, problem: 'no broker tells where the partition begins and ends' }
+  if (!range) return { to: null, problem: 'no broker reports where the partition begins and ends' }
   const { logStart, highWatermark } = range
   if (wish.to === 'earliest') return { to: logStart, note: wish.note }
   if (wish.to === 'latest') return { to: highWatermark, note: wish.note }

@@ -126,7 +126,7 @@ function hasPartition(readUpTo: ReadUpTo, partition: number): boolean {
 }
 
 function withoutHeaders(place: TopicPartition): KafkaBackupError {
-  const message = `no record of ${partitionKey(place)} tells where it came from by x-original-* headers`
+  const message = `no record of ${partitionKey(place)} shows where it came from by x-original-* headers`
   return new KafkaBackupError('OFFSETS_REFUSED', message, {
     help: 'The strategy header_based needs a restore with `restore.offset_headers: true`; use from_mapping otherwise.',
   })

@@ -96,7 +96,7 @@ export class SnapshotBook {
     const { file } = this.#parts
     if (file !== undefined) return file
     if (/^[\w.-]+$/.test(snapshotId)) return `${FOLDER}/${snapshotId}.json`
-    throw new KafkaBackupError('USAGE', `${JSON.stringify(snapshotId)} is no name of a snapshot`)
+    throw new KafkaBackupError('USAGE', `${JSON.stringify(snapshotId)} is not a valid snapshot name`)
   }
 
   #unknown(snapshotId: string, cause?: unknown): KafkaBackupError {

@@ -48,7 +48,7 @@ export async function checkRestore(
 function describePlan({ plan, progress, restoreId }: Prepared): string {
   const from = `generation ${plan.generation}, ${plan.topics.length} topics`
   if (isComplete(plan, progress)) return `${from}; the restore ${restoreId} is complete`
-  return progress ? `${from}; goes on with the restore ${restoreId}` : from
+  return progress ? `${from}; continues the restore ${restoreId}` : from
 }
 
 /** Permissions one by one; of the rest what stands in the way, or that nothing does. */

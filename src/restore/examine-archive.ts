@@ -87,7 +87,7 @@ function startsOf(
 }
 
 function describeDamage(problems: readonly Problem[]): Finding[] {
-  const remedy = 'restore another restore.generation, or leave it out; `verify` tells the whole extent'
+  const remedy = 'restore another restore.generation, or leave it out; `verify` shows the full extent'
   const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy }
   const shown = problems
     .slice(0, MOST_PROBLEMS)

@@ -36,7 +36,7 @@ export async function findPlan(
   const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
   if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
   if (newest.generation > generation && options.generation === undefined) {
-    plan.notice = `it goes on with generation ${generation}, with which it has begun; there are newer ones`
+    plan.notice = `it continues with generation ${generation}, with which it began; there are newer ones`
     plan.warnings.push(plan.notice)
   }
   return { plan, restoreId, targetCluster: clusterId, progress: noted }

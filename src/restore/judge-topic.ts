@@ -74,7 +74,7 @@ export function judgeSettings(topic: PlannedTopic, settings: Settings): Finding[
   const isCompactedHere = settings.get('cleanup.policy')?.includes('compact')
   if (isCompactedHere && !wasCompacted) {
     const known = wasCompacted === false ? 'was not at the source' : 'the backup does not say that it was at the source'
-    const problem = `it is compacted on the target and ${known}: records of one key would go`
+    const problem = `it is compacted on the target and ${known}: compaction would delete older records of a key`
     findings.push(topicError(topic.name, problem, 'set cleanup.policy to delete, or map it to another name'))
   }
   if (!isCompactedHere && wasCompacted) {

@@ -182,7 +182,7 @@ async function boundsOf(
 ): Promise<PartitionBounds> {
   const key = partitionKey(target)
   const bounds = (await fetchBounds(cluster, [target], signal)).get(key)
-  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${key}`)
+  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `no broker reports the end of ${key}`)
   if (bounds.lastStable >= least) return bounds
   const what = `an open transaction of another writer hides the records of ${key} from ${bounds.lastStable} on`
   throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'End the transaction, then run the same command again.' })
@@ -196,6 +196,6 @@ export function unwrap(position: bigint, sequence: number): bigint {
 
 function unknown(restoreId: string): KafkaBackupError {
   return new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
-    help: 'Run the restore first, with the same job: its progress on the target tells which batches are its own.',
+    help: 'Run the restore first, with the same job: its progress on the target shows which batches it wrote.',
   })
 }

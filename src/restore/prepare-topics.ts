@@ -23,7 +23,7 @@ export async function prepareTopics(
   if (refused.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', refused.join('; '))
   const foreign = created.flatMap(one => (one.outcome === 'exists' && !one.isMaybeOurs ? [one.name] : []))
   if (foreign.length > 0) {
-    throw new KafkaBackupError('RESTORE_CONFLICT', `somebody else has just created ${foreign.join(', ')}`)
+    throw new KafkaBackupError('RESTORE_CONFLICT', `another client has just created ${foreign.join(', ')}`)
   }
   const wanted = topics.map(({ name, partitions, streams }) => ({
     name,

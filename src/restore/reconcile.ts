@@ -24,7 +24,7 @@ export async function reconcile(
   known?: PartitionBounds,
 ): Promise<void> {
   const bounds = known ?? (await fetchBounds(cluster, [stream], signal)).get(partitionKey(stream))
-  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `nobody tells the end of ${stream.name}`)
+  if (!bounds) throw new KafkaBackupError('KAFKA_NOT_READY', `no broker reports the end of ${stream.name}`)
   const { targetOffset, sequence } = stream.progress
   if (bounds.highWatermark < targetOffset) {
     throw gone(stream, isShared, `it ends at offset ${bounds.highWatermark}, and was filled up to ${targetOffset}`)
@@ -34,7 +34,7 @@ export async function reconcile(
     throw gone(
       stream,
       isShared,
-      `it starts at offset ${bounds.logStart}, and nobody knows what came after ${targetOffset}`,
+      `it starts at offset ${bounds.logStart}, and what came after ${targetOffset} is not known`,
     )
   }
   const found = readBatches(cluster, stream, targetOffset, bounds.highWatermark, signal)
@@ -130,7 +130,7 @@ function unreadable({ name }: Stream, offset: bigint, errorCode = 0): KafkaBacku
 
 /** By an election that was not clean, a disk that was lost, or somebody who deletes records. */
 function gone({ name }: Stream, isShared: boolean, what: string): KafkaBackupError {
-  const own = 'Delete the topic, and run the same command again: it fills this topic anew and leaves the others alone.'
+  const own = 'Delete the topic, and run the same command again: it fills this topic again and leaves the others alone.'
   // Of a topic that others write to nobody should be told to delete it.
   const help = isShared ? 'Restore into topics of another name.' : own
   const message = `${name}: the target has lost records of this restore: ${what}`
@@ -138,5 +138,5 @@ function gone({ name }: Stream, isShared: boolean, what: string): KafkaBackupErr
 }
 
 function conflict({ name }: Stream, offset: bigint, what: string): KafkaBackupError {
-  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: somebody else writes to it: at offset ${offset} ${what}`)
+  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: another writer writes to it: at offset ${offset} ${what}`)
 }

@@ -23,5 +23,5 @@ function helpFor(count: number, { remedy }: Finding): string {
   if (count > 1) return 'Nothing was written. Do what is said of each, then run the command again.'
   return remedy === ''
     ? 'Nothing was written. Do what is said, then run the command again.'
-    : `Nothing was written. To go on: ${remedy}.`
+    : `Nothing was written. To continue: ${remedy}.`
 }

@@ -154,7 +154,7 @@ export function idWarnings(topics: readonly TopicReport[], { rewrites }: Pick<Re
         ]
       : idCheck && idCheck.unknown > 0
         ? [
-            `${source}: of ${idCheck.records} records that were looked at, ${idCheck.unknown} keys or values carry schema IDs ` +
+            `${source}: of ${idCheck.records} records that were checked, ${idCheck.unknown} keys or values carry schema IDs ` +
               `that the target registry does not have (${SETTINGS}.unknown_ids: pass)`,
           ]
         : [],
@@ -171,7 +171,7 @@ function partWarnings(source: string, part: Part, { unknown, unclear }: PartCoun
   }
   if (unclear > 0) {
     warnings.push(
-      `${source}: ${unclear} ${part}s begin like schema IDs that are others on the target, but may be something else, and ` +
+      `${source}: ${unclear} ${part}s begin like schema IDs that differ on the target, but may be something else, and ` +
         `were left as they are; name the topic in ${SETTINGS}.rewrite_topics.include to have them rewritten`,
     )
   }

@@ -43,7 +43,7 @@ export async function examineRestored(
   const progress = await readProgress(cluster, restoreId, signal)
   if (progress) return { ...known, producerId: progress.identity.producerId }
   throw new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
-    help: 'Run the restore first. What was appended to a topic is told from other records by its progress on the target.',
+    help: 'Run the restore first. Its progress on the target distinguishes what it appended from other records.',
   })
 }
 

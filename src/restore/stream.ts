@@ -74,7 +74,7 @@ export class Stream {
       return undefined
     }
     const [header] = walkBatches(value.bytes, 0, value.bytes.length)
-    if (!header) throw new KafkaBackupError('INTERNAL', `${this.name}: what is to be sent is no batch`)
+    if (!header) throw new KafkaBackupError('INTERNAL', `${this.name}: what is to be sent is not a batch`)
     stampBatch(value.bytes, header, { ...this.#parts.identity, baseSequence: this.#progress.sequence })
     this.#next = value
     return value
@@ -154,5 +154,5 @@ function positionAfter({ runs, sourcePartition }: Outgoing, count: number): Sour
 }
 
 function conflict(name: string, expected: bigint, what: string): KafkaBackupError {
-  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: somebody else writes to it: at offset ${expected} ${what}`)
+  return new KafkaBackupError('RESTORE_CONFLICT', `${name}: another writer writes to it: at offset ${expected} ${what}`)
 }

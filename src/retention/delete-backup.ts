@@ -33,7 +33,7 @@ export async function deleteBackup(
   signal: AbortSignal,
 ): Promise<DeleteReport> {
   if (!isBackupId(backupId)) {
-    throw new KafkaBackupError('USAGE', `${JSON.stringify(backupId)} is no id of a backup`)
+    throw new KafkaBackupError('USAGE', `${JSON.stringify(backupId)} is not a valid backup id`)
   }
   const objects = await listBackup(parts.storage, backupId, signal)
   const outcome = newOutcome(backupId)

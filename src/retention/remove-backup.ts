@@ -21,7 +21,7 @@ export async function removeBackup(
   const before = await scanManifests(parts.storage, backupId, signal)
   const newestGeneration = [...before.manifests.keys()].at(-1)
   if (!before.mark && newestGeneration !== known.newestGeneration) {
-    outcome.notes.push('it has a new generation since it was judged; the next prune judges it anew')
+    outcome.notes.push('it has a new generation since it was judged; the next prune judges it again')
     return
   }
   if (!before.mark && !isDryRun && !(await mark(context, known.reason, signal))) return
@@ -35,7 +35,7 @@ export async function removeBackup(
   }
   await removeManifests(context, signal)
   if ((await context.users(signal)).length > 0) {
-    outcome.notes.push('somebody has begun to work with it; what is left of it goes later')
+    outcome.notes.push('another process has started to use it; a later prune removes what is left of it')
     return
   }
   // What the store protects may be a manifest; then all that it names has to stay with it.

@@ -14,6 +14,6 @@ export async function takeBack(backupId: string, parts: PruneParts, signal: Abor
     const { manifests, mark } = await scanManifests(storage, backupId, signal)
     if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
     const why = mark ? 'its removal has begun' : 'it is not given up'
-    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be taken back: ${why}`)
+    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`)
   })
 }

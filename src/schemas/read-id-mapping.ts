@@ -12,9 +12,9 @@ export async function readIdMapping(path: string): Promise<Map<string, number>> 
   for (const [key, target] of Object.entries(tree)) {
     const { context, name } = splitSubject(key)
     if (!/^[1-9]\d*$/.test(name) || Number(name) > MAX_ID) {
-      throw invalid(path, `${JSON.stringify(key)} is no schema ID; write "5", or ":.context:5"`)
+      throw invalid(path, `${JSON.stringify(key)} is not a schema ID; write "5", or ":.context:5"`)
     }
-    if (!isId(target)) throw invalid(path, `${key} is mapped to ${JSON.stringify(target)}, which is no schema ID`)
+    if (!isId(target)) throw invalid(path, `${key} is mapped to ${JSON.stringify(target)}, which is not a schema ID`)
     mapping.set(joinSubject({ context, name }), target)
   }
   return mapping
@@ -37,7 +37,7 @@ function parse(text: string, path: string): Record<string, unknown> {
     throw invalid(path, 'it is not JSON', cause)
   }
   if (typeof tree === 'object' && tree !== null && !Array.isArray(tree)) return tree as Record<string, unknown>
-  throw invalid(path, 'it is no JSON object of source IDs to target IDs')
+  throw invalid(path, 'it is not a JSON object of source IDs to target IDs')
 }
 
 function isId(value: unknown): value is number {

@@ -129,7 +129,7 @@ function tellUnsettled({ settings }: RestoreJournal): string {
   const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
   return (
     `the restore of schemas did not end: levels or modes of ${names.slice(0, 5).join(', ')}${more} may still be those of ` +
-    'the restore; run the same command again, which goes on and puts them back'
+    'the restore; run the same command again, which continues and restores them'
   )
 }
 

@@ -133,7 +133,7 @@ function tellOtherIds({ restore }: RegistryJob, { ids }: SchemaReport): string[]
   const others = ids.filter(({ source, target }) => source !== target)
   if (restore.rewriteIds || !restore.idMapping || others.length === 0) return []
   return [
-    `${others.length} schema IDs are others on the target, and messages keep those of the source ` +
+    `${others.length} schema IDs differ on the target, and messages keep those of the source ` +
       '(enterprise.schema_registry.restore.rewrite_ids: false)',
   ]
 }

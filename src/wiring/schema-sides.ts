@@ -44,7 +44,7 @@ export function urlSide(text: string, what = 'registry'): SchemaSide {
     return { kind: 'registry', options: { urls }, selection: {} }
   }
   // It is not shown: somebody may have put a password into it.
-  throw new KafkaBackupError('USAGE', `${what} is no address: give one such as http://localhost:8081`)
+  throw new KafkaBackupError('USAGE', `${what} is not an address: give one such as http://localhost:8081`)
 }
 
 /** A side, and the job that it comes from. */

@@ -146,8 +146,8 @@ ${retention}`
     for (const [wrong, message] of [
       [['--keep-last', '-1'], /--keep-last/],
       [['--keep-monthly', 'two'], /--keep-monthly "two" is not a whole number/],
-      [['--older-than', '30'], /--older-than "30" is no duration/],
-      [['--grace', 'soon'], /--grace "soon" is no duration/],
+      [['--older-than', '30'], /--older-than "30" is not a duration/],
+      [['--grace', 'soon'], /--grace "soon" is not a duration/],
       [['--yes', '--dry-run'], /do not go together/],
     ] as const) {
       const { code, err, prunes } = await run([...at, ...wrong])
@@ -158,7 +158,7 @@ ${retention}`
 
   test('--keep takes backups back and does nothing else', async () => {
     const { code, out, calls, prunes } = await run([...at, '--keep', 'orders-1'])
-    assert.deepEqual([code, out, prunes], [0, 'backup orders-1 is taken back\n', []])
+    assert.deepEqual([code, out, prunes], [0, 'backup orders-1 is kept\n', []])
     assert.equal(calls.takeBackAt?.[1], 'orders-1')
   })
 

@@ -52,7 +52,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const { code, out } = await run([], { runRestoreJob: async () => ({ ...restoreReport, schemas: schemaReport }) })
     assert.equal(code, 0)
     assert.match(out, /^ {2}Schemas {5}2 subjects, 4 versions: 3 registered, 1 kept$/m)
-    assert.match(out, /^ {2}ID mapping {2}1 of 2 IDs are others$/m)
+    assert.match(out, /^ {2}ID mapping {2}1 of 2 IDs changed$/m)
     const lossy = { ...schemaReport, wasComplete: true, notes: [lossyNote] }
     // Notes are among the warnings of a restore.
     const runRestoreJob = async () => ({ ...restoreReport, warnings: [lossyNote.message], schemas: lossy })
@@ -349,7 +349,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       const { code: ended_with, err } = await ended
       assert.equal(ended_with, code)
       assert.match(err, /^finishing what is in hand; press again to stop at once\nerror: interrupted/)
-      assert.match(err, /help: What was written is noted on the target; run the same command to go on\. /)
+      assert.match(err, /help: What was written is recorded on the target; run the same command to continue\. /)
     })
   }
 })
@@ -388,7 +388,7 @@ help: Nothing was written. Do what is said of each, then run the command again. 
   test('names the remedy where there is one problem', async () => {
     const one = new RestoreRefusal(findings.slice(0, 1))
     const { err } = await run([], { runRestoreJob: () => Promise.reject(one) })
-    assert.match(err, /: 1 problem\nhelp: Nothing was written\. To go on: delete it\. \(RESTORE_REFUSED\)\n$/)
+    assert.match(err, /: 1 problem\nhelp: Nothing was written\. To continue: delete it\. \(RESTORE_REFUSED\)\n$/)
   })
 })
 

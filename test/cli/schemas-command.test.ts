@@ -75,7 +75,7 @@ describe('schemas restore', () => {
   Registry    http://registry:8081 (confluent 8.0.0)
   Generation  3
   Schemas     2 subjects, 4 versions: 3 registered, 1 kept
-  ID mapping  1 of 2 IDs are others
+  ID mapping  1 of 2 IDs changed
   Took        457 ms
 
 SOURCE ID  TARGET ID
@@ -90,7 +90,7 @@ SOURCE ID  TARGET ID
     const ids = Array.from({ length: 30 }, (_, at) => ({ context: '.eu', source: at + 1, target: at + 100 }))
     const restoreSchemasJob = async () => ({ ...schemaRestoreReport, ids, unmappedIds: ['7'] })
     const { out } = await run(['restore', ...config], { restoreSchemasJob })
-    assert.match(out, /^ {2}ID mapping {2}30 of 30 IDs are others; 1 ID without one on the target$/m)
+    assert.match(out, /^ {2}ID mapping {2}30 of 30 IDs changed; 1 ID without one on the target$/m)
     assert.match(out, /^CONTEXT {2}SOURCE ID {2}TARGET ID$/m)
     assert.equal(out.match(/^\.eu /gm)?.length, 20)
     assert.match(out, /^and 10 more; --format json shows all$/m)
@@ -294,16 +294,16 @@ const refused: [string[], RegExp][] = [
   [['list', '--path', '/b'], /say which backup/],
   [['list', '--path', '/b', ...config], /either --path or --config/],
   [['list', '--registry', 'http://a', ...config], /--registry and --config do not go together/],
-  [['list', '--registry', 'localhost:8081'], /--registry is no address/],
+  [['list', '--registry', 'localhost:8081'], /--registry is not an address/],
   [['list', '--source', 'registry'], /give it with --config/],
   [['list', '--registry', 'http://a', '--set', 'a=b'], /--set changes a job file/],
-  [['list', ...config, '--generation', '0'], /--generation 0 is no generation/],
+  [['list', ...config, '--generation', '0'], /--generation 0 is not a generation/],
   [['diff', '--registry', 'http://a'], /say what to compare with/],
   [['diff', ...config, '--source', 'registry'], /say what to compare with/],
   [['diff', '--registry', 'http://a', '--against-path', '/b'], /with --against-backup-id/],
   [['diff', '--registry', 'http://a', '--against-backup-id', 'b'], /with --against-path/],
   [['diff', ...config, '--against', 'http://b', '--against-path', '/b'], /--against and --against-path do not/],
-  [['diff', '--registry', 'http://a', '--against', 'http://'], /--against is no address/],
+  [['diff', '--registry', 'http://a', '--against', 'http://'], /--against is not an address/],
   [['destroy'], /See `kafka-backup schemas --help`/],
   [['backup', '--nothing'], /See `kafka-backup schemas --help`/],
 ]

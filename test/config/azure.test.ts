@@ -73,17 +73,20 @@ describe('an Azure storage', () => {
     'an authority without TLS': ['authority_host: http://login', /^storage\.authority_host: .* is not https/],
     'a SAS that is an address': ['sas_token: https://h/?sig=x', /^storage\.sas_token: the value is an address/],
     'a SAS without a signature': ['sas_token: sv=1', /^storage\.sas_token: the value has no signature/],
-    'two ways to log in': ['account_key: a\n  sas_token: sig=x', /^storage\.sas_token: stands beside account_key/],
+    'two ways to log in': [
+      'account_key: a\n  sas_token: sig=x',
+      /^storage\.sas_token: is given together with account_key/,
+    ],
     'a secret without its principal': ['client_secret: a', /^storage\.tenant_id: is required with client_secret/],
     'a token without its principal': ['federated_token_file: /t', /^storage\.client_id: is required with federated/m],
     'a tenant alone': ['tenant_id: t', /^storage\.tenant_id: has no effect without client_secret or/],
     'a principal beside a key': [
       'account_key: a\n  client_id: c',
-      /^storage\.client_id: has no effect beside account_/,
+      /^storage\.client_id: has no effect together with account_/,
     ],
     'a suffix beside an endpoint': [
       'endpoint: https://h\n  endpoint_suffix: a.b',
-      /^storage\.endpoint_suffix: has no effect beside endpoint/,
+      /^storage\.endpoint_suffix: has no effect together with endpoint/,
     ],
     'an encryption of S3': ['sse: AES256', /^storage\.sse: /],
   }

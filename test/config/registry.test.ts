@@ -157,7 +157,7 @@ describe('a schema registry', () => {
     'mtls over http': [`url: http://x, auth: {type: mtls}, ${tls}`, ['url: is not https, which auth.type mtls needs']],
     'tls at both places': [
       `url: https://x, auth: {type: mtls, ${tls}}, ${tls}`,
-      ['auth.tls: is given a second time: there is a tls beside auth; keep one of the two'],
+      ['auth.tls: is given twice: there is also a tls next to auth; keep one of the two'],
     ],
     'an unknown type of auth': [
       'auth: {type: basik}',

@@ -98,7 +98,7 @@ describe('the security of a cluster', () => {
     ],
     'two passwords': [
       '{protocol: SASL_SSL, sasl: {mechanism: PLAIN, username: u, password: hush, password_file: p}}',
-      [/^source\.security\.sasl\.password_file: is given beside password; keep one of the two/],
+      [/^source\.security\.sasl\.password_file: is given together with password; keep one of the two/],
     ],
     'a field of another mechanism': [
       '{protocol: SASL_SSL, sasl: {mechanism: PLAIN, username: u, password: hush, aws: {region: x}}}',
@@ -114,7 +114,7 @@ describe('the security of a cluster', () => {
     ],
     'an extension of no valid name': [
       '{protocol: SASL_SSL, sasl: {mechanism: OAUTHBEARER, oauth: {token_url: https://a/t, client_id: c, client_secret: hush, extensions: {auth: x}}}}',
-      [/oauth\.extensions\.auth: is no name of an extension/],
+      [/oauth\.extensions\.auth: is not a valid extension name/],
     ],
     'half a client certificate': [
       '{protocol: SSL, tls: {client_cert: c.pem}}',

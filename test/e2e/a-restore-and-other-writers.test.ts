@@ -109,7 +109,7 @@ describe('a restore', () => {
       await backUp(job)
       const { generation, warnings } = await restore(spec)
       assert.equal(generation, 1)
-      assert.match(warnings.join(), /goes on with generation 1.*newer/)
+      assert.match(warnings.join(), /continues with generation 1.*newer/)
       const found = await kafka.driver.consume('newer-back', { isolation: 'read_committed' })
       assertSameRecords(before, found)
       const options = { timeWindow: { start: 5n }, restoreId: (await restore(spec)).restoreId }

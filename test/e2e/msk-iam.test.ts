@@ -110,7 +110,7 @@ describe('AWS_MSK_IAM', () => {
       const security = { ...spec(path).security, sasl: { mechanism: 'AWS_MSK_IAM' } }
       return assert.rejects(backUp({ ...spec(path), security }), {
         code: 'CONFIG_INVALID',
-        message: 'the name 127.0.0.1 does not tell its AWS region',
+        message: 'the name 127.0.0.1 does not contain its AWS region',
       })
     }))
 

@@ -188,7 +188,7 @@ describe('the operator says what is wrong', () => {
     [
       'is in the way of the operator',
       'InvalidSpec',
-      /volumeMounts\[0\]\.mountPath: "\/etc" is in the way/,
+      /volumeMounts\[0\]\.mountPath: "\/etc" conflicts with/,
       { volumes: [{ name: 'extra', emptyDir: {} }], volumeMounts: [{ name: 'extra', mountPath: '/etc' }] },
     ],
     [

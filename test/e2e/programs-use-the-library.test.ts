@@ -115,7 +115,7 @@ describe('programs use the library', () => {
       await assert.rejects(restore(slow, { signal: stop.signal, onProgress: once(() => stop.abort()) }), {
         name: 'KafkaBackupError',
         code: 'INTERRUPTED',
-        help: /noted on the target/,
+        help: /recorded on the target/,
       })
       const { state, totals } = await restore(slow, { dryRun: true })
       assert.equal(state, 'begun')

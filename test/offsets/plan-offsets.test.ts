@@ -226,7 +226,7 @@ test('the output of offset-map translates positions, into topics of other names,
 test('what is no mapping is refused with what is wrong', () => {
   assert.throws(() => parseMapping('{', 'm.json'), { code: 'CONFIG_INVALID', message: 'm.json is not JSON' })
   for (const text of ['{}', '{"runs": []}', '{"positions": [{"topic": "a", "partition": 0, "offset": "x"}]}']) {
-    assert.throws(() => parseMapping(text, 'm.json'), { code: 'CONFIG_INVALID', message: /^m\.json is no mapping/ })
+    assert.throws(() => parseMapping(text, 'm.json'), { code: 'CONFIG_INVALID', message: /^m\.json is not a mapping/ })
   }
 })
 

@@ -57,7 +57,7 @@ describe('a look at a topic', () => {
     const { parts, findings } = await decide(times)
     assert.deepEqual(parts, ['value'])
     assert.equal(findings.length, 1)
-    assert.match(findings[0] ?? '', /^it is not clear whether its keys carry schema IDs: 30 keys were looked at/)
+    assert.match(findings[0] ?? '', /^it is not clear whether its keys carry schema IDs: 30 keys were checked/)
     assert.match(findings[0] ?? '', /schema ID 101327 of the subject payments-value/)
     assert.match(
       findings[0] ?? '',

@@ -164,7 +164,7 @@ describe('delete', () => {
     assert.deepEqual(await find('none'), [])
   })
 
-  test('refuses what is no id of a backup', async () => {
+  test('refuses what is not a valid backup id', async () => {
     const world = new World()
     await prepare(world)
     const before = world.keys()

@@ -17,7 +17,7 @@ import { rereadDocuments } from './rereads.ts'
 import { parseShard, showShard } from './shard.ts'
 import { watchJob } from './watch.ts'
 
-const shown = { label: 'backup', preparing: 'asking the cluster what there is to copy' }
+const shown = { label: 'backup', preparing: 'reading the topics of the cluster' }
 
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session

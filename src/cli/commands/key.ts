@@ -86,7 +86,7 @@ function formatListing(listing: KeyListing, look: Look): string[] {
       ['Location', location],
       ['Keys file', `version ${version}, ${formatInstant(createdAt)}`],
       ['Data key', dataKeys.map(({ id }) => id).join(', ')],
-      ['Names', hideNames ? 'hidden' : 'topics and subjects stand in the keys of objects'],
+      ['Names', hideNames ? 'hidden' : 'topics and subjects are readable in the keys of objects'],
     ],
     look,
   )

@@ -61,7 +61,11 @@ export function formatPositions({ groups }: LagReport, look: Look): string[] {
 function formatUndecided({ undecided }: LaggingGroup, look: Look): string[] {
   if (undecided.length === 0) return []
   const places = undecided.map(({ topic, partition }) => `${printable(topic)}/${partition}`)
-  return [look.dim(`An open transaction holds a newer offset of ${places.join(', ')}; shown is the last committed one`)]
+  return [
+    look.dim(
+      `An open transaction holds a newer offset of ${places.join(', ')}; the table shows the last committed one`,
+    ),
+  ]
 }
 
 function formatLeftOut(leftOut: LagReport['leftOut'], look: Look): string[] {

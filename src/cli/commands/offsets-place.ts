@@ -96,7 +96,7 @@ export function refuseOthers(action: OffsetAction, options: CommandOptions): voi
   const wrong = given.find(name => !optionsOf[action].includes(name))
   if (wrong === undefined) return
   const name = wrong.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-  throw usage(`--${name} is no option of \`offsets ${action}\``)
+  throw usage(`--${name} is not an option of \`offsets ${action}\``)
 }
 
 /** With `--file` the file itself says which snapshot it is. */

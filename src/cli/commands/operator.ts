@@ -20,7 +20,9 @@ export async function run(session: Session): Promise<number> {
 export function readApiGroup({ apiGroup = '' }: CommandOptions): string {
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(apiGroup)
   if (isName && apiGroup.length <= 200) return apiGroup
-  throw usage(`--api-group ${apiGroup} is no group: give a name of a domain in lower case, such as kafka-backup.dev`)
+  throw usage(
+    `--api-group: ${JSON.stringify(apiGroup)} is not a valid API group name: give a domain name in lower case, such as kafka-backup.dev`,
+  )
 }
 
 function readOptions(options: CommandOptions, env: Session['env']): ServeOptions {
@@ -30,7 +32,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
     throw usage('--job-image is missing: name the image that the Jobs run, or set KAFKA_BACKUP_IMAGE')
   }
   if (!/^\/[\w./-]*$/.test(metricsPath))
-    throw usage(`--metrics-path ${metricsPath} is no path: give one such as /metrics`)
+    throw usage(`--metrics-path ${metricsPath} is not a path: give one such as /metrics`)
   const metrics = { ...readAddress('--metrics-address', options.metricsAddress), path: metricsPath }
   return {
     apiGroup: readApiGroup(options),
@@ -62,13 +64,13 @@ function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOpt
 /** The API server answers that there is nothing in a namespace that cannot be. */
 function readNamespace(name: string): string {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 63) return name
-  throw usage(`--namespace ${name} is no name of a namespace: up to 63 lower case letters, digits and "-"`)
+  throw usage(`--namespace ${name} is not a valid namespace name: up to 63 lower case letters, digits and "-"`)
 }
 
 /** As Kubernetes names most objects. */
 function readName(option: string, name: string): string {
   if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) && name.length <= 253) return name
-  throw usage(`${option} ${name} is no name of Kubernetes: lower case letters, digits, "-" and "."`)
+  throw usage(`${option} ${name} is not a valid Kubernetes name: lower case letters, digits, "-" and "."`)
 }
 
 function readAddress(option: string, text = ''): { host: string; port: number } {
@@ -76,32 +78,32 @@ function readAddress(option: string, text = ''): { host: string; port: number } 
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`${option} ${text} is no address: give a host and a port, such as 0.0.0.0:8080`)
+  throw usage(`${option} ${text} is not an address: give a host and a port, such as 0.0.0.0:8080`)
 }
 
 function readGroup(text = ''): number | null {
   if (text === 'none') return null
   const group = Number(text)
   if (/^\d+$/.test(text) && group <= 2_147_483_647) return group
-  throw usage(`--job-fs-group ${text} is no group: give its number, or none`)
+  throw usage(`--job-fs-group ${text} is not a group: give its number, or none`)
 }
 
 function readWorkers(text = ''): number {
   const workers = Number(text)
   if (/^\d+$/.test(text) && workers >= 1 && workers <= 100) return workers
-  throw usage(`--workers ${text} is no number from 1 to 100`)
+  throw usage(`--workers ${text} is not a number from 1 to 100`)
 }
 
 function readInterval(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms >= 1000 && ms <= 3_600_000) return ms
-  throw usage(`--progress-interval ${text} is no time from 1s to 1h; give one such as 5s`)
+  throw usage(`--progress-interval ${text} is not a time from 1s to 1h; give one such as 5s`)
 }
 
 function readHold(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms <= 3_600_000) return ms
-  throw usage(`--metrics-hold ${text} is no time up to 1h; give one such as 45s`)
+  throw usage(`--metrics-hold ${text} is not a time up to 1h; give one such as 45s`)
 }
 
 function usage(message: string): KafkaBackupError {

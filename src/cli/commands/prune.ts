@@ -21,14 +21,14 @@ export async function run(session: Session): Promise<number> {
 
 async function takeBack(session: Session, storage: Storage): Promise<number> {
   const { keep, dryRun } = session.options
-  if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep do not go together: a taking back has no plan')
+  if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep do not go together: --keep has no plan to show')
   for (const id of keep) {
     await session.withProgress('prune', 'taking back', onProgress =>
       session.actions.takeBackAt(storage, id, { onProgress }, session.signal),
     )
   }
   session.print(
-    () => keep.map(id => `backup ${session.look.bold(id)} is taken back`),
+    () => keep.map(id => `backup ${session.look.bold(id)} is kept`),
     () => ({ taken_back: keep }),
   )
   return 0
@@ -101,5 +101,8 @@ function parseCount(field: string, text: string | undefined): number | undefined
 function parseSpan(name: string, text: string | undefined): number | undefined {
   const ms = text === undefined ? undefined : parseDurationMs(text)
   if (text === undefined || ms !== undefined) return ms
-  throw new KafkaBackupError('USAGE', `${name} ${JSON.stringify(text)} is no duration; give one such as 30d, 12h or 0s`)
+  throw new KafkaBackupError(
+    'USAGE',
+    `${name} ${JSON.stringify(text)} is not a duration; give one such as 30d, 12h or 0s`,
+  )
 }

@@ -59,14 +59,14 @@ function parseAddress(text: string): { host: string; port: number } {
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`--listen ${text} is no address: give a host and a port, such as 127.0.0.1:8081`)
+  throw usage(`--listen ${text} is not an address: give a host and a port, such as 127.0.0.1:8081`)
 }
 
 /** Ids are four bytes in a message, and the first bit is none of them. */
 function parseFirstId(text: string): number {
   const id = Number(text)
   if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id
-  throw usage(`--first-id ${text} is no id: give a whole number from 1 to 2147483647`)
+  throw usage(`--first-id ${text} is not a valid ID: give a whole number from 1 to 2147483647`)
 }
 
 function usage(message: string): KafkaBackupError {

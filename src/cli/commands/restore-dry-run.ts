@@ -62,7 +62,7 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
 
 const states: Record<RestoreDryRun['state'], string> = {
   new: 'not begun',
-  begun: 'begun by an earlier run, which this one goes on from',
+  begun: 'begun by an earlier run, which this one continues',
   complete: 'complete: a run would write nothing',
 }
 

@@ -72,7 +72,7 @@ function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {
   const others = ids.filter(({ source, target }) => source !== target).length
   const without = unmappedIds.length === 0 ? '' : `; ${plural(unmappedIds.length, 'ID')} without one on the target`
   if (others === 0) return `${plural(ids.length, 'ID')}, all as they were${without}`
-  return `${formatCount(others)} of ${plural(ids.length, 'ID')} are others${without}`
+  return `${formatCount(others)} of ${plural(ids.length, 'ID')} changed${without}`
 }
 
 /** Those that have changed come first; programs get all. */

@@ -77,7 +77,7 @@ async function chooseBackup(session: Session): Promise<ChosenSide> {
 
 function parseGeneration(option: string, text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,8}$/.test(text)) return text === undefined ? undefined : Number(text)
-  throw usage(`${option} ${text} is no generation: give a whole number from 1`)
+  throw usage(`${option} ${text} is not a generation: give a whole number from 1`)
 }
 
 function refuseBeside(option: string, others: Record<string, string | undefined>): void {

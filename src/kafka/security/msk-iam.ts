@@ -30,7 +30,7 @@ export function mskIam(
 export function regionOf(host: string): string {
   const region = /\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?$/i.exec(host)?.[1]
   if (region !== undefined) return region.toLowerCase()
-  throw new KafkaBackupError('CONFIG_INVALID', `the name ${host} does not tell its AWS region`, {
+  throw new KafkaBackupError('CONFIG_INVALID', `the name ${host} does not contain its AWS region`, {
     help: 'Set `security.sasl.aws.region`.',
   })
 }

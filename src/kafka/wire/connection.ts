@@ -176,7 +176,8 @@ export class Connection {
 
   #onRead(length: number, buffer: Buffer): boolean {
     const pending = this.#pending
-    if (!pending || pending.filled + length > MAX_FETCH_BYTES) return this.#refuse('it sent bytes nobody asked for')
+    if (!pending || pending.filled + length > MAX_FETCH_BYTES)
+      return this.#refuse('it sent bytes that no request asked for')
     if (buffer.buffer === this.#scratch.buffer) {
       // At least the length prefix, and at most one scratch buffer of the answer.
       if (pending.filled + length > pending.target.bytes.length) {

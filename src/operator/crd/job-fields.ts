@@ -7,7 +7,7 @@ export const jobFields: FieldGroup = {
   properties: {
     suspend: {
       description:
-        'Starts no run while it is true, and stops a continuous backup. Another run that works goes on to its end.',
+        'Starts no run while it is true, and stops a continuous backup. Another run that is under way continues to its end.',
       type: 'boolean',
       default: false,
     },
@@ -29,7 +29,7 @@ export const jobFields: FieldGroup = {
           1,
         ),
         terminationGracePeriodSeconds: limit(
-          'The time that a pod has to commit what is durable when it is told to stop. 120 without it.',
+          'The time that a pod has to commit what is durable when it is stopped. 120 without it.',
           1,
           3600,
         ),

@@ -26,7 +26,7 @@ export function scheduleField(description: string): FieldSchema {
     'x-kubernetes-validations': [
       {
         rule: `self.matches('${schedulePattern}')`,
-        message: `this is no schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; seconds, years and time zones have no place in it`,
+        message: `this is not a schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; it has no seconds, years or time zones`,
       },
     ],
   }
@@ -69,7 +69,7 @@ const whileContinuous: CelRule[] = [
 export const scheduleFields: FieldGroup = {
   properties: {
     schedule: scheduleField(
-      'When it runs. Without it the backup runs once, or goes on for ever where `backup.continuous` is true.',
+      'When it runs. Without it the backup runs once, or without end where `backup.continuous` is true.',
     ),
     timeZone: {
       description: 'The time zone of the schedules, a name of the IANA database such as Europe/Vienna; UTC without it.',
@@ -78,13 +78,13 @@ export const scheduleFields: FieldGroup = {
       'x-kubernetes-validations': [
         {
           rule: "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self) > 0",
-          message: 'this is no time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
+          message: 'this is not a time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
         },
       ],
     },
     mode: {
       description:
-        '`incremental`: every run goes on with the one backup. `full`: every run makes a backup of its own, named after the time that it was due.',
+        '`incremental`: every run continues the same backup. `full`: every run creates its own backup, named after the time that it was due.',
       type: 'string',
       enum: ['incremental', 'full'],
       default: 'incremental',
@@ -114,8 +114,7 @@ export const scheduleFields: FieldGroup = {
       default: 1,
     },
     verify: {
-      description:
-        'Has backups verified: after every successful run, or on a schedule of its own. Never while a backup runs.',
+      description: 'Verifies backups after every successful run, or on its own schedule. Never while a backup runs.',
       type: 'object',
       properties: {
         schedule: scheduleField('When it is verified. Without it: after every successful run.'),

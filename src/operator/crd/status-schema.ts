@@ -6,11 +6,11 @@ import type { FieldSchema } from './field-schema.ts'
  * resource without any.
  */
 export const statusSchema: FieldSchema = {
-  description: 'What became of the resource. The operator writes it, nobody else.',
+  description: 'The observed state of the resource. Only the operator writes it.',
   type: 'object',
   properties: {
     phase: {
-      ...text('Of the last run. `Pending` before the first run, and while something stands in its way.'),
+      ...text('Of the last run. `Pending` before the first run, and while something blocks it.'),
       enum: phases,
     },
     reason: text(
@@ -30,7 +30,7 @@ export const statusSchema: FieldSchema = {
     restarts: count('Pods of the current run that failed and were replaced.'),
     records: count('Records that the last run copied or wrote.'),
     bytes: count('Their bytes.'),
-    storedBytes: count('Bytes that the whole backup takes in the store.'),
+    storedBytes: count('Bytes that the complete backup occupies in the store.'),
     gaps: count('Gaps that the last run met: records that expired at the source before they were read.'),
     backupId: text('The backup that the last run made or read.'),
     snapshotId: text('The snapshot of positions before a reset or rollback, or the one that was asked for.'),
@@ -111,7 +111,7 @@ function endedSchema(): FieldSchema {
       message: text('The same for people, with what to do.'),
       records: count('Records that it copied or wrote.'),
       bytes: count('Their bytes.'),
-      storedBytes: count('Bytes that the whole backup takes in the store.'),
+      storedBytes: count('Bytes that the complete backup occupies in the store.'),
       groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
       gaps: count('Gaps that it met.'),
       snapshotId: text('The snapshot that it took.'),

@@ -73,7 +73,7 @@ function takenPaths({ volumeMounts = [], volumes = [] }: TemplateSpec, own: OwnP
     const field = `spec.podTemplate.spec.volumeMounts[${at}]`
     const clash = taken.find(one => isWithin(one, path) || (one !== temporary && isWithin(path, one)))
     return [
-      ...(clash === undefined ? [] : [`${field}.mountPath: ${quote(mountPath)} is in the way of ${clash}`]),
+      ...(clash === undefined ? [] : [`${field}.mountPath: ${quote(mountPath)} conflicts with ${clash}`]),
       ...(volumes.some(volume => volume.name === name)
         ? []
         : [`${field}.name: ${quote(name)} is none of spec.podTemplate.spec.volumes`]),

@@ -62,9 +62,9 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   if (terminated && /^(StartError|ContainerCannotRun)$/.test(terminated.reason ?? '')) {
     return { reason: 'ContainerCannotRun', message: sentences(`Pod ${name} cannot start`, foreign(text)) }
   }
-  const look = `\`kubectl logs ${name}\` may tell more.`
+  const look = `\`kubectl logs ${name}\` may show more.`
   if (ended.exitCode === KILLED) {
-    const why = 'was killed before it could say why: its node, its memory limit or somebody with SIGKILL did it'
+    const why = 'was killed before it could report a cause: by its node, its memory limit or a SIGKILL'
     return { reason: 'Killed', message: sentences(`Pod ${name} ${why}`, look) }
   }
   const how = ended.exitCode === undefined ? 'before its process began' : `with exit code ${ended.exitCode}`

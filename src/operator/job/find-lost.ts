@@ -49,5 +49,5 @@ function messageOf({ metadata: { name }, spec }: Pod, sinceMs: number): string {
   const safe = 'The pod may still be writing, so it is not replaced.'
   const gone = `If the node is gone for good, delete it: \`kubectl delete node ${node}\`.`
   const force = `Only if you are sure that the process has ended: \`kubectl delete pod ${name} --force\`.`
-  return `Pod ${name} has not been heard of since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
+  return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
 }

@@ -15,7 +15,7 @@ export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: numbe
   if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
     return {
       reason: 'JobSuspended',
-      message: `Job ${job.metadata.name} is suspended: somebody has set its spec.suspend.`,
+      message: `Job ${job.metadata.name} is suspended: its spec.suspend is true.`,
     }
   }
   const active = attempts.filter(({ ended }) => !ended)
@@ -37,7 +37,7 @@ function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
     return { reason: unscheduled.reason ?? 'Unschedulable', message }
   }
   if (isPatient(creationTimestamp, nowMs)) return undefined
-  const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`kubectl describe pod ${name}\` tells which.`
+  const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`kubectl describe pod ${name}\` shows which.`
   return { reason: 'ContainerCreating', message }
 }
 
@@ -45,7 +45,7 @@ function whyThereIsNone({ metadata, status }: Job, nowMs: number): Explanation |
   const isOver = status?.conditions?.some(condition => condition.status === 'True')
   if (isOver || isPatient(metadata.creationTimestamp, nowMs)) return undefined
   const { name } = metadata
-  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`kubectl describe job ${name}\` tells which.`
+  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`kubectl describe job ${name}\` shows which.`
   return { reason: 'NoPod', message }
 }
 

@@ -138,7 +138,7 @@ function explainEnd(
   const reason = cutText(failed.reason ?? 'Failed', 64)
   if (reason === 'DeadlineExceeded') {
     const limit = `The run took longer than the ${job.spec.activeDeadlineSeconds} seconds of spec.job.activeDeadlineSeconds`
-    const rest = 'Raise it; what is committed stays, and the next run goes on from there.'
+    const rest = 'Raise it; what is committed stays, and the next run continues from there.'
     return { reason, message: sentences(limit, rest) }
   }
   if (!cause) return { reason, message: cutText(failed.message ?? `Job ${job.metadata.name} has failed`, 500) }

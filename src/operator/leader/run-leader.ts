@@ -136,7 +136,7 @@ async function keepRenewing(
         cancel()
         cancel = watchFrom(askedMs)
       } else if (claim.holder !== identity && !signal.aborted) {
-        lose(`${claim.holder === '' ? 'nobody' : claim.holder} holds the lease`)
+        lose(`${claim.holder === '' ? 'no replica' : claim.holder} holds the lease`)
       }
     }
   } finally {

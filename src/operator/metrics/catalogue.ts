@@ -12,7 +12,7 @@ const resource = ['kind', 'name', 'namespace', 'phase'] as const
 export const operatorMetrics = {
   kafka_backup_operator_reconciliations_total: {
     type: 'counter',
-    help: 'Times that a resource was looked at, failed ones included.',
+    help: 'Number of reconciliations, failed ones included.',
     labels: reconciliation,
   },
   kafka_backup_operator_reconciliation_errors_total: {
@@ -22,12 +22,12 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_reconciliation_duration_seconds: {
     type: 'histogram',
-    help: 'How long it took to look at a resource and to act.',
+    help: 'Duration of a reconciliation.',
     labels: reconciliation,
   },
   kafka_backup_operator_workqueue_depth: {
     type: 'gauge',
-    help: 'Resources that wait to be looked at.',
+    help: 'Resources that wait for reconciliation.',
     labels: ['controller'],
   },
   kafka_backup_operator_workqueue_adds_total: {
@@ -42,12 +42,12 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_leader: {
     type: 'gauge',
-    help: '1 for the replica that leads and tells of the resources, 0 for one that stands by.',
+    help: '1 for the replica that leads and reports the resources, 0 for a standby.',
     labels: [],
   },
   kafka_backup_operator_namespace_readable: {
     type: 'gauge',
-    help: '1 if the operator can watch the resources, Jobs and pods of the namespace, 0 if not: then nothing in it is worked on. `*` stands for all namespaces of the cluster.',
+    help: '1 if the operator can watch the resources, Jobs and pods of the namespace, 0 if not; nothing in it runs then. `*` means all namespaces of the cluster.',
     labels: ['namespace'],
   },
   kafka_backup_operator_build_info: {

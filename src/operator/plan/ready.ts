@@ -25,7 +25,7 @@ export function readyVerdict(facts: Facts, outcome: Outcome, { phase, reason, me
   if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
   if (facts.isSuspended && facts.isScheduled) return no('Suspended', suspendedMessage)
   if (phase === 'Pending' && reason === 'Suspended') return no('Suspended', message ?? suspendedMessage)
-  return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing stands in the way of a run.')
+  return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing blocks the next run.')
 }
 
 /** Stopped for good; never succeeded; not for too long; or well. */

@@ -36,7 +36,7 @@ export function parseSchedule(text: string, zone = 'UTC'): ParsedSchedule {
 
 function readSchedule(text: string, zone: string): ParsedSchedule {
   if (!isZone(zone)) {
-    return { problem: `${JSON.stringify(zone)} is no time zone: use a name such as Europe/Vienna, or none for UTC` }
+    return { problem: `${JSON.stringify(zone)} is not a time zone: use a name such as Europe/Vienna, or none for UTC` }
   }
   try {
     const schedule = everyHour(text) ? byHours(text, zone) : byWallClock(text, zone)
@@ -44,7 +44,7 @@ function readSchedule(text: string, zone: string): ParsedSchedule {
     return { problem: `${JSON.stringify(text)} is a date that never comes` }
   } catch (error) {
     const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
-    return { problem: `${JSON.stringify(text)} is no cron of five fields, nor a name such as @daily (${why})` }
+    return { problem: `${JSON.stringify(text)} is neither a cron of five fields nor a name such as @daily (${why})` }
   }
 }
 

@@ -40,7 +40,7 @@ export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraF
     licenseSecret: {
       schema: {
         ...nameRef,
-        description: 'Accepted for compatibility: nothing is locked. A secret that is missing is told in a condition.',
+        description: 'Accepted for compatibility: nothing is locked. A missing secret is reported in a condition.',
       },
     },
   },

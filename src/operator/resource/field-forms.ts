@@ -9,7 +9,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   mode: 'the kind of the resource says it',
   metrics: 'the operator reads the progress of a pod there',
   'storage.path': 'the claim of `storage.pvc` is mounted there',
-  'enterprise.schema_registry.auth.tls': '`tls` beside `auth` says the same',
+  'enterprise.schema_registry.auth.tls': '`tls` next to `auth` means the same',
   'encryption.recipients.key_env': '`keySecret` is mounted as a file',
   'encryption.recipients.passphrase_env': '`passphraseSecret` is mounted as a file',
 }

@@ -24,11 +24,7 @@ const connectionRules: CelRule[] = [
   mtlsFile('caCertSecret', 'caCertConfigMap'),
   mtlsFile('clientCertSecret'),
   mtlsFile('clientKeySecret'),
-  forbidden(
-    'credentialsSecret',
-    '!has(self.auth)',
-    'credentialsSecret stands for auth.type basic; keep one of the two',
-  ),
+  forbidden('credentialsSecret', '!has(self.auth)', 'credentialsSecret means auth.type basic; keep one of the two'),
 ]
 
 const on = (name: string) => `(has(self.${name}) && self.${name})`

@@ -36,9 +36,9 @@ const azureRules: CelRule[] = [
   forbidden(
     'clientId',
     `!(${isAnyGiven('accountKeySecret', 'sasTokenSecret')})`,
-    'clientId has no effect beside accountKeySecret or sasTokenSecret',
+    'clientId has no effect together with accountKeySecret or sasTokenSecret',
   ),
-  forbidden('endpointSuffix', '!has(self.endpoint)', 'endpointSuffix has no effect beside endpoint'),
+  forbidden('endpointSuffix', '!has(self.endpoint)', 'endpointSuffix has no effect together with endpoint'),
 ]
 
 const gcsRules: CelRule[] = [

@@ -46,7 +46,7 @@ function writeLeaf({ forms }: LeafField, parent: Fields, place: Place, needs: Jo
   const [form, second] = forms.filter(({ name }) => parent[name] !== undefined)
   if (form === undefined) return undefined
   const [value, spec] = [parent[form.name], [...place.spec, form.name]]
-  if (second) needs.refuse([...place.spec, second.name], `is given beside ${form.name}; keep one of the two`)
+  if (second) needs.refuse([...place.spec, second.name], `is given together with ${form.name}; keep one of the two`)
   switch (form.type) {
     case 'plain':
       return escapeReferences(value)

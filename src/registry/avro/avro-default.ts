@@ -15,7 +15,7 @@ function walk(schema: AvroSchema, seen: Set<AvroSchema>): void {
   for (const field of schema.fields) {
     if (field.default !== undefined && !isValue(field.default, field.schema))
       throw new AvroError(
-        `the default of "${schema.fullName}.${field.name}" is no value of ${describeAvro(field.schema)}`,
+        `the default of "${schema.fullName}.${field.name}" is not a value of ${describeAvro(field.schema)}`,
       )
     walk(field.schema, seen)
   }

@@ -10,7 +10,7 @@ export function fullNameOf(node: { name?: unknown; namespace?: unknown }, enclos
   const { name, namespace } = node
   if (typeof name !== 'string') throw new AvroError('a record, enum or fixed needs a "name"')
   if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
-    throw new AvroError(`the namespace of "${name}" is no text`)
+    throw new AvroError(`the namespace of "${name}" is not a string`)
   const full = qualify(name, namespace ?? enclosing)
   for (const part of full.split('.')) checkName(part, full)
   if (isPrimitive(full)) throw new AvroError(`"${full}" is the name of a primitive type`)
@@ -33,7 +33,8 @@ export function shortNameOf(fullName: string): string {
 }
 
 export function checkName(name: unknown, where: string): string {
-  if (typeof name !== 'string' || !NAME.test(name)) throw new AvroError(`"${String(name)}" is no valid name (${where})`)
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw new AvroError(`"${String(name)}" is not a valid name (${where})`)
   return name
 }
 

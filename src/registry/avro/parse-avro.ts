@@ -27,14 +27,14 @@ function readJson(text: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    throw new AvroError(`the text is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new AvroError(`the text is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 
 function parseNode(node: unknown, namespace: string, known: KnownNames): AvroSchema {
   if (typeof node === 'string') return findType(node, namespace, known)
   if (Array.isArray(node)) return parseUnion(node, namespace, known)
-  if (!isObject(node)) throw new AvroError(`${JSON.stringify(node)} is no schema`)
+  if (!isObject(node)) throw new AvroError(`${JSON.stringify(node)} is not a schema`)
   const { type } = node
   if (type === 'record' || type === 'error') return parseRecord(node, namespace, known)
   if (type === 'enum') return parseEnum(node, namespace, known)
@@ -68,7 +68,7 @@ function parseRecord(node: Node, namespace: string, known: KnownNames): AvroReco
   const record: AvroRecord = { type: 'record', ...names, fields: [] }
   define(record, known)
   const fields = need(node, 'fields', `the record "${names.fullName}"`)
-  if (!Array.isArray(fields)) throw new AvroError(`the fields of "${names.fullName}" are no list`)
+  if (!Array.isArray(fields)) throw new AvroError(`the fields of "${names.fullName}" are not a list`)
   for (const field of fields) {
     const parsed = parseField(field, names.fullName, known)
     if (record.fields.some(({ name }) => name === parsed.name))
@@ -79,7 +79,7 @@ function parseRecord(node: Node, namespace: string, known: KnownNames): AvroReco
 }
 
 function parseField(node: unknown, record: string, known: KnownNames): AvroField {
-  if (!isObject(node)) throw new AvroError(`a field of "${record}" is no object`)
+  if (!isObject(node)) throw new AvroError(`a field of "${record}" is not an object`)
   const name = checkName(node.name, `a field of ${record}`)
   return {
     name,
@@ -104,7 +104,7 @@ function parseFixed(node: Node, namespace: string, known: KnownNames): AvroSchem
   const names = namesOf(node, namespace)
   const { size } = node
   if (typeof size !== 'number' || !Number.isInteger(size) || size < 0)
-    throw new AvroError(`the size of the fixed "${names.fullName}" is no whole number of bytes`)
+    throw new AvroError(`the size of the fixed "${names.fullName}" is not a whole number of bytes`)
   return define({ type: 'fixed', ...names, size }, known)
 }
 
@@ -123,7 +123,7 @@ function define<T extends AvroNamed>(schema: T, known: KnownNames): T {
 function textsOf(value: unknown, what: string): string[] {
   if (value === undefined || value === null) return []
   if (!Array.isArray(value) || !value.every(item => typeof item === 'string'))
-    throw new AvroError(`${what} are no list of texts`)
+    throw new AvroError(`${what} are not a list of strings`)
   return value
 }
 

@@ -37,8 +37,8 @@ export function refuseCutList(client: RegistryClient, subjects: readonly string[
   if (subjects.length < MAX_SUBJECTS) return
   throw new KafkaBackupError(
     'REGISTRY_PROTOCOL',
-    `the registry ${client.name} shows ${MAX_SUBJECTS} subjects and may have more, which Apicurio tells only by its native API`,
-    { help: 'Let `enterprise.schema_registry.url` reach `/apis/registry/v3` beside `/apis/ccompat/v7`.' },
+    `the registry ${client.name} shows ${MAX_SUBJECTS} subjects and may have more, which Apicurio lists only by its native API`,
+    { help: 'Let `enterprise.schema_registry.url` reach `/apis/registry/v3` as well as `/apis/ccompat/v7`.' },
   )
 }
 

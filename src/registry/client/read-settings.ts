@@ -87,7 +87,7 @@ class SettingsReader {
     const rules = await this.#client.probe({ path, subject, beside: apicurioNative('v3') }, signal)
     if (Array.isArray(rules)) return rules.includes('COMPATIBILITY')
     this.warnings.add(
-      'the native API of Apicurio does not answer, so that levels of single subjects cannot be told from the global ' +
+      'the native API of Apicurio does not answer, so levels of single subjects cannot be distinguished from the global ' +
         'one and are left out',
     )
     return false

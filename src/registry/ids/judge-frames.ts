@@ -103,7 +103,7 @@ export function judgePart(samples: readonly PartSample[], facts: JudgeFacts): Ve
 /** What speaks against frames, though there are some of known ids. */
 function findDoubt(held: readonly PartSample[], looks: readonly Look[], { part }: JudgeFacts): string | undefined {
   const count = (kind: Look['kind']) => looks.filter(look => look.kind === kind).length
-  const what = `${held.length} ${part}s were looked at`
+  const what = `${held.length} ${part}s were checked`
   const foreign = looks.find(look => look.kind === 'foreign')
   if (foreign) return `${what}, of which ${count('foreign')} ${describeForeign(foreign)}`
   if (count('certain') === 0 && areLongs(held)) return `${what}, all of them ${LONG_BYTES} bytes long, as numbers are`
@@ -160,6 +160,6 @@ function areLongs(held: readonly PartSample[]): boolean {
 function describeForeign({ id, subjects, isPayloadOdd }: Look & { kind: 'foreign' }): string {
   if (subjects.length === 0) return `begin like schema ID ${id}, of which the backup knows no subject`
   const some = `${subjects.slice(0, 3).join(', ')}${subjects.length > 3 ? ', …' : ''}`
-  const why = isPayloadOdd ? 'but go on like none of its records' : 'which does not belong to the topic'
+  const why = isPayloadOdd ? 'but continue like none of its records' : 'which does not belong to the topic'
   return `begin like schema ID ${id} of the subject ${some}, ${why}`
 }

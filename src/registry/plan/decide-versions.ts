@@ -156,7 +156,7 @@ function judgeReference(
 function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {
   const message =
     `version ${source.version} of subject ${subject} is the same schema as its version ${standIn.source.version}; a ` +
-    'registry keeps one of them, which stands for both'
+    'registry keeps one of them for both'
   return { kind: 'lossy', subject, message }
 }
 

@@ -98,10 +98,10 @@ export class Call {
     try {
       body = JSON.parse(this.#body)
     } catch {
-      throw faults.badRequest('The body is no JSON')
+      throw faults.badRequest('The body is not JSON')
     }
     if (typeof body !== 'object' || body === null || Array.isArray(body))
-      throw faults.badRequest('The body is no JSON object')
+      throw faults.badRequest('The body is not a JSON object')
     return body
   }
 }

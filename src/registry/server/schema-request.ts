@@ -27,7 +27,7 @@ function readType(value: JsonValue | undefined): SchemaType {
 
 function readReferences(value: JsonValue | undefined): SchemaReference[] {
   if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) throw faults.invalidSchema('the references are no list')
+  if (!Array.isArray(value)) throw faults.invalidSchema('the references are not a list')
   return value.map(item => {
     const reference = readObject(item, 'a reference')
     const { name, subject, version } = reference ?? {}
@@ -39,6 +39,6 @@ function readReferences(value: JsonValue | undefined): SchemaReference[] {
 
 function readObject(value: JsonValue | undefined, what: string): JsonObject | null {
   if (value === undefined || value === null) return null
-  if (typeof value !== 'object' || Array.isArray(value)) throw faults.invalidSchema(`${what} is no object`)
+  if (typeof value !== 'object' || Array.isArray(value)) throw faults.invalidSchema(`${what} is not an object`)
   return value
 }

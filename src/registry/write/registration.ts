@@ -56,6 +56,6 @@ function explain({ subject, version }: RegisterStep, error: RegistryError): Kafk
     cause: error,
     help: incompatible.has(code)
       ? 'Set enterprise.schema_registry.restore.set_compatibility to NONE, or .force_register to true, and run the command again.'
-      : 'Correct what the registry says, then run the command again: it goes on where it stopped.',
+      : 'Correct what the registry says, then run the command again: it continues where it stopped.',
   })
 }

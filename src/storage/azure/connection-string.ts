@@ -19,7 +19,7 @@ export function parseConnectionString(text: string): Partial<AzureOptions> {
   ]
   const [endpoint, endpointSuffix] = [take('blobendpoint')?.replace(/\/+$/, ''), take('endpointsuffix')]
   if (account === undefined && endpoint === undefined) throw invalid('names neither AccountName nor BlobEndpoint')
-  if (endpoint !== undefined && !isPlain(endpoint)) throw invalid('has a BlobEndpoint that is no address alone')
+  if (endpoint !== undefined && !isPlain(endpoint)) throw invalid('has a BlobEndpoint that is more than an address')
   return {
     ...(account !== undefined && { account }),
     ...(accountKey !== undefined && { accountKey }),

@@ -31,7 +31,7 @@ const retained: Meaning = {
 }
 const leased: Meaning = {
   code: 'STORAGE_REFUSED',
-  meaning: 'somebody holds a lease on it',
+  meaning: 'another client holds a lease on it',
   help: 'Break the lease of the blob or the container; nothing here takes one.',
 }
 

@@ -90,7 +90,7 @@ const reasonTable: Record<string, Meaning> = {
     help: keyHelp,
   },
 
-  userProjectMissing: { code: 'LOCATION_INVALID', meaning: 'the bucket makes whoever asks pay', help: payer },
+  userProjectMissing: { code: 'LOCATION_INVALID', meaning: 'the bucket is a requester-pays bucket', help: payer },
   userProjectInvalid: { code: 'LOCATION_INVALID', meaning: 'there is no such paying project', help: payer },
   sslRequired: { code: 'LOCATION_INVALID', meaning: 'only https is served', help: 'Give the endpoint as `https://`.' },
 

@@ -59,5 +59,5 @@ function parseJson(body: Buffer): object {
   } catch {
     // Refused below.
   }
-  throw new KafkaBackupError('STORAGE_REFUSED', 'the answer is not one of Cloud Storage: it is no JSON object')
+  throw new KafkaBackupError('STORAGE_REFUSED', 'the answer is not one of Cloud Storage: it is not a JSON object')
 }

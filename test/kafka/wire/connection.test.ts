@@ -314,7 +314,7 @@ describe('a connection fails', () => {
         for (let i = 0; connection.isOpen && i < 1000; i++) await turn()
         await assert.rejects(connection.send(Buffer.from('?'), never), {
           code: 'KAFKA_PROTOCOL',
-          message: /nobody asked for/,
+          message: /no request asked for/,
         })
       },
     )

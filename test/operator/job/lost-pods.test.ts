@@ -18,7 +18,7 @@ test('a pod is lost five minutes after its node stopped reporting, and the messa
   const pod = { ...samplePod({ status: running(false, true) }), spec: { nodeName: 'worker-3' } }
   const { lost } = readJobState(job(), [pod], nowMs)
   assert.equal(lost?.atMs, Date.parse(timeAt(20)) + lostMs)
-  assert.match(lost?.message ?? '', /not been heard of since 2026-11-16T02:00:20Z: node worker-3 does not report/)
+  assert.match(lost?.message ?? '', /not been observed since 2026-11-16T02:00:20Z: node worker-3 does not report/)
   assert.match(lost?.message ?? '', /kubectl delete node worker-3/)
 })
 

@@ -64,11 +64,11 @@ test('what is no schedule is told with the reason', () => {
     '2026-01-01T00:00:00',
     'TZ=UTC 0 0 * * *',
   ]) {
-    assert.match(problemOf(text) ?? '', /is no cron of five fields/, text)
+    assert.match(problemOf(text) ?? '', /is neither a cron of five fields/, text)
   }
   assert.match(problemOf('0 0 31 2 *') ?? '', /never comes/)
   for (const zone of ['Mars/Phobos', '', 'Local'])
-    assert.match(problemOf('@daily', zone) ?? '', /is no time zone/, zone)
+    assert.match(problemOf('@daily', zone) ?? '', /is not a time zone/, zone)
 })
 
 test('next and latest agree with a walk over every minute, in all zones with strange clocks', () => {

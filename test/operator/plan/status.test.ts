@@ -119,10 +119,10 @@ test('a spec that cannot be run fails without an end, so that it can be edited, 
     [phaseOf(bad), bad.status.completionTime, reasons(bad)],
     [['Failed', 'InvalidSpec'], undefined, ['InvalidSpec']],
   )
-  assert.match(bad.status.message ?? '', /^spec\.schedule: "0 25 \* \* \*" is no cron/)
+  assert.match(bad.status.message ?? '', /^spec\.schedule: "0 25 \* \* \*" is neither a cron/)
   assert.deepEqual(reasons(story.plan(startMs + 1000)), [])
   story.resource.spec = { schedule: '0 2 * * *', timeZone: 'Mars/Phobos' }
-  assert.match(story.plan(startMs + 2000).status.message ?? '', /"Mars\/Phobos" is no time zone/)
+  assert.match(story.plan(startMs + 2000).status.message ?? '', /"Mars\/Phobos" is not a time zone/)
   story.resource.spec = { schedule: '0 2 * * *' }
   assert.deepEqual(phaseOf(story.plan(startMs + 3000)), ['Pending', 'Scheduled'])
   const problem = { reason: 'InvalidSpec', message: 'spec.topics: is empty.' }

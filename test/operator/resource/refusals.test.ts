@@ -54,7 +54,7 @@ const refusals: [string, Controller, Record<string, unknown>, RegExp][] = [
     'two ways to give one',
     'backup',
     { storage: { ...s3, proxy: 'http://p:1', proxySecret: secret('proxy') } },
-    /^spec\.storage\.proxySecret: is given beside proxy/,
+    /^spec\.storage\.proxySecret: is given together with proxy/,
   ],
   [
     'a size that is too small',

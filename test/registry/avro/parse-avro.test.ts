@@ -41,15 +41,15 @@ for (const [sentence, schema] of valid) {
 
 const invalid: [schema: unknown, message: RegExp][] = [
   ['strnig', /"strnig" is not defined/],
-  [7, /7 is no schema/],
+  [7, /7 is not a schema/],
   [{ type: 'record', fields: [] }, /needs a "name"/],
   [{ type: 'record', name: 'R' }, /"R" needs "fields"/],
-  [{ type: 'record', name: 'R', fields: {} }, /no list/],
-  [{ type: 'record', name: '1R', fields: [] }, /"1R" is no valid name/],
-  [{ type: 'record', name: 'a..R', fields: [] }, /no valid name/],
+  [{ type: 'record', name: 'R', fields: {} }, /not a list/],
+  [{ type: 'record', name: '1R', fields: [] }, /"1R" is not a valid name/],
+  [{ type: 'record', name: 'a..R', fields: [] }, /not a valid name/],
   [{ type: 'record', name: 'int', fields: [] }, /primitive/],
   [{ type: 'record', name: 'R', fields: [{ name: 'a' }] }, /"R.a" needs "type"/],
-  [{ type: 'record', name: 'R', fields: [{ name: 'a-b', type: 'int' }] }, /"a-b" is no valid name/],
+  [{ type: 'record', name: 'R', fields: [{ name: 'a-b', type: 'int' }] }, /"a-b" is not a valid name/],
   [
     {
       type: 'record',
@@ -62,7 +62,7 @@ const invalid: [schema: unknown, message: RegExp][] = [
     /field "a" twice/,
   ],
   [{ type: 'enum', name: 'E', symbols: ['A', 'A'] }, /symbol twice/],
-  [{ type: 'enum', name: 'E', symbols: ['A-B'] }, /"A-B" is no valid name/],
+  [{ type: 'enum', name: 'E', symbols: ['A-B'] }, /"A-B" is not a valid name/],
   [{ type: 'enum', name: 'E', symbols: ['A'], default: 'B' }, /none of its symbols/],
   [{ type: 'enum', name: 'E' }, /needs "symbols"/],
   [{ type: 'fixed', name: 'F', size: 1.5 }, /whole number/],
@@ -88,7 +88,7 @@ for (const [schema, message] of invalid) {
 }
 
 test('a text that is no JSON is refused', () => {
-  assert.throws(() => parseAvro('{"type":'), matches(/no JSON/))
+  assert.throws(() => parseAvro('{"type":'), matches(/not JSON/))
 })
 
 test('a schema knows the types of its dependencies, and does not define them again', () => {
@@ -139,7 +139,10 @@ for (const [type, value] of goodDefaults) {
 
 for (const [type, value] of badDefaults) {
   test(`Avro: ${value} is no default of ${JSON.stringify(type)}`, () => {
-    assert.throws(() => checkDefaults(parseAvro(withDefault(type, value))), matches(/the default of "R.a" is no value/))
+    assert.throws(
+      () => checkDefaults(parseAvro(withDefault(type, value))),
+      matches(/the default of "R.a" is not a value/),
+    )
   })
 }
 

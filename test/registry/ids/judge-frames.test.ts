@@ -89,7 +89,7 @@ describe('a part of a topic', () => {
     assert.equal(verdict.kind, 'unclear')
     assert.match(
       verdict.kind === 'unclear' ? verdict.why : '',
-      /^50 values were looked at, of which 50 begin like schema ID 101327 of the subject payments-value, which does not/,
+      /^50 values were checked, of which 50 begin like schema ID 101327 of the subject payments-value, which does not/,
     )
   })
 
@@ -108,7 +108,7 @@ describe('a part of a topic', () => {
     const verdict = judge([...many(90, () => framed(5)), ...many(10, () => Buffer.from('{"plain":true}'))])
     assert.deepEqual(verdict, {
       kind: 'unclear',
-      why: '100 values were looked at, of which only 90 begin with a schema ID',
+      why: '100 values were checked, of which only 90 begin with a schema ID',
     })
   })
 
@@ -116,7 +116,7 @@ describe('a part of a topic', () => {
     assert.equal(judge([framed(8, Buffer.from([0, 8, 1]))]).kind, 'rewrite')
     assert.equal(judge([framed(9, '{}')]).kind, 'rewrite')
     const odd = judge([framed(9, '\x07\x08')])
-    assert.match(odd.kind === 'unclear' ? odd.why : '', /go on like none of its records/)
+    assert.match(odd.kind === 'unclear' ? odd.why : '', /continue like none of its records/)
     assert.equal(judge([framed(8, Buffer.from([4, 0]))]).kind, 'unclear')
   })
 
