@@ -7,7 +7,7 @@ import { findReplaced } from './find-truncation.ts'
 import type { ObservedSource, ObservedTopic } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
 import { type PlannedCompaction, type PlannedReread, planCompaction, type RereadRules } from './plan-compacted.ts'
-import { warnUnread } from './reread-notices.ts'
+import { warnExpired, warnUnread } from './reread-notices.ts'
 
 /** What a plan must know of the state that is durable already. */
 export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
@@ -67,7 +67,7 @@ export function planBackup(
       ? planTopic(topic, undefined, facts, numberOf(before) + 1)
       : planTopic(topic, before, facts, before && numberOf(before))
   })
-  if (rules) warnings.push(...warnUnread({ topics }, rules))
+  if (rules) warnings.push(...warnUnread({ topics }, rules), ...warnExpired({ topics }))
   const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
   const isVisible = ({ name }: ManifestTopic) => observed.visible.has(name)
   const old = kept.map(topic => keepTopic(topic, successorOf(topic, observed, kept), isVisible(topic), facts))

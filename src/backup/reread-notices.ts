@@ -47,6 +47,22 @@ export function warnUnread({ topics }: Pick<BackupPlan, 'topics'>, { mode }: Rer
   })
 }
 
+/** Pure. Warnings of topics whose list is to begin later, since records have expired at the source that the backup holds. */
+export function warnExpired({ topics }: Pick<BackupPlan, 'topics'>): string[] {
+  return topics.flatMap(({ name, partitions }) => {
+    const count = partitions.filter(isShortened).length
+    if (count === 0) return []
+    const what = count === 1 ? '1 partition' : `${count} partitions`
+    const later =
+      'only older generations hold them when it was read again from its log start, until prune removes those'
+    return [`topic ${name}: records of ${what} have expired at the source; ${later} (backup.compacted_reread)`]
+  })
+}
+
+function isShortened({ durable, reread }: PlannedPartition): boolean {
+  return reread !== undefined && durable.records > 0 && durable.start_offset < reread.durable.start_offset
+}
+
 function isLeft({ durable, compacted, reread }: PlannedPartition): boolean {
   return compacted !== undefined && reread === undefined && durable.compaction?.may_hold_deleted_keys === true
 }

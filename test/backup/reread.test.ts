@@ -180,6 +180,23 @@ describe('a compacted partition whose tombstones may have been missed', () => {
       assert.equal((await newestOf(storage)).compaction?.may_hold_deleted_keys, false)
     }))
 
+  test('is reported where it loses records in the newest generation that have expired at the source', () =>
+    withStage(async ({ fake, clock, storage, backUp }) => {
+      const [topic] = fake.state.topics
+      assert.ok(topic)
+      topic.partitions = [fakePartition(runs(5, 7))]
+      clock.pass(10 * MINUTE)
+      const { warnings, manifest } = await backUp()
+      assert.match(
+        warnings.join(),
+        /topic users: records of 1 partition have expired at the source; only older generations/,
+      )
+      assert.deepEqual(manifest.warnings, warnings)
+      assert.deepEqual((await newestOf(storage)).start_offset, 50n)
+      clock.pass(MINUTE)
+      assert.deepEqual((await backUp()).warnings, [])
+    }))
+
   test('stays as it is where the job says never, with a warning', () =>
     withStage(async ({ fake, clock, storage, backUp }) => {
       compact(fake)
