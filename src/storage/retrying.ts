@@ -1,6 +1,7 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type RetryPolicy, retry } from '../lib/retry.ts'
+import { listAgain, type Next } from './list-again.ts'
 import type { StorageOperation } from './observed.ts'
 import type { ObjectWriter, Storage } from './storage.ts'
 
@@ -79,8 +80,6 @@ type Again = <T>(
   signal: AbortSignal,
 ) => Promise<T>
 
-type Next = <T>(call: () => Promise<T>) => Promise<T>
-
 function isRetryable(error: unknown): boolean {
   return error instanceof KafkaBackupError && error.retryable
 }
@@ -106,34 +105,5 @@ function retryCommit(writer: ObjectWriter, key: string, again: Again): ObjectWri
     write: (chunks, signal) => writer.write(chunks, signal),
     commit: signal => again('commit', key, () => writer.commit(signal), signal),
     abort: () => writer.abort(),
-  }
-}
-
-/**
- * Begins the listing anew after a failure and leaves out what was yielded before. It keeps the keys for that, and the
- * tries count from the last item that was new, so a long listing survives many short failures.
- */
-async function* listAgain<T>(open: () => AsyncIterable<T>, keyOf: (item: T) => string, again: Next): AsyncGenerator<T> {
-  const yielded = new Set<string>()
-  let iterator: AsyncIterator<T> | undefined
-  const nextNew = async (): Promise<IteratorResult<T>> => {
-    iterator ??= open()[Symbol.asyncIterator]()
-    try {
-      for (;;) {
-        const item = await iterator.next()
-        if (item.done || !yielded.has(keyOf(item.value))) return item
-      }
-    } catch (error) {
-      iterator = undefined
-      throw error
-    }
-  }
-  try {
-    for (let item = await again(nextNew); !item.done; item = await again(nextNew)) {
-      yielded.add(keyOf(item.value))
-      yield item.value
-    }
-  } finally {
-    await iterator?.return?.()
   }
 }
