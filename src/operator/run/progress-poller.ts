@@ -60,7 +60,7 @@ async function pollRun(
   memory.meters.set(job.run, meter)
   const progress = meter.add(answers)
   if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, { records: progress.records })
-  if (job.purpose === 'main') noteRound(memory, answers)
+  if (job.purpose === 'main') noteRound(memory, answers, parts.clock.now())
   const nowMs = parts.clock.monotonic()
   const { run } = job
   if (run !== newestRun(memory)) return
@@ -69,9 +69,16 @@ async function pollRun(
   parts.onShown(watched)
 }
 
-function noteRound(memory: ResourceMemory, answers: ReadonlyMap<string, PodProgress>): void {
+/**
+ * The pod's clock may be ahead: a round counts no later than when it is first told of, or it would count as a new one for as
+ * long as the time is in the future.
+ */
+function noteRound(memory: ResourceMemory, answers: ReadonlyMap<string, PodProgress>, nowMs: number): void {
   const rounds = [...answers.values()].flatMap(({ lastRoundMs }) => lastRoundMs ?? [])
-  if (rounds.length > 0) memory.lastRoundMs = Math.max(...rounds)
+  const toldMs = Math.max(...rounds)
+  if (rounds.length === 0 || toldMs === memory.toldRoundMs) return
+  memory.toldRoundMs = toldMs
+  memory.lastRoundMs = Math.min(toldMs, nowMs)
 }
 
 async function askPods(

@@ -31,8 +31,9 @@ export interface ResourceMemory {
   meters: Map<string, RunMeter>
   /** What the status shows of it, which changes less often than it moves. */
   shown: { run: string; progress: RunProgress; sinceMs: number } | undefined
-  /** When the last round of a continuous run ended well, as its pod says. */
+  /** When the last round of a continuous run ended well; `toldRoundMs` is what its pod says by its own clock. */
   lastRoundMs: number | undefined
+  toldRoundMs: number | undefined
 }
 
 export type Problem = NonNullable<Situation['problem']>
@@ -51,6 +52,7 @@ export function newMemory(uid: string): ResourceMemory {
     meters: new Map(),
     shown: undefined,
     lastRoundMs: undefined,
+    toldRoundMs: undefined,
   }
 }
 

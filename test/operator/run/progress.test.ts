@@ -118,7 +118,7 @@ test('the last good round that a pod tells of reaches the plan', async () => {
   const seen: (number | undefined)[] = []
   const { plainBrain } = await import('./plain-brain.ts')
   const operator = model.start({
-    fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2026-11-16T02:00:00.000Z' }),
+    fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2025-11-16T02:00:00.000Z' }),
     brain: {
       ...plainBrain,
       planResource: situation => {
@@ -131,8 +131,33 @@ test('the last good round that a pod tells of reaches the plan', async () => {
   await model.time.pass(1000)
   model.startPod(model.jobs[0] as never)
   await model.time.pass(20_000)
-  assert.deepEqual([seen[0], seen.at(-1)], [undefined, Date.parse('2026-11-16T02:00:00Z')])
+  assert.deepEqual([seen[0], seen.at(-1)], [undefined, Date.parse('2025-11-16T02:00:00Z')])
   assert.equal(parseProgress(page({ last_round_at: 'soon' }))?.lastRoundMs, undefined)
+  await operator.stop()
+})
+
+test('a round of a pod whose clock is ahead counts when it is first told of, and not again', async () => {
+  const model = new OperatorModel()
+  const seen: (number | undefined)[] = []
+  const { plainBrain } = await import('./plain-brain.ts')
+  const operator = model.start({
+    fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2099-01-01T00:00:00.000Z' }),
+    brain: {
+      ...plainBrain,
+      planResource: situation => {
+        seen.push(situation.lastRoundMs)
+        return plainBrain.planResource(situation)
+      },
+    },
+  })
+  model.put('backup', 'orders')
+  await model.time.pass(1000)
+  model.startPod(model.jobs[0] as never)
+  await model.time.pass(20_000)
+  const toldMs = seen.at(-1) ?? assert.fail('no round was told of')
+  assert.ok(toldMs <= model.time.clock().now())
+  await model.time.pass(600_000)
+  assert.equal(seen.at(-1), toldMs)
   await operator.stop()
 })
 
