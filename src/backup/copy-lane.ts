@@ -119,7 +119,7 @@ class Lane {
       }
       const chunk = part && cutChunk(fetched.bytes, part, place.start, copy.end, copy.name)
       if (seen === 'same, alone' || (seen === 'same' && !chunk)) {
-        fed.push([copy, { ...place, offset: place.start }])
+        fed.push([copy, { ...place, offset: copy.fetchFrom }])
         continue
       }
       const truncation = chunk && olderEpoch(copy, chunk, place.epoch)

@@ -227,12 +227,10 @@ export class CopyScheduler {
       const bound = bounds.get(copy.name)
       if (!bound) continue
       if (bound.highWatermark < copy.position) throw truncated(copy, bound.highWatermark)
-      if (bound.logStart > copy.position) this.#recordGap(copy, bound.logStart, 'retention')
+      copy.expectedTail = undefined
+      if (bound.logStart > copy.fetchFrom) this.#recordGap(copy, bound.logStart, 'retention')
       // The position is there, so it was the epoch that the leader does not know; its batches tell whether it ever did.
-      else {
-        copy.isEpochUnknown = true
-        copy.expectedTail = undefined
-      }
+      else copy.isEpochUnknown = true
     }
   }
 

@@ -75,10 +75,9 @@ export class PartitionCopy {
     this.position = planned.durable.end_offset
     this.lastEpoch = planned.durable.last_epoch
     this.#durable = planned.durable
-    // Below the log start nothing can be compared, and behind a hole nothing need be.
+    // Below the log start nothing can be compared.
     const { logStart = this.position, durable } = planned
-    const isShown = logStart < this.position && durable.read_to === undefined
-    this.expectedTail = isShown ? durable.last_batch : undefined
+    this.expectedTail = logStart < this.position ? durable.last_batch : undefined
     this.#emptyTo = planned.durable.read_to ?? planned.durable.end_offset
     this.#place = { backupId, topic: topic.name, partition: this.partition, folderOf: parts.folderOf }
     this.#parts = parts

@@ -427,6 +427,25 @@ describe('a backup that cannot go on', () => {
       assert.deepEqual((await verify(storage)).problems, [])
     }))
 
+  test('compares what is stored before a hole, too, and stores nothing of another history behind it', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async stage => {
+      const storage = openMemoryStorage()
+      const log = await backUpWithHole(stage, storage)
+      const other = [1, 2, 3, 4, 5].map(i => encodeRun(BigInt(i * 10), 10, { valueBytes: 11 }))
+      Object.assign(log, { batches: [...runs(0, 1), ...other], highWatermark: 60n, lastStable: 60n })
+      await assert.rejects(stage.backUp(storage, 'r2'), { code: 'SOURCE_TRUNCATED', message: /before offset 20/ })
+      assert.equal((await verify(storage)).records, 20)
+    }))
+
+  test('goes on behind a hole where the source still has what is stored before it', () =>
+    withStage([fakeTopic('orders', [runs(0, 2)])], async stage => {
+      const storage = openMemoryStorage()
+      const log = await backUpWithHole(stage, storage)
+      Object.assign(log, { batches: [...runs(0, 2), ...runs(4, 2)], highWatermark: 60n, lastStable: 60n })
+      assert.equal((await stage.backUp(storage, 'r2')).copied.records, 20)
+      assert.deepEqual([(await verify(storage)).problems, (await verify(storage)).records], [[], 40])
+    }))
+
   test('does call it a gap when the log start passes more than the hole', () =>
     withStage([fakeTopic('orders', [runs(0, 2)])], async stage => {
       const storage = openMemoryStorage()
