@@ -76,8 +76,14 @@ export class HeldLease implements Lease {
     const writtenMs = clock.monotonic()
     await storage.create(this.#newest(), this.#encode(), signal)
     this.#writtenMs = writtenMs
-    const stored = await storage.stat(this.#newest(), signal)
-    this.#storeMs = stored?.modifiedMs ?? clock.now()
+    try {
+      const stored = await storage.stat(this.#newest(), signal)
+      this.#storeMs = stored?.modifiedMs ?? clock.now()
+    } catch (error) {
+      // It is its own: left behind, it would keep the next run waiting.
+      await this.end()
+      throw error
+    }
     this.#seenMs = clock.monotonic()
     this.#renewing = this.#renew()
   }

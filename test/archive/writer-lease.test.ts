@@ -145,6 +145,18 @@ describe('a writer', () => {
     await next.done
   })
 
+  test('that fails right after it created its lease leaves none behind', async () => {
+    const world = new World()
+    const storage = {
+      ...world.storage,
+      stat: async () => {
+        throw new KafkaBackupError('STORAGE_DENIED', 'no')
+      },
+    }
+    await assert.rejects(start(world, { storage }).done, { code: 'STORAGE_DENIED' })
+    assert.deepEqual(world.keys(), [])
+  })
+
   test('that was killed on this machine is not waited for', async () => {
     const world = new World()
     const identity = { machine: 'm1', processStart: 77 }
