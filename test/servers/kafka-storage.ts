@@ -6,14 +6,25 @@ import { kafkaLibs, logFlags, quickStartFlags } from './kafka-dist.ts'
 import { formatProperties } from './kafka-properties.ts'
 import { mustRun } from './run-command.ts'
 
+/** Makes a broker offer features that are not production ready; which levels it has is decided by formatting. */
+export const UNSTABLE_FEATURES = 'unstable.feature.versions.enable'
+
 /** A folder that Kafka's own tool has formatted, for the node 1 of some cluster. */
-export function formattedStorage(version: string): Promise<string> {
-  return cached(`kafka-${version}-storage`, async dir => {
+export function formattedStorage(version: string, isUnstable = false): Promise<string> {
+  return cached(`kafka-${version}-storage${isUnstable ? '-unstable' : ''}`, async dir => {
     const properties = join(dir, 'server.properties')
-    await writeFile(properties, formatProperties(sampleProperties(dir)))
+    const sample = { ...sampleProperties(dir), ...(isUnstable && { [UNSTABLE_FEATURES]: 'true' }) }
+    await writeFile(properties, formatProperties(sample))
     const tool = ['kafka.tools.StorageTool', 'format', '-t', newId(), '-c', properties]
     await mustRun('java', [...quickStartFlags, ...logFlags, '-cp', join(await kafkaLibs(version), '*'), ...tool])
   })
+}
+
+export interface Formatting {
+  version: string
+  clusterId: string
+  nodeId: number
+  isUnstable: boolean
 }
 
 /**
@@ -22,9 +33,9 @@ export function formattedStorage(version: string): Promise<string> {
  */
 export async function formatStorage(
   dataDir: string,
-  { version, clusterId, nodeId }: { version: string; clusterId: string; nodeId: number },
+  { version, clusterId, nodeId, isUnstable }: Formatting,
 ): Promise<void> {
-  const formatted = await formattedStorage(version)
+  const formatted = await formattedStorage(version, isUnstable)
   const sample = await readFile(join(formatted, 'meta.properties'), 'utf8')
   const meta = sample
     .replace(/^cluster\.id=.*$/m, `cluster.id=${clusterId}`)

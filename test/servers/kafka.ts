@@ -12,7 +12,7 @@ import {
   planBrokerProperties,
   type SecureProtocol,
 } from './kafka-properties.ts'
-import { formatStorage, newId } from './kafka-storage.ts'
+import { formatStorage, newId, UNSTABLE_FEATURES } from './kafka-storage.ts'
 import { findFreePorts } from './ports.ts'
 
 export interface KafkaOptions {
@@ -105,7 +105,9 @@ async function startCluster(version: string, options: KafkaOptions, jvmFlags: re
 
   try {
     await Promise.all(plans.map(plan => writeSettings(plan, plans, options)))
-    await Promise.all(plans.map(({ dataDir, nodeId }) => formatStorage(dataDir, { version, clusterId, nodeId })))
+    const isUnstable = options.properties?.[UNSTABLE_FEATURES] === 'true'
+    const formatting = { version, clusterId, isUnstable }
+    await Promise.all(plans.map(({ dataDir, nodeId }) => formatStorage(dataDir, { ...formatting, nodeId })))
     plans.forEach(launch)
     await Promise.all(plans.map(ready))
   } catch (error) {

@@ -151,12 +151,27 @@ function planKafka(version: string, users: readonly ServerUser[]): NeededServer[
       users,
       provide: () => formattedStorage(version),
     },
+    ...planUnstableStorage(version, users),
     {
       name: `Kafka ${version} driver`,
       action: 'compile',
       tools: ['javac'],
       users,
       provide: async () => driverJar(await kafkaLibs(version), version),
+    },
+  ]
+}
+
+/** For the group protocols that are early access. */
+function planUnstableStorage(version: string, users: readonly ServerUser[]): NeededServer[] {
+  if (version !== defaultKafkaVersion) return []
+  return [
+    {
+      name: `Kafka ${version} storage, unstable features`,
+      action: 'format once with its own tool',
+      tools: ['java'],
+      users: users.filter(user => user === 'test'),
+      provide: () => formattedStorage(version, true),
     },
   ]
 }
