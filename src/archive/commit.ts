@@ -14,7 +14,10 @@ import {
   type ManifestTopic,
   manifestSchema,
   type PartitionIndex,
+  partitionSchema,
+  rereadSchema,
   type Segment,
+  topicSchema,
 } from './manifest.ts'
 import { renewRegistryCopies } from './registry-copies.ts'
 import { sealJson } from './seal.ts'
@@ -64,14 +67,16 @@ export function rereadKey(topic: Incarnation, partition: number): string {
  */
 export async function commitGeneration(storage: Storage, draft: Draft, signal: AbortSignal): Promise<Committed> {
   const refs = await writeIndexes(storage, draft, signal)
-  const manifest = inOrder({
+  const manifest = inOrder<Manifest>(manifestSchema, {
     format: 'kafka-backup',
     format_version: FORMAT_VERSION,
     ...draft.manifest,
-    topics: draft.manifest.topics.map(topic => ({
-      ...topic,
-      partitions: topic.partitions.map(one => withIndexes(topic, one, refs)),
-    })),
+    topics: draft.manifest.topics.map(topic =>
+      inOrder(topicSchema, {
+        ...topic,
+        partitions: topic.partitions.map(one => inOrder(partitionSchema, withIndexes(topic, one, refs))),
+      }),
+    ),
   })
   return createManifest(storage, manifest, signal)
 }
@@ -92,9 +97,10 @@ export async function renewCopies(storage: Storage, manifest: Manifest, signal: 
 }
 
 /** Its fields in the order in which a reader gets them: a copy that is made of what was read has the same bytes. */
-function inOrder(manifest: Manifest): Manifest {
-  const { checksum: _, ...ordered } = manifestSchema.parse(manifest)
-  return ordered
+function inOrder<T extends object>({ shape }: { shape: object }, value: T): T {
+  const entries = new Map(Object.entries(value))
+  const fields = Object.keys(shape).filter(name => entries.has(name))
+  return Object.fromEntries(fields.map(name => [name, entries.get(name)])) as T
 }
 
 function withIndexes(
@@ -107,7 +113,10 @@ function withIndexes(
     ...one,
     indexes: refs.get(freshKey(topic, one.partition)) ?? one.indexes,
     ...(reread && {
-      reread: { ...reread, indexes: refs.get(rereadKey(topic, one.partition)) ?? reread.indexes },
+      reread: inOrder(rereadSchema, {
+        ...reread,
+        indexes: refs.get(rereadKey(topic, one.partition)) ?? reread.indexes,
+      }),
     }),
   }
 }

@@ -68,12 +68,12 @@ const partitionFields = {
   /** The source has no record between `end_offset` and this; absent where nothing is known of it. */
   read_to: int64.exactOptional(),
 }
-const rereadList = z.strictObject(partitionFields)
+export const rereadSchema = z.strictObject(partitionFields)
 
-const partition = z.strictObject({
+export const partitionSchema = z.strictObject({
   ...partitionFields,
   /** A list that was begun at the start of the log, and takes the place of this one when it reaches the end. */
-  reread: z.lazy(() => rereadList).exactOptional(),
+  reread: z.lazy(() => rereadSchema).exactOptional(),
 })
 
 /** Kafka's own topics, whatever a document calls them: records written there from outside would damage a cluster. */
@@ -95,7 +95,7 @@ export const topicSchema = z.strictObject({
   internal: z.boolean(),
   replication_factor: count,
   configs: z.record(z.string(), z.string()),
-  partitions: z.array(partition),
+  partitions: z.array(partitionSchema),
   /** The values in force of the settings that decide which records it keeps; absent where no run has stored them. */
   effective_configs: z.record(z.string(), z.string()).exactOptional(),
   /** How many partitions the topic has at the source; absent where all of them are listed. */
@@ -179,7 +179,7 @@ export interface ArchiveEncryption {
   folderOf?: FolderOf
 }
 export type ManifestTopic = z.output<typeof topicSchema>
-export type ManifestPartition = z.output<typeof partition>
+export type ManifestPartition = z.output<typeof partitionSchema>
 export type Compaction = z.output<typeof compaction>
 export type LastBatch = NonNullable<ManifestPartition['last_batch']>
 export type Gap = z.output<typeof gap>
