@@ -2,11 +2,11 @@ import { KafkaBackupError } from '../errors.ts'
 import type { Manifest, PartitionIndex, Segment } from './manifest.ts'
 import { keptGroupsOf, sectionObjectsOf } from './named-objects.ts'
 
-const RUN = '[A-Za-z0-9._-]+'
-const GENERATION = '[0-9]+'
-/** A topic name, or what stands for it where names are hidden. */
-const FOLDER = '[^/]+'
-const leadsElsewhere = /(^|\/)\.\.?(\/|$)|\\|[\p{Cc}\u2028\u2029]/u
+const indexFile = /^index-[0-9]+\.[A-Za-z0-9._-]+\.json$/
+const segmentFile = /\.log(\.zst)?$/
+const groupsFile = /^groups-[0-9]+\.[A-Za-z0-9._-]+\.json$/
+const accessFile = /^access-[0-9]+\.[A-Za-z0-9._-]+\.json$/
+const leadsElsewhere = /(^|\/)(\.\.?)?(\/|$)|\\|[\p{Cc}\u2028\u2029]/u
 
 /**
  * A store's writer can put any key into a document, and readers copy, remove and write next to what documents name. So each
@@ -15,26 +15,21 @@ const leadsElsewhere = /(^|\/)\.\.?(\/|$)|\\|[\p{Cc}\u2028\u2029]/u
  */
 export function assertManifestKeys(manifest: Manifest, at: string): void {
   const { backup_id: backupId, topics, consumer_groups: groups, access } = manifest
-  const root = `^${literal(backupId)}/kafka`
   for (const { partitions } of topics) {
     for (const { partition, indexes, reread } of partitions) {
-      const isIndex = new RegExp(`${root}/${FOLDER}/${partition}/index-${GENERATION}\\.${RUN}\\.json$`)
-      for (const { key } of [...indexes, ...(reread?.indexes ?? [])])
-        assertClass(key, isIndex.test(key) && !leadsElsewhere.test(key), 'an index of its partition', at)
+      for (const { key } of [...indexes, ...(reread?.indexes ?? [])]) {
+        assertClass(key, isInPartition(key, backupId, String(partition), indexFile), 'an index of its partition', at)
+      }
     }
   }
   for (const { key } of [...(groups?.state === 'taken' ? [groups] : []), ...keptGroupsOf(manifest)]) {
-    const isGroups = new RegExp(`${root}/groups-${GENERATION}\\.${RUN}\\.json$`).test(key)
-    assertClass(key, isGroups, 'a file of consumer groups', at)
+    assertClass(key, isInKafka(key, backupId, groupsFile), 'a file of consumer groups', at)
   }
-  if (access) {
-    const isAccess = new RegExp(`${root}/access-${GENERATION}\\.${RUN}\\.json$`).test(access.key)
-    assertClass(access.key, isAccess, 'a file of access rules', at)
-  }
+  if (access) assertClass(access.key, isInKafka(access.key, backupId, accessFile), 'a file of access rules', at)
   // What is left are the files of the registry, whose folders hold names of subjects.
-  const isOwn = new RegExp(`^${literal(backupId)}/(kafka|schema-registry)(/[^/]+)+$`)
   for (const { key } of sectionObjectsOf(manifest)) {
-    assertClass(key, isOwn.test(key) && !leadsElsewhere.test(key), 'an object of this backup', at)
+    const isOwn = key.startsWith(`${backupId}/kafka/`) || key.startsWith(`${backupId}/schema-registry/`)
+    assertClass(key, isOwn && !leadsElsewhere.test(key), 'an object of this backup', at)
   }
 }
 
@@ -45,9 +40,21 @@ export function assertIndexKeys({ segments }: PartitionIndex, at: string): void 
 }
 
 export function assertSegmentKeys(segments: readonly Segment[], backupId: string, partition: number, at: string): void {
-  const isSegment = new RegExp(`^${literal(backupId)}/kafka/${FOLDER}/${partition}/[^/]+\\.log(\\.zst)?$`)
-  for (const { key } of segments)
-    assertClass(key, isSegment.test(key) && !leadsElsewhere.test(key), 'a segment of its partition', at)
+  for (const { key } of segments) {
+    assertClass(key, isInPartition(key, backupId, String(partition), segmentFile), 'a segment of its partition', at)
+  }
+}
+
+/** The folder of a topic may hold something that stands for its name. */
+function isInPartition(key: string, backupId: string, partition: string, file: RegExp): boolean {
+  const [id, kafka, , number, name = '', ...rest] = key.split('/')
+  const isThere = id === backupId && kafka === 'kafka' && number === partition && rest.length === 0
+  return isThere && file.test(name) && !leadsElsewhere.test(key)
+}
+
+function isInKafka(key: string, backupId: string, file: RegExp): boolean {
+  const [id, kafka, name = '', ...rest] = key.split('/')
+  return id === backupId && kafka === 'kafka' && rest.length === 0 && file.test(name) && !leadsElsewhere.test(key)
 }
 
 function assertClass(key: string, isOfClass: boolean, expected: string, at: string): void {
@@ -56,8 +63,4 @@ function assertClass(key: string, isOfClass: boolean, expected: string, at: stri
     'ARCHIVE_DAMAGED',
     `${at} is damaged: it names ${JSON.stringify(key)}, which is not ${expected}`,
   )
-}
-
-function literal(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -82,7 +82,11 @@ describe('a pod tells what became of its job', () => {
     const { totals } = result
     assert.deepEqual([totals.records, totals.topics, totals.partitions], [RECORDS, 1, 2])
     assert.deepEqual([totals.backup.records, totals.backup.partitions, totals.backup.groups], [RECORDS, 2, 1])
-    assert.ok(totals.backup.stored_bytes > 0 && totals.stored_bytes > totals.backup.stored_bytes)
+    const occupied = await sizeOf(join(store, 'b1'))
+    const reportBytes = (await stat(join(store, result.report))).size
+    // Measured while the run still held its lease, and before its report was written.
+    assert.ok(totals.backup.stored_bytes >= occupied - reportBytes && totals.stored_bytes > 0)
+    assert.ok(totals.backup.stored_bytes < occupied + 2000)
     const reports = await readdir(join(store, 'b1/reports'))
     assert.deepEqual(reports, [result.report.replace('b1/reports/', '')])
     assert.match(reports[0] ?? '', /^\d{8}t\d{6}z-[0-9a-f]{8}\.json$/)
@@ -208,3 +212,9 @@ describe('a pod tells what became of its job', () => {
     return pages
   }
 })
+
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const files = entries.filter(entry => entry.isFile()).map(entry => stat(join(entry.parentPath, entry.name)))
+  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0)
+}

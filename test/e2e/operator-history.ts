@@ -38,6 +38,7 @@ export class OperatorHistory {
   /** Resources of each kind are seen. Of the backups one has never succeeded, and one failed while no operator ran. */
   begin(): void {
     this.#metrics.leads(true)
+    this.#metrics.namespaceReadable('shop', false)
     this.#see('backup', orders)
     this.#see('backup', { name: 'new', createdAt: ago(24) })
     const failed = endedRun({ phase: 'Failed', startTime: ago(0.1), completionTime: ago(0.05) })
