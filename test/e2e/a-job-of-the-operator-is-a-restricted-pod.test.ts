@@ -182,7 +182,7 @@ test('a shard that fails is tried again on its own, and what its first pod saw i
     ],
   })
   const { failedPods, end: none } = await waitForState(job, state => state.failedPods !== undefined)
-  assert.deepEqual([failedPods, none], [{ count: 1, message: 'no broker' }, undefined])
+  assert.deepEqual([failedPods, none], [{ count: 1, message: 'no broker', reason: 'PodFailed' }, undefined])
   const { end } = await untilEnd(job)
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 20, gaps: 2 }])
 })

@@ -260,7 +260,7 @@ describe('an older Kafka takes the same requests', () => {
         assert.deepEqual(await fetchGroupOffsets(cluster, 'g', 'all', never), offsets)
         const { groups, leftOut } = await findGroups(cluster, { include: ['*'], exclude: [] }, never)
         assert.deepEqual(groups, [
-          { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null, positions: offsets },
+          { group: 'g', type: 'classic', state: 'Empty', members: 0, error: null, positions: offsets, undecided: [] },
         ])
         assert.deepEqual(leftOut, [])
         await deleteGroup(cluster, 'g', never)
