@@ -59,7 +59,12 @@ describe('AWS_MSK_IAM', () => {
 
   test("our message is that of AWS's own client, field by field", async () => {
     const host = 'b-1.demo.abc123.c2.kafka.eu-central-1.amazonaws.com'
-    const theirs = await awsPayload(host, await kafkaLibs(defaultKafkaVersion), env())
+    const libs = await kafkaLibs(defaultKafkaVersion)
+    let theirs = await awsPayload(host, libs, env())
+    // Their client reads the clock twice: where a second begins in between, it signs for one second less.
+    for (let tries = 0; theirs['x-amz-expires'] === '899' && tries < 5; tries++) {
+      theirs = await awsPayload(host, libs, env())
+    }
     const ours = signConnect({ host, region: 'eu-central-1', credentials, nowMs: parseDate(theirs['x-amz-date']) })
     const { 'user-agent': theirAgent, ...theirFields } = theirs
     const { 'user-agent': ourAgent, ...ourFields } = ours
