@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../src/errors.ts'
-import { seededRandom } from './mutate.ts'
+import { createRandom } from '../fakes/faulty-storage.ts'
 import type { Target } from './targets.ts'
 
 export interface Finding {
@@ -26,7 +26,7 @@ export async function fuzz(target: Target, seed: number, count: number): Promise
 export async function runInput({ codes, run }: Target, seed: number): Promise<string | undefined> {
   const startedMs = performance.now()
   try {
-    await run(seededRandom(seed))
+    await run(createRandom(seed))
   } catch (error) {
     if (!(error instanceof KafkaBackupError))
       return error instanceof Error ? (error.stack ?? error.message) : String(error)
