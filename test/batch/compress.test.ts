@@ -96,7 +96,7 @@ describe('the plain bytes of an lz4 frame, counted without decoding it', () => {
     const block = one.subarray(7, -4)
     const bomb = Buffer.concat([one.subarray(0, 7), ...Array.from({ length: 1000 }, () => block), Buffer.alloc(4)])
     const before = process.memoryUsage().rss
-    assert.throws(() => decompress('lz4', bomb), /lz4 frame holds \d{9,10} plain bytes or more/)
+    assert.throws(() => decompress('lz4', bomb), /lz4 frame holds \d{9} plain bytes or more/)
     assert.ok(process.memoryUsage().rss - before < 64 << 20)
   })
 

@@ -90,7 +90,10 @@ test('a conflict of schemas refuses the restore before the first write, as findi
     target.register('address', { ...versionOf('address', 1, 99), id: null, version: 0 })
     const job = restoreJob({ force_ids: true })
     const { findings } = await restoreSchemas(job, { dryRun: true })
-    assert.ok(findings.some(({ severity }) => severity === 'error'))
+    assert.deepEqual(
+      findings.filter(({ severity }) => severity === 'error').map(({ subject }) => subject),
+      ['schema registry', 'schema subject address'],
+    )
     await assert.rejects(restoreSchemas(job), error => {
       assert.ok(error instanceof RestoreRefusal)
       assert.deepEqual(error.findings, findings)

@@ -89,7 +89,8 @@ describe('a restore as a whole', () => {
         return undefined
       }
       const { warnings } = await target.restore()
-      assert.match(warnings.join(), /(^|,)orders: a setting was refused: .*cleanup.policy: compact/)
+      assert.match(warnings[0] ?? '', /^topic orders: 1 partition may hold keys that were deleted at the source/)
+      assert.match(warnings.slice(1).join(), /^orders: a setting was refused: .*cleanup.policy: compact/)
       assert.deepEqual(target.warned, warnings)
       assert.deepEqual(target.topic('orders')?.configs, {
         'cleanup.policy': 'delete',
