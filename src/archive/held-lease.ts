@@ -139,7 +139,7 @@ export class HeldLease implements Lease {
     }
   }
 
-  /** Where the store keeps what is there, by a policy or as the permission is missing, the lease goes on in another object. */
+  /** Where the store keeps what is there, by a policy or as the permission is missing, the lease continues in another object. */
   async #write(signal: AbortSignal, ttlMs = this.#ttlMs): Promise<void> {
     const { storage } = this.#parts
     try {

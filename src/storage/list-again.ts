@@ -7,7 +7,7 @@ export type Next = <T>(call: () => Promise<T>) => Promise<T>
 const SURE_AFTER = 10_000
 
 /**
- * Begins the listing anew after a failure and leaves out what was yielded before. The tries count from the last item that
+ * Begins the listing again after a failure and leaves out what was yielded before. The tries count from the last item that
  * was new, so a long listing survives many short failures. It keeps the keys for that, or only the last one where a long
  * listing is in order: a backup may have millions of objects.
  */

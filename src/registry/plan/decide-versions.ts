@@ -106,7 +106,7 @@ function resolveReference(wanted: WantedReference, decision: Decision | undefine
 }
 
 interface Break {
-  /** Goes on after `which`. */
+  /** Continues after `which`. */
   why: string
   advice: string
 }

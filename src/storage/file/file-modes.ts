@@ -1,4 +1,4 @@
-/** The permissions of what is created: records are nobody's business but the owner's unless the job says otherwise. */
+/** The permissions of what is created: only the owner may read records unless the job says otherwise. */
 export interface FileModes {
   file: number
   folder: number
