@@ -9,16 +9,22 @@ import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.TransactionState;
 import org.apache.kafka.clients.consumer.ConsumerGroupMetadata;
 import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Writing records, plain or in transactions. A payload is a row of records as RecordCodec.decode takes them. */
 final class ProduceOperations {
+    private static final Set<TransactionState> COMPLETE =
+            Set.of(TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY);
     private final Properties clients;
     private final Map<String, KafkaProducer<byte[], byte[]>> kept = new ConcurrentHashMap<>();
     /** By transactional id. */
@@ -72,7 +78,7 @@ final class ProduceOperations {
         reply.done();
     }
 
-    private void finishTransaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) {
+    private void finishTransaction(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
         String id = request.get("transactionalId").asText();
         if (!open.contains(id)) throw new IllegalStateException("no open transaction " + id);
         finish(id, request.get("outcome").asText());
@@ -80,13 +86,33 @@ final class ProduceOperations {
     }
 
     /** The producer ends with its transaction, so that the next one can have other settings. */
-    private void finish(String id, String outcome) {
+    private void finish(String id, String outcome) throws Exception {
         if (outcome.equals("open")) return;
         open.remove(id);
         try (KafkaProducer<byte[], byte[]> producer = transactional.remove(id)) {
             if (outcome.equals("commit")) producer.commitTransaction();
             else producer.abortTransaction();
         }
+        awaitMarkers(id);
+    }
+
+    /**
+     * The broker answers before it writes the markers. Without this wait the records that a test writes next may come
+     * before the marker, and every offset after it is another one.
+     */
+    private void awaitMarkers(String id) throws Exception {
+        try (Admin admin = Admin.create(clients)) {
+            for (int attempt = 0; attempt < 600; attempt++) {
+                TransactionState state = admin.describeTransactions(List.of(id)).description(id).get().state();
+                if (COMPLETE.contains(state)) return;
+                Thread.sleep(50);
+            }
+        } catch (ExecutionException error) {
+            // Brokers before 3.0 cannot describe a transaction.
+            if (error.getCause() instanceof UnsupportedVersionException) return;
+            throw error;
+        }
+        throw new IllegalStateException("the markers of transaction " + id + " are not written after 30 s");
     }
 
     private void seedBulk(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
