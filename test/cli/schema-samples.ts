@@ -55,6 +55,7 @@ export const schemaReport: SchemaReport = {
 
 export const lossyNote = {
   kind: 'lossy',
+  loss: 'metadata',
   subject: 'orders-value',
   message: 'the registry keeps no metadata',
 } as const

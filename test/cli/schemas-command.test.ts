@@ -113,7 +113,10 @@ SOURCE ID  TARGET ID
   })
 
   test('a hint is no loss', async () => {
-    const restoreSchemasJob = async () => ({ ...schemaRestoreReport, notes: [{ ...lossyNote, kind: 'hint' as const }] })
+    const restoreSchemasJob = async () => ({
+      ...schemaRestoreReport,
+      notes: [{ kind: 'hint' as const, subject: null, message: 'more follows' }],
+    })
     assert.equal((await run(['restore', ...config], { restoreSchemasJob })).code, 0)
   })
 

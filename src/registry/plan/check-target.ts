@@ -2,7 +2,7 @@ import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubje
 import { type Decision, isMade } from './decide-versions.ts'
 import { idKey } from './plan-ids.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, Note } from './restore-step.ts'
+import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import { keepsContracts } from './target-index.ts'
 import type { Wanted } from './wanted-version.ts'
 
@@ -92,24 +92,22 @@ export function tellUndecodable(
 export function tellLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
   const { traits } = options
   const notes: Note[] = []
-  const tell = (subject: string, message: string) => notes.push({ kind: 'lossy', subject, message })
+  const registry = `the target registry (${traits.flavour})`
   const bySubject = Map.groupBy(held, ({ wanted }) => wanted.subject)
   for (const [subject, some] of bySubject) {
-    const hasContracts = some.some(({ wanted: { source } }) => source.metadata !== null || source.ruleSet !== null)
-    if (hasContracts && !keepsContracts(options)) {
-      tell(
-        subject,
-        `the target registry (${traits.flavour}) does not keep metadata and rule sets, which ${subject} has`,
-      )
+    const has = (part: 'metadata' | 'ruleSet') => some.some(({ wanted: { source } }) => source[part] !== null)
+    if (!keepsContracts(options)) {
+      if (has('metadata'))
+        notes.push(lossNote('metadata', subject, `${registry} does not keep the metadata of ${subject}`))
+      if (has('ruleSet'))
+        notes.push(lossNote('rule_set', subject, `${registry} does not keep the rule sets of ${subject}`))
     }
     if (!traits.hasContexts && splitSubject(subject).context !== '.') {
-      tell(subject, `the target registry (${traits.flavour}) has no contexts: ${subject} is a plain name there`)
+      notes.push(lossNote('context', subject, `${registry} has no contexts: ${subject} is a plain name there`))
     }
     if (!options.forceIds && keepsContracts(options) && inherits(some)) {
-      tell(
-        subject,
-        `a version of ${subject} without metadata gets those of the version before it from the target registry`,
-      )
+      const message = `a version of ${subject} without metadata gets those of the version before it from the target registry`
+      notes.push(lossNote('metadata_inherited', subject, message))
     }
   }
   return notes

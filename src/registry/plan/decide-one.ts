@@ -1,6 +1,6 @@
 import type { SchemaVersion } from '../model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, Note } from './restore-step.ts'
+import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import type { TargetIndex, TargetSubject } from './target-index.ts'
 
 export interface Verdict {
@@ -145,7 +145,7 @@ function keep(ours: SchemaVersion, theirs: SchemaVersion): Verdict {
   const verdict: Verdict = { action: 'keep', version: theirs.version, theirs }
   if (!ours.isDeleted && theirs.isDeleted) {
     const message = `version ${theirs.version} of subject ${theirs.subject} is marked as deleted on the target, and stays so`
-    return { ...verdict, note: { kind: 'lossy', subject: theirs.subject, message } }
+    return { ...verdict, note: lossNote('live_version_deleted', theirs.subject, message) }
   }
   return { ...verdict, ...renumbered(ours, theirs.version) }
 }
@@ -153,7 +153,7 @@ function keep(ours: SchemaVersion, theirs: SchemaVersion): Verdict {
 function renumbered({ subject, version }: SchemaVersion, number: number): { note?: Note } {
   if (version === number) return {}
   const message = `version ${version} of subject ${subject} is version ${number} on the target; references follow`
-  return { note: { kind: 'lossy', subject, message } }
+  return { note: lossNote('version_number', subject, message) }
 }
 
 /** Of the same number where there are several. */

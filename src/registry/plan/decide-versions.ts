@@ -1,7 +1,7 @@
 import { type SchemaReference, type SchemaVersion, versionKey } from '../model.ts'
 import { type DecidingOptions, decideOne, type Verdict } from './decide-one.ts'
 import { referenceNotFound } from './restore-messages.ts'
-import type { Conflict, Note } from './restore-step.ts'
+import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import type { TargetIndex } from './target-index.ts'
 import type { Wanted, WantedReference } from './wanted-version.ts'
 
@@ -157,7 +157,7 @@ function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {
   const message =
     `version ${source.version} of subject ${subject} is the same schema as its version ${standIn.source.version}; a ` +
     'registry keeps one of them for both'
-  return { kind: 'lossy', subject, message }
+  return lossNote('version_merged', subject, message)
 }
 
 /** With `overwrite`, what differs and what the backup does not have. */

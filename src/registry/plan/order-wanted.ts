@@ -2,7 +2,7 @@ import { type RegistrySnapshot, versionKey } from '../model.ts'
 import type { DecidingOptions } from './decide-one.ts'
 import { orderVersions } from './order-versions.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Note } from './restore-step.ts'
+import { lossNote, type Note } from './restore-step.ts'
 import type { Wanted } from './wanted-version.ts'
 
 /** What cannot be brought in any order is left out, and told: a registry cannot have come to hold it by itself. */
@@ -29,7 +29,7 @@ export function orderWanted(
 
 export function tellCircular({ subject, source }: Wanted): Note {
   const message = `version ${source.version} of subject ${subject} refers to itself by way of others, and is not restored`
-  return { kind: 'lossy', subject, message }
+  return lossNote('circular_reference', subject, message)
 }
 
 /** What the backup has and the restore leaves out, for those that refer to it. */

@@ -2,7 +2,7 @@ import { type RegistrySnapshot, resolveReference, type SchemaVersion, versionKey
 import { type Decision, isMade } from './decide-versions.ts'
 import { nodeOf, orderVersions } from './order-versions.ts'
 import { deletionOf } from './plan-registrations.ts'
-import type { Note, RegisterStep, RestoreStep } from './restore-step.ts'
+import { lossNote, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
 
 /** Pure. What has to go from the target, referrers before what they refer to. */
 export function planRemovals(deleted: readonly SchemaVersion[]): RestoreStep[] {
@@ -70,7 +70,7 @@ export function planSoftDeletes(
     const message =
       `version ${version} of subject ${wanted.subject} is deleted at the source, but a live version refers to it, so that ` +
       'the target keeps it live; with restore.force_ids it can be as it was'
-    found.notes.push({ kind: 'lossy', subject: wanted.subject, message })
+    found.notes.push(lossNote('deleted_version_live', wanted.subject, message))
   }
   found.notes.push(...all.filter(one => !due.has(one)).flatMap(tellAlive))
   return found
@@ -81,7 +81,7 @@ function tellAlive({ wanted, action, theirs }: Decision): Note[] {
   if (action !== 'keep' || !wanted.source.isDeleted || !theirs || theirs.isDeleted) return []
   const { subject, version } = theirs
   const message = `version ${version} of subject ${subject} is deleted at the source, and live on the target, where it stays so`
-  return [{ kind: 'lossy', subject, message }]
+  return [lossNote('deleted_version_live', subject, message)]
 }
 
 function placeOf({ wanted, version }: Decision): string {

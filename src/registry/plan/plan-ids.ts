@@ -2,7 +2,7 @@ import { DEFAULT_CONTEXT, joinSubject, type RegistrySnapshot, type SchemaVersion
 import { type Decision, isMade } from './decide-versions.ts'
 import { idNotFound } from './restore-messages.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import { type Conflict, importKey, type Note } from './restore-step.ts'
+import { type Conflict, importKey, lossNote, type Note } from './restore-step.ts'
 import { canonical, compareSchemas } from './same-schema.ts'
 
 /** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
@@ -51,7 +51,9 @@ export function planIds(
       ...checkOverrides(target, options.idOverrides),
       ...checkContexts(contexts),
     ],
-    notes: isFatal ? [] : [...missing.map(lossy), ...tellLeft(all, unmapped)],
+    notes: isFatal
+      ? []
+      : [...missing.map(message => lossNote('id_unmapped', null, message)), ...tellLeft(all, unmapped)],
   }
 }
 
@@ -70,14 +72,9 @@ function tellLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string
   return all.flatMap(({ wanted: { source, subject }, action, reason }) => {
     const key = idKey(source.subject, source.id)
     if (action !== 'leave' || reason === undefined || unmapped.has(key)) return []
-    return [
-      { kind: 'lossy', subject, message: `${reason}; its schema ID ${key} is that of a schema that the target has` },
-    ]
+    const message = `${reason}; its schema ID ${key} is that of a schema that the target has`
+    return [lossNote('version_left_out', subject, message)]
   })
-}
-
-function lossy(message: string): Note {
-  return { kind: 'lossy', subject: null, message }
 }
 
 function checkOverrides(target: RegistrySnapshot, overrides: ReadonlyMap<string, number>): Conflict[] {

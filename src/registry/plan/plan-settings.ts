@@ -1,7 +1,8 @@
+import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../model.ts'
 import { splitSubject } from '../model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, Note, RestoreStep, Scope } from './restore-step.ts'
+import { type Conflict, lossNote, type Note, type RestoreStep, type Scope } from './restore-step.ts'
 import {
   contextScope,
   EVERY_CONTEXT,
@@ -255,32 +256,27 @@ export function tellLostSettings(
   { traits }: RegistryRestoreOptions,
 ): Note[] {
   const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
-  const tell = (subject: string | null, what: string): Note => {
-    const whose = subject ?? 'the whole registry'
-    return {
-      kind: 'lossy',
-      subject,
-      message: `the target registry (${traits.flavour}) does not keep ${what} of ${whose}`,
-    }
-  }
+  const registry = `the target registry (${traits.flavour})`
+  const tell = (loss: LossKind, subject: string | null, what: string): Note =>
+    lossNote(loss, subject, `${registry} does not keep ${what} of ${subject ?? 'the whole registry'}`)
   const contexts = traits.hasContexts ? [] : [...backup.contextSettings.keys()]
   const isNoneLost = !traits.keepsLevelNone && book.present(globalScope).compatibility !== 'NONE'
   const lost = [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
-    ...(isNoneLost && subject !== null && settings.compatibility === 'NONE' ? [tell(subject, 'the level NONE')] : []),
+    ...(isNoneLost && subject !== null && settings.compatibility === 'NONE'
+      ? [tell('compatibility', subject, 'the level NONE')]
+      : []),
     ...(!traits.hasModes && settings.mode !== null && settings.mode !== 'READWRITE'
-      ? [tell(subject, `the mode ${settings.mode}`)]
+      ? [tell('mode', subject, `the mode ${settings.mode}`)]
       : []),
     ...(!traits.keepsConfigs && settings.config !== null
-      ? [tell(subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
+      ? [tell('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
       : []),
   ])
   return [
     ...lost,
-    ...contexts.map(context => ({
-      kind: 'lossy' as const,
-      subject: null,
-      message: `the target registry (${traits.flavour}) does not keep the settings of the context ${context}`,
-    })),
+    ...contexts.map(context =>
+      lossNote('context_settings', null, `${registry} does not keep the settings of the context ${context}`),
+    ),
   ]
 }
 

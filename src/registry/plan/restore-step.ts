@@ -1,3 +1,4 @@
+import type { LossKind } from '../../errors/loss-kinds.ts'
 import { type JsonObject, type SchemaReference, type SchemaType, versionKey } from '../model.ts'
 
 /** What settings belong to. */
@@ -82,11 +83,18 @@ export interface Conflict {
   message: string
 }
 
-export interface Note {
-  /** `lossy`: the target is not what the source was. `undecodable`: an ID of the target loses its schema. */
-  kind: 'lossy' | 'undecodable' | 'hint'
+/** `lossy`: the target is not what the source was. `undecodable`: an ID of the target loses its schema. */
+export type Note = LossNote | { kind: 'undecodable' | 'hint'; subject: string | null; message: string }
+
+export interface LossNote {
+  kind: 'lossy'
+  loss: LossKind
   subject: string | null
   message: string
+}
+
+export function lossNote(loss: LossKind, subject: string | null, message: string): LossNote {
+  return { kind: 'lossy', loss, subject, message }
 }
 
 /** What becomes of one version of the backup. */
