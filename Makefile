@@ -6,7 +6,7 @@ SERVERS := $(NODE) test/servers/prepare.ts
 .DEFAULT_GOAL := help
 # Targets share dist/ and the cores: one after the other, also with -j.
 .NOTPARALLEL:
-.PHONY: help demo servers test lint types unit e2e bench soak build docs format clean
+.PHONY: help demo picture servers test lint types unit e2e bench soak build docs format clean
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ $(INSTALLED): package.json package-lock.json
 demo: $(INSTALLED) ## Back up a real Kafka on this machine, lose it, restore it, prove it
 	@$(SERVERS) demo
 	@$(NODE) demo/main.ts
+
+picture: $(INSTALLED) ## Draw docs/demo.svg from a run of the demo
+	@$(SERVERS) demo
+	@$(NODE) demo/main.ts | tee /dev/stderr > demo/demo.log && $(NODE) demo/picture.ts demo/demo.log; rm -f demo/demo.log
 
 servers: $(INSTALLED) ## Install, download and build every server that tests, demo and bench use
 	@$(SERVERS) all

@@ -3,17 +3,17 @@ import type { KafkaDriver } from '../test/servers/driver.ts'
 import { framedTopics, plainTopics } from './seed-shop.ts'
 import { openStock } from './shop-schemas.ts'
 
-/** What a consumer gets to see of a topic: how many messages, a hash of all that they say, and the schema IDs in them. */
+/** What a consumer reads from a topic: the number of messages, a hash of their decoded content, and their schema IDs. */
 export interface Reading {
   topic: string
   messages: number
   sha256: string
   ids: number[]
-  /** One of them as it is decoded. */
+  /** One message, decoded. */
   sample: string
 }
 
-/** Reads with the official Java client, and decodes with a stock deserializer that asks the registry at the address. */
+/** Reads with the official Java client, and decodes with a stock deserializer that uses the given registry. */
 export async function readShop(driver: KafkaDriver, registry: string): Promise<Reading[]> {
   const readings: Reading[] = []
   for (const topic of framedTopics) readings.push(await readFramed(driver, registry, topic))
@@ -53,19 +53,16 @@ async function readPlain(driver: KafkaDriver, topic: string): Promise<Reading> {
   return { topic, messages, sha256, ids: [], sample: 'no schema' }
 }
 
-/** A table of both. Throws where they differ: then the demonstration has failed. */
+/** A table of both. Throws where they differ, which fails the demo. */
 export function formatSame(before: readonly Reading[], after: readonly Reading[]): string {
   const rows = before.map((one, at) => {
     const other = after[at]
     if (other?.topic !== one.topic || other.sha256 !== one.sha256 || other.messages !== one.messages)
-      throw new Error(`${one.topic} is not what it was`)
+      throw new Error(`topic ${one.topic} differs after the restore`)
     const hashes = [one.sha256.slice(0, 8), other.sha256.slice(0, 8)] as const
     return [one.topic, one.messages.toLocaleString('en-US'), ...hashes, formatIds(one), formatIds(other), other.sample]
   })
-  return formatColumns([
-    ['TOPIC', 'MESSAGES', 'BEFORE', 'AFTER', 'OLD IDS', 'NEW IDS', 'ONE OF THEM, DECODED'],
-    ...rows,
-  ])
+  return formatColumns([['TOPIC', 'MESSAGES', 'BEFORE', 'AFTER', 'OLD IDS', 'NEW IDS', 'A MESSAGE, DECODED'], ...rows])
 }
 
 /** The second column holds numbers. */

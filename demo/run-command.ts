@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 
-/** Runs a command on our own terminal, in a folder, and returns its exit code. */
+/** Runs a command in a folder, with our standard output and error, and returns its exit code. */
 export async function runCommand(command: string, args: readonly string[], cwd: string): Promise<number> {
   const running = spawn(command, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
   const [exitCode] = await once(running, 'close')
   return exitCode as number
 }
 
-/** Starts a command that does not end by itself; resolves when it has said that it is there. */
+/** Starts a command that runs until it is stopped; resolves when it has printed its first line. */
 export async function startServing(
   command: string,
   args: readonly string[],

@@ -4,7 +4,7 @@ import { runCommand, startServing } from './run-command.ts'
 
 const launcher = resolve(import.meta.dirname, '../kafka-backup')
 
-/** Shows a play on standard output: colours on a terminal only, and not where NO_COLOR asks for none. */
+/** Prints the demo to standard output, with colors only on a terminal without NO_COLOR. */
 export class Stage {
   readonly #folder: string
   #acts = 0
@@ -32,16 +32,16 @@ export class Stage {
     this.write(`\n${styleText('dim', `$ cat ${name}`)}\n${text.trimEnd()}`)
   }
 
-  /** Runs a command of the tool before everybody's eyes; it must end as expected. */
+  /** Prints and runs a command of the tool. Throws when it exits with another code than expected. */
   async run(args: string, expectedExit = 0): Promise<void> {
     this.write(`\n${styleText('dim', `$ kafka-backup ${args}`)}`)
     const exitCode = await runCommand(launcher, args.split(' '), this.#folder)
     if (expectedExit !== 0) this.say(`exit code ${exitCode}`)
     if (exitCode !== expectedExit)
-      throw new Error(`kafka-backup ${args} ended with ${exitCode}, not with ${expectedExit}`)
+      throw new Error(`kafka-backup ${args} exited with ${exitCode}, expected ${expectedExit}`)
   }
 
-  /** Starts a command that goes on until the play is over, and waits for its first line. */
+  /** Starts a command that runs until the end of the demo, and waits for its first line. */
   async serve(args: string): Promise<void> {
     this.write(`\n${styleText('dim', `$ kafka-backup ${args} &`)}`)
     this.#serving = await startServing(launcher, args.split(' '), this.#folder, line => this.write(line))

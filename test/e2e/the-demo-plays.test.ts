@@ -10,7 +10,7 @@ test('the demo backs up, loses, restores and compares a real Kafka with its sche
     /^ {2}Copied {6}82,351 records/m,
     /^ {2}Copied {6}5,000 records/m,
     /^shop generation 2: intact$/m,
-    /^Somebody has deleted all topics: clicks, customers, orders, payments, refunds\. The schema registry is gone, too\.$/m,
+    /^All topics are deleted: clicks, customers, orders, payments, refunds\. The schema registry is gone, too\.$/m,
     /^ {2}Wrote {7}87,301 records/m,
     /^SOURCE ID {2}TARGET ID$/m,
     /^ {8}4 {7}10\d\d$/m,
@@ -21,9 +21,9 @@ test('the demo backs up, loses, restores and compares a real Kafka with its sche
     /^ {2}payments +300 {2}([0-9a-f]{8}) {2}\1 {2}6 +10\d\d +\{"order":100,"cents":1000\}$/m,
     /^payments\/0 offset 300 is payments\/0 offset 248$/m,
     /^shop generation 2: DAMAGED/m,
-    /^ {2}✓ All topics were deleted, and put back from the folder\.$/m,
+    /^ {2}✓ All topics were deleted, and restored from the folder\.$/m,
   ]) {
     assert.match(stdout, line)
   }
-  assert.ok(!`${stdout}${stderr}`.includes('\u001b'), 'colours belong on a terminal')
+  assert.ok(!`${stdout}${stderr}`.includes('\u001b'), 'colors are for terminals')
 })
