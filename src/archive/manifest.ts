@@ -85,6 +85,10 @@ const internalTopics = new Set([
   '__cluster_metadata',
 ])
 
+export function isInternalTopic(name: string): boolean {
+  return internalTopics.has(name)
+}
+
 export const topicSchema = z.strictObject({
   name: topicName,
   id: z.string(),
@@ -192,7 +196,7 @@ export function parseManifest(bytes: Buffer, key: string): Manifest {
   const { checksum: _, ...manifest } = parseSealed(manifestSchema, bytes, key)
   const topics = manifest.topics.map(topic => ({
     ...topic,
-    internal: topic.internal || internalTopics.has(topic.name),
+    internal: topic.internal || isInternalTopic(topic.name),
   }))
   return { ...manifest, topics }
 }

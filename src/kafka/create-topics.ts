@@ -4,6 +4,7 @@ import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 import { callController } from './controller.ts'
 import { findRefusedSettings, isAboutSettings, type RefusedSettings } from './refused-settings.ts'
+import { type EffectiveConfigs, toEffective } from './topic-configs.ts'
 
 export type { NewTopic } from './api/create-topics.ts'
 
@@ -42,6 +43,21 @@ export async function createTopics(
     }
   }
   return created
+}
+
+/**
+ * The settings that a new topic of this name would have, by a trial that creates nothing. Undefined where the controller does
+ * not tell them. They are those of the controllers, which a broker's own file may contradict.
+ */
+export async function tryTopicDefaults(
+  cluster: Cluster,
+  name: string,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<EffectiveConfigs | undefined> {
+  const trial = { name, partitions: 1, replication: -1, configs: {} }
+  const answer = (await askUntilFinal(cluster, [trial], { validateOnly: true, timeoutMs }, signal)).get(name)
+  return answer === undefined || answer.configs.length === 0 ? undefined : toEffective(answer.configs)
 }
 
 /** Runs of topics that one request can hold, each at least one topic long. */

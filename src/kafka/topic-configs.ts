@@ -52,5 +52,9 @@ export function readBrokerConfigs(cluster: Cluster, brokerId: number, signal: Ab
 
 function effectiveConfigs({ errorCode, errorMessage, configs }: DescribedConfigs, of: string): EffectiveConfigs {
   if (errorCode !== 0) throw brokerError(errorCode, `reading the configuration of ${of}`, errorMessage)
+  return toEffective(configs)
+}
+
+export function toEffective(configs: DescribedConfigs['configs']): EffectiveConfigs {
   return new Map(configs.map(({ name, value, source }) => [name, { value, source: sources[source] ?? 'other' }]))
 }

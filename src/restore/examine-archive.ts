@@ -30,7 +30,7 @@ interface ArchiveQuestion {
 }
 
 /** Whether all objects that the restore is going to read are there, with their sizes. Reads indexes, and of the
- * data only segments that a range of offsets goes through. */
+ * data only segments that a range of offsets or the end of a window goes through. */
 export async function examineArchive(
   storage: Storage,
   plan: RestorePlan,

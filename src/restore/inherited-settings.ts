@@ -29,6 +29,11 @@ const compared: Readonly<Record<string, Compare>> = {
   'max.message.bytes': isLower,
 }
 
+/** Whether a topic with the target's value keeps other records than the source did; `leave` where it keeps more. */
+export function compareSetting(name: string, source: string, target: string): ReturnType<Compare> {
+  return (compared[name] ?? differs)(source, target)
+}
+
 /** With `restore.retention: hold` these stay as they are while the topic is filled. */
 const held = new Set(['retention.ms', 'retention.bytes'])
 
@@ -45,9 +50,11 @@ export async function planInherited(
   cluster: Cluster,
   plan: RestorePlan,
   options: RestoreOptions,
+  missing: ReadonlySet<string>,
   signal: AbortSignal,
 ): Promise<{ plan: RestorePlan; defaults: EffectiveConfigs; findingsOf: (topic: string) => readonly Finding[] }> {
-  const defaults = await readDefaults(cluster, signal)
+  const newTopic = plan.topics.find(({ name }) => missing.has(name))?.name
+  const defaults = await readDefaults(cluster, newTopic, signal)
   const kept = plan.topics.map(topic => keepInherited(topic, options, defaults))
   const findings = new Map(kept.map(({ topic, findings }) => [topic.name, findings]))
   return {
@@ -59,7 +66,8 @@ export async function planInherited(
 
 /**
  * Pure. The topic with what it had from the brokers of the source and would not get from those of the target: a topic that
- * was compacted by default stays compacted. Where the target does not tell its defaults, Kafka's own count.
+ * was compacted by default stays compacted. Where the target tells none of its defaults, the topic gets all of
+ * them; a single one that it does not know counts as Kafka's own.
  */
 export function keepInherited(
   topic: PlannedTopic,
@@ -80,11 +88,12 @@ function listInherited(
   overrides: ReadonlyMap<string, string>,
   defaults: EffectiveConfigs,
 ): Inherited[] {
-  return Object.entries(compared).flatMap(([name, compare]) => {
+  return Object.keys(compared).flatMap(name => {
     const value = effectiveSetting(source, name)
     if (value === undefined || name in source.configs || overrides.has(name)) return []
     const targetDefault = defaultOf(defaults, name)
-    const verdict = compare(value, targetDefault ?? decisiveDefaults[name] ?? '')
+    const here = targetDefault ?? decisiveDefaults[name] ?? ''
+    const verdict = defaults.size === 0 ? 'set' : compareSetting(name, value, here)
     return verdict === 'same' ? [] : [{ name, value, targetDefault, verdict }]
   })
 }

@@ -1,6 +1,7 @@
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
+import { judgePlacement } from './judge-difference.ts'
 import type { PlannedTopic } from './plan.ts'
 import type { RestoredExtent } from './restored-extent.ts'
 import { defaultOf } from './topic-defaults.ts'
@@ -58,7 +59,7 @@ export function judgePartitions(
     return [topicError(topic.name, problem, remedy), ...inSync]
   }
   const needed = topic.streams.reduce((most, { partition }) => Math.max(most, partition + 1), 0)
-  if (count >= needed) return inSync
+  if (count >= needed) return [...judgePlacement(topic, count), ...inSync]
   const problem = `it has ${count} partitions on the target, and ${needed} are needed`
   return [topicError(topic.name, problem, 'add partitions, delete the topic, or map it to another name'), ...inSync]
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { deletedKeyWarnings } from '../archive/deleted-keys.ts'
+import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -74,6 +75,7 @@ export function planRestore(manifest: Manifest, options: RestoreOptions): Restor
   warnings.push(
     ...gapWarnings(topics),
     ...deletedKeyWarnings(topics.map(restoredOf)),
+    ...topics.flatMap(topic => windowWarning(restoredOf(topic), topic.label, options)),
     ...rangeWarnings(topics, manifest, options),
   )
   const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
@@ -154,6 +156,16 @@ function rangeWarnings(topics: readonly PlannedTopic[], manifest: Manifest, opti
         return `${label}/${partition}: nothing is in its range (restore.offset_ranges); the backup holds ${held} of it`
       })
   })
+}
+
+/** What was replaced or deleted after the window's end may have been compacted away before any run read it. */
+function windowWarning(topic: ManifestTopic, label: string, { timeWindow: { end } }: RestoreOptions): string[] {
+  const isCut = topic.partitions.some(({ last_timestamp: last }) => end !== undefined && last !== null && last >= end)
+  if (!isCut || !isCompacted(topic)) return []
+  return [
+    `topic ${label}: it is compacted, so values that were replaced or deleted after the end of the time window may be ` +
+      'missing; restore.generation selects an earlier state of the backup',
+  ]
 }
 
 /** The topic with the partitions that are restored. */

@@ -2,6 +2,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
+import { judgeDifferences, judgeInternal, judgePlacement, judgeReplacement } from './judge-difference.ts'
 import { judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeSize, judgeTimes } from './judge-topic.ts'
 import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
@@ -51,8 +52,11 @@ export async function examineTarget(
   const findings = plan.topics.flatMap(topic => {
     const there = shown.get(topic.name)
     if (isFilledTopic(topic, known.progress) || known.hidden.has(topic.name)) return []
+    const internal = judgeInternal(topic)
+    if (internal.length > 0) return internal
     if (!there) {
       return [
+        ...judgePlacement(topic, topic.partitions),
         ...judgeMissing(topic, options, { brokers: brokers.length, defaults: known.defaults }),
         ...judgeNew(topic, options, known),
       ]
@@ -61,7 +65,7 @@ export async function examineTarget(
     return [
       ...judgePartitions(topic, there.partitions, valuesOf(effective)),
       ...judgeExisting(topic, effective, options, known),
-      ...judgeContent(topic, options, known.progress, bounds),
+      ...judgeContent(topic, valuesOf(effective), options, known.progress, bounds),
     ]
   })
   const ends = new Map([...bounds].map(([key, { highWatermark }]) => [key, highWatermark]))
@@ -89,6 +93,7 @@ function judgeExisting(
   const setting = (name: string) => settings.get(name)
   return [
     ...judgeSettings(topic, settings),
+    ...judgeDifferences(topic, settings, options),
     ...judgeSize(topic, setting, known.largestSegments.get(topic.name)),
     ...judgeTimes(topic, settings, { ...extent, nowMs: known.nowMs }),
     ...(options.retention === 'apply' ? [] : judgeAge(topic, setting, { ...extent, nowMs: known.nowMs }, remedy)),
@@ -117,16 +122,17 @@ function judgeNew(
 
 function judgeContent(
   topic: PlannedTopic,
+  settings: ReadonlyMap<string, string>,
   { existingTopics }: RestoreOptions,
   progress: RestoreProgress | undefined,
   bounds: Awaited<ReturnType<typeof fetchBounds>>,
 ): Finding[] {
-  if (existingTopics === 'append') return []
   const full = topic.streams.filter(({ partition }) => {
     const key = streamKey({ topic: topic.name, partition })
     const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
     return !progress?.streams.has(key) && highWatermark > logStart
   })
+  if (existingTopics === 'append') return judgeReplacement(topic, settings, full.length)
   if (full.length === 0) return []
   const problem = `it already has records in ${full.length} of its partitions, and not of this restore`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'

@@ -53,10 +53,11 @@ export async function surveyRestore(
   if (isComplete(found.plan, progress)) {
     return { ...found, preflight: { findings: [], existing: noted, ends: new Map() }, grants: [], segments: new Map() }
   }
-  const inherited = await planInherited(cluster, found.plan, options, signal)
-  const { plan, defaults } = inherited
   const { topics } = await cluster.metadata({ topics: null }, signal)
   const there = new Set(topics.map(({ name }) => name))
+  const absent = new Set(found.plan.topics.map(({ name }) => name).filter(name => !there.has(name)))
+  const inherited = await planInherited(cluster, found.plan, options, absent, signal)
+  const { plan, defaults } = inherited
   const isMade = (name: string) => noted.has(name) || !there.has(name)
   const allowed = await examinePermissions(cluster, plan, { group: restoreGroup(restoreId), isMade }, signal)
   const archive = await examineArchive(storage, plan, { ...options, progress }, signal)

@@ -25,8 +25,9 @@ export function joinExtents(one: RestoredExtent, other: RestoredExtent): Restore
 }
 
 /**
- * Of one partition, not of all that the backup holds of it. A window cuts the times of segments off; a segment that a range
- * of offsets goes through is read, since its times may be those of records that are not wanted.
+ * Of one partition, not of all that the backup holds of it. A segment that a range of offsets or the end of a window goes
+ * through is read, since its times may be those of records that are not wanted: the newest record before the end may be
+ * much older than the end.
  */
 export async function extentOf(
   storage: Storage,
@@ -38,7 +39,7 @@ export async function extentOf(
   const wanted = segments.filter(segment => segment.end_offset > leg.start && segment.start_offset < leg.end)
   let extent = nothingRestored
   for (const segment of wanted) {
-    const isCut = segment.start_offset < leg.start || segment.end_offset > leg.end
+    const isCut = segment.start_offset < leg.start || segment.end_offset > leg.end || goesThrough(segment, window)
     const times = isCut ? await tryTimes(storage, segment, segments, leg, window, signal) : clip(segment, window)
     const largestBytes = extent.largestBytes + (times.newest === null ? 0 : segment.plain_size)
     extent = { oldest: earlier(extent.oldest, times.oldest), newest: later(extent.newest, times.newest), largestBytes }
@@ -49,6 +50,10 @@ export async function extentOf(
 type Times = Pick<RestoredExtent, 'oldest' | 'newest'>
 
 const noTimes: Times = { oldest: null, newest: null }
+
+function goesThrough({ first_timestamp: first, last_timestamp: last }: Segment, { end }: TimeWindow): boolean {
+  return end !== undefined && first !== null && last !== null && first < end && last >= end
+}
 
 /** Records without a time have a negative one. */
 function clip({ first_timestamp: first, last_timestamp: last }: Segment, { start, end }: TimeWindow): Times {

@@ -1,5 +1,6 @@
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
+import { tryTopicDefaults } from '../kafka/create-topics.ts'
 import { type EffectiveConfigs, readBrokerConfigs } from '../kafka/topic-configs.ts'
 
 /** What a broker calls a topic's setting; the others are the same with `log.` before it. */
@@ -14,23 +15,37 @@ const brokerNames: Record<string, string> = {
 const MS_PER_MINUTE = 60_000
 const MS_PER_HOUR = 3_600_000
 
-/** The settings of a broker. Somebody who may not look at them goes without: most targets have the usual ones. */
-export async function readDefaults(cluster: Cluster, signal: AbortSignal): Promise<EffectiveConfigs> {
+const TIMEOUT_MS = 60_000
+
+/**
+ * The settings of a broker. For a user who may not read them, those that a topic would have which the restore is going to
+ * create; empty where these are not told either.
+ */
+export async function readDefaults(
+  cluster: Cluster,
+  newTopic: string | undefined,
+  signal: AbortSignal,
+): Promise<EffectiveConfigs> {
   const { brokers } = await cluster.metadata({ topics: [] }, signal)
   const [broker] = brokers
   if (!broker) return new Map()
   try {
     return await readBrokerConfigs(cluster, broker.id, signal)
   } catch (error) {
-    if (hasCode(error, 'KAFKA_DENIED')) return new Map()
-    throw error
+    if (!hasCode(error, 'KAFKA_DENIED')) throw error
+    const tried = newTopic === undefined ? undefined : await tryTopicDefaults(cluster, newTopic, TIMEOUT_MS, signal)
+    return new Map([...(tried ?? [])].map(([name, config]) => [brokerName(name), config]))
   }
+}
+
+function brokerName(setting: string): string {
+  return brokerNames[setting] ?? `log.${setting}`
 }
 
 /** Pure. What a topic of such a broker has where it says nothing itself; undefined where nobody knows. */
 export function defaultOf(broker: EffectiveConfigs, setting: string): string | undefined {
   if (setting === 'retention.ms') return defaultRetention(broker)
-  return broker.get(brokerNames[setting] ?? `log.${setting}`)?.value ?? undefined
+  return broker.get(brokerName(setting))?.value ?? undefined
 }
 
 /** The finest unit that is set counts. */

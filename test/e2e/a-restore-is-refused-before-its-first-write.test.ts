@@ -116,9 +116,26 @@ describe('a restore is refused before its first write', () => {
       await assert.rejects(kafka.driver.describeTopic('orders-y'), 'a check makes no topics')
       const report = await runRestoreJob(job, quiet, never)
       assert.deepEqual([report.totals.records, report.verification?.ok], [400, true])
+      // A trial of the first topic tells the defaults, which DescribeConfigs on the cluster would.
+      assert.deepEqual(report.warnings, [])
+    }))
+
+  test('for a topic of Kafka itself, and warns of what an existing topic has otherwise', () =>
+    withFolder(async path => {
+      await kafka.driver.readGroup({ group: 'reader', topics: ['orders'] })
+      await backUp({ servers: kafka.server.bootstrapServers, path, include: ['__consumer_offsets', 'orders'] })
+      await kafka.driver.createTopic('orders-five', { partitions: 5, configs: { 'retention.ms': '86400000' } })
+      const topics = { include: ['__consumer_offsets', 'orders'] }
+      const fixed = { topics, topic_mapping: { orders: 'orders-five' }, existing_topics: 'append' }
+      const { findings } = await dryRunRestoreJob(makeJob(path, fixed, false), never)
       assert.deepEqual(
-        report.warnings.map(one => one.replace(/ cannot be read.*/, '')),
-        ["topic audit-y: the brokers' defaults", "topic orders-y: the brokers' defaults"],
+        findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem.replace(/[:,].*/, '')}`),
+        [
+          'error topic __consumer_offsets: it belongs to Kafka itself',
+          'warning topic orders-five: it has 5 partitions on the target and 2 at the source',
+          'warning topic orders-five: it was compacted at the source and is not on the target',
+          'warning topic orders-five: the topic exists and keeps its settings',
+        ],
       )
     }))
 

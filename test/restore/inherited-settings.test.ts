@@ -37,14 +37,21 @@ describe('a setting that the topic had from the brokers of the source', () => {
     assert.deepEqual(same.findings, [])
   })
 
-  test('is compared with the default of Kafka where the target does not tell its own', () => {
-    const unknown = keep({ 'cleanup.policy': 'compact' })
-    assert.equal(unknown.afterwards['cleanup.policy'], 'compact')
-    assert.match(
-      unknown.findings.join(),
-      /cannot be read, and may differ .*: cleanup\.policy was compact, here unknown/,
-    )
-    assert.deepEqual(keep({ 'cleanup.policy': 'delete' }).findings, [])
+  test('is set on the topic and reported where the target tells none of its defaults, also where it is that of Kafka', () => {
+    for (const policy of ['compact', 'delete']) {
+      const unknown = keep({ 'cleanup.policy': policy })
+      assert.equal(unknown.afterwards['cleanup.policy'], policy)
+      assert.match(
+        unknown.findings.join(),
+        new RegExp(`cannot be read, and may differ .*: cleanup\\.policy was ${policy}, here unknown`),
+      )
+    }
+  })
+
+  test('is compared with the default of Kafka where the target does not know that setting', () => {
+    const other = { 'log.retention.ms': '5' }
+    assert.deepEqual(keep({ 'cleanup.policy': 'delete' }, other).findings, [])
+    assert.equal(keep({ 'cleanup.policy': 'compact' }, other).afterwards['cleanup.policy'], 'compact')
   })
 
   test('gives way to what is set on the topic and to what the job asks for', () => {

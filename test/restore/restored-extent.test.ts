@@ -40,8 +40,13 @@ describe('the times of what is restored', () => {
 
   test('are cut by a window, and none where nothing lies in it', async () => {
     assert.deepEqual(await extent({}, { end: 250_000n }), [100_000n, 209_000n])
-    assert.deepEqual(await extent({}, { start: 305_000n, end: 350_000n }), [305_000n, 349_999n])
+    assert.deepEqual(await extent({}, { start: 305_000n, end: 350_000n }), [305_000n, 309_000n])
     assert.deepEqual(await extent({}, { start: 500_000n }), [null, null])
+  })
+
+  test('are those of the records in a window, not of its end, where a record behind it is much newer', async () => {
+    assert.deepEqual(await extent({ start: 20n }, { end: 399_000n }), [300_000n, 309_000n])
+    assert.deepEqual(await extent({}, { start: 210_000n, end: 299_000n }), [null, null])
   })
 
   test('are read where a range of offsets goes through a segment, to the record', async () => {

@@ -1,6 +1,7 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
+import type { DescribedConfigs } from './describe-configs.ts'
 
 export interface CreateTopicsRequest {
   topics: NewTopic[]
@@ -19,7 +20,14 @@ export interface NewTopic {
 
 export interface CreateTopicsResponse {
   throttleMs: number
-  topics: { name: string; id: string; errorCode: number; errorMessage: string | null }[]
+  topics: {
+    name: string
+    id: string
+    errorCode: number
+    errorMessage: string | null
+    /** All settings that the topic has, or would have; empty where the user may not read them (DescribeConfigs on the topic). */
+    configs: DescribedConfigs['configs']
+  }[]
 }
 
 /**
@@ -71,14 +79,16 @@ function decodeTopic(reader: Reader): CreateTopicsResponse['topics'][number] {
   }
   reader.int32()
   reader.int16()
-  reader.array(() => {
-    reader.string()
-    reader.nullableString()
-    reader.boolean()
-    reader.int8()
-    reader.boolean()
-    reader.tags()
-  })
+  const configs = reader.array(() => decodeConfig(reader))
   reader.tags()
-  return topic
+  return { ...topic, configs }
+}
+
+function decodeConfig(reader: Reader): DescribedConfigs['configs'][number] {
+  const name = reader.string()
+  const value = reader.nullableString()
+  reader.boolean()
+  const config = { name, value, source: reader.int8(), isSensitive: reader.boolean() }
+  reader.tags()
+  return config
 }

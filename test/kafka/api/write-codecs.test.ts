@@ -126,8 +126,11 @@ describeCodec('CreateTopics v7', {
   decoded: {
     throttleMs: 7,
     topics: [
-      { name: 'ab', id, errorCode: 0, errorMessage: null },
-      { name: 'c', id: '0'.repeat(32), errorCode: 40, errorMessage: 'no' },
+      {
+        ...{ name: 'ab', id, errorCode: 0, errorMessage: null },
+        configs: [{ name: 'k', value: 'v', source: 1, isSensitive: false }],
+      },
+      { name: 'c', id: '0'.repeat(32), errorCode: 40, errorMessage: 'no', configs: [] },
     ],
   },
 })
