@@ -76,10 +76,12 @@ export function describeReferences(registry: ClientOf, { hasReferenceChecks }: R
     await registry().ok('DELETE', '/subjects/ref-del-a?permanent=true')
   })
 
-  test('a new schema cannot refer to a soft-deleted version', async () => {
+  test('a new schema may refer to a soft-deleted version, and not to the newest of a subject without any', async () => {
     await registry().register('ref-soft', avroRecord('RefSoft'))
     await registry().ok('DELETE', '/subjects/ref-soft')
-    const body = { schema: avroRecord('RefToSoft', { a: 'RefSoft' }), references: [reference('RefSoft', 'ref-soft')] }
-    await registry().refused(42201, 'POST', '/subjects/ref-to-soft/versions', body)
+    const schema = avroRecord('RefToSoft', { a: 'RefSoft' })
+    const latest = { schema, references: [reference('RefSoft', 'ref-soft', -1)] }
+    await registry().refused(42201, 'POST', '/subjects/ref-to-soft/versions', latest)
+    await registry().register('ref-to-soft', { schema, references: [reference('RefSoft', 'ref-soft')] })
   })
 }

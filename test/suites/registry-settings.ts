@@ -48,11 +48,20 @@ export function describeConfigs(registry: ClientOf, { hasUnsetConfigs, hasSoftDe
 
   if (!hasSoftDelete) return
 
-  test('a subject keeps its config through a soft delete and loses it with a hard one', async () => {
-    await registry().register('set-deleted', avroRecord('SetDeleted'))
+  test('a subject loses its config and its mode with its last live version, and may have others afterwards', async () => {
+    const path = '/subjects/set-deleted/versions'
+    for (const doc of ['1', '2']) {
+      await registry().register('set-deleted', avroRecord('SetDeleted').replace('"type"', `"doc":"${doc}","type"`))
+    }
     await registry().ok('PUT', '/config/set-deleted', { compatibility: 'NONE' })
-    await registry().ok('DELETE', '/subjects/set-deleted')
+    await registry().ok('PUT', '/mode/set-deleted', { mode: 'READWRITE' })
+    await registry().ok('DELETE', `${path}/1`)
     await registry().get('/config/set-deleted')
+    await registry().get('/mode/set-deleted')
+    await registry().ok('DELETE', `${path}/2`)
+    await registry().refused(40408, 'GET', '/config/set-deleted')
+    await registry().refused(40409, 'GET', '/mode/set-deleted')
+    await registry().ok('PUT', '/config/set-deleted', { compatibility: 'FULL' })
     await registry().ok('DELETE', '/subjects/set-deleted?permanent=true')
     await registry().refused(40408, 'GET', '/config/set-deleted')
   })
@@ -107,7 +116,10 @@ export function describeAliases(registry: ClientOf): void {
   test('a subject with an alias hands reads, writes and deletes to its target (case 34)', async () => {
     const first = await registry().register('alias-target', avroRecord('AliasTarget'))
     await registry().ok('PUT', '/config/alias-name', { alias: 'alias-target' })
-    assert.deepEqual(await registry().get('/config/alias-name'), { alias: 'alias-target' })
+    assert.deepEqual(await registry().get('/config/alias-name'), {
+      alias: 'alias-target',
+      compatibilityLevel: 'BACKWARD',
+    })
     assert.equal((await registry().get<{ id: number }>('/subjects/alias-name/versions/1')).id, first)
     const second = '{"type":"record","name":"AliasTarget","doc":"second","fields":[]}'
     await registry().register('alias-name', second)

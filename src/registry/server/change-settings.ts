@@ -42,7 +42,7 @@ export function getMode({ settings }: RegistryState, scope: string, isInherited:
  */
 export function setMode(state: RegistryState, scope: string, text: unknown, isForced: boolean): Mode {
   if (!isContextScope(scope)) checkSubjectName(scope)
-  const mode = parseMode(text, scope)
+  const mode = parseMode(text)
   checkModesChange(state)
   if (mode === 'IMPORT' && !isForced && state.settings.modeInScope(scope) !== 'IMPORT') clearScope(state, scope)
   state.settings.setMode(scope, mode)

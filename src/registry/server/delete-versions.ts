@@ -35,14 +35,11 @@ function checkIsUnreferenced({ versions }: RegistryState, { subject, version }: 
   if (referrers.length > 0) throw faults.referenceExists(subject, version)
 }
 
-/** With its last version a subject loses its settings. */
+/** With its last live version a subject loses its settings, also where that is only marked as deleted. */
 function drop({ versions, settings }: RegistryState, version: StoredVersion, isPermanent: boolean): void {
-  if (!isPermanent) {
-    version.isDeleted = true
-    return
-  }
-  versions.remove(version)
-  if (versions.versions(version.subject, 'all').length > 0) return
+  if (isPermanent) versions.remove(version)
+  else version.isDeleted = true
+  if (versions.versions(version.subject, isPermanent ? 'all' : 'live').length > 0) return
   settings.deleteConfig(version.subject)
   settings.deleteMode(version.subject)
 }

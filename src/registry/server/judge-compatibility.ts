@@ -18,7 +18,7 @@ export function judgeContent(
   const { versions } = state
   const earlier =
     version === undefined ? versions.versions(subject, 'live') : [getVersion(state, subject, version, 'live')]
-  const references = pinReferences(content.references, subject, versions, 'live')
+  const references = pinReferences(content.references, subject, versions)
   const avro = parseSchema(content, dependenciesOf(references, subject, versions), true)
   return judgeCompatibility(state, subject, { schemaType: content.schemaType, avro }, earlier)
 }

@@ -16,7 +16,7 @@ export function lookUpSchema(
   const subjects = subjectsToTry(state, subject).filter(each => state.versions.versions(each, including).length > 0)
   if (subjects.length === 0) throw faults.subjectNotFound(subject)
   for (const each of subjects) {
-    const references = pinReferences(content.references, each, state.versions, 'all')
+    const references = pinReferences(content.references, each, state.versions)
     const pinned = { ...content, references }
     parseSchema(pinned, dependenciesOf(references, each, state.versions), false)
     const found = findContent(state, each, pinned, including) ?? findInherited(state, each, pinned, including)

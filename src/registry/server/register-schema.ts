@@ -61,7 +61,7 @@ function isImport({ settings }: RegistryState, subject: string): boolean {
 
 /** As it is sent: only its references must be there, soft-deleted ones too, and its text be a schema. */
 function importVersion(state: RegistryState, subject: string, request: RegisterRequest): StoredVersion {
-  const references = pinReferences(request.references, subject, state.versions, 'all')
+  const references = pinReferences(request.references, subject, state.versions)
   const content = { ...request, references }
   parseSchema(content, dependenciesOf(references, subject, state.versions), false)
   const id = request.id ?? 0
@@ -73,7 +73,7 @@ function addVersion(state: RegistryState, subject: string, request: RegisterRequ
   const { versions, settings } = state
   const earlier = versions.versions(subject, 'live')
   const version = nextVersion(state, subject)
-  const pinned = { ...request, references: pinReferences(request.references, subject, versions, 'live') }
+  const pinned = { ...request, references: pinReferences(request.references, subject, versions) }
   const content = completeContract(pinned, {
     config: settings.configInScope(subject),
     previous: earlier.at(-1),

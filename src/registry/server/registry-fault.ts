@@ -56,10 +56,7 @@ export const faults = {
       'Invalid compatibility level. Valid values are none, backward, forward, full, backward_transitive, forward_transitive, and full_transitive',
     ),
   invalidMode: () =>
-    new RegistryFault(
-      42204,
-      'Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, IMPORT, and, for the whole registry, FORWARD',
-    ),
+    new RegistryFault(42204, 'Invalid mode. Valid values are READWRITE, READONLY, READONLY_OVERRIDE, and IMPORT'),
   notPermitted: (why: string) => new RegistryFault(42205, why),
   referenceExists: (subject: string, version: number) =>
     new RegistryFault(42206, `One or more references exist to the schema {subject=${subject},version=${version}}.`),

@@ -5,15 +5,17 @@ import type { StoredVersion, VersionIndex } from './version-index.ts'
 
 const LATEST = -1
 
-/** With the number in place of -1, which is the newest live version. Throws 42201 for what is not there. */
+/**
+ * With the number in place of -1, which is the newest live version. A number may be that of a version that is marked as
+ * deleted. Throws 42201 for what is not there.
+ */
 export function pinReferences(
   references: readonly SchemaReference[],
   referrer: string,
   index: VersionIndex,
-  including: 'live' | 'all',
 ): SchemaReference[] {
   return references.map(reference => {
-    const { version } = findReference(reference, referrer, index, including)
+    const { version } = findReference(reference, referrer, index)
     return { ...reference, version }
   })
 }
@@ -27,7 +29,7 @@ export function dependenciesOf(
   const found = new Set<StoredVersion>()
   const visit = (each: readonly SchemaReference[], from: string) => {
     for (const reference of each) {
-      const version = findReference(reference, from, index, 'all')
+      const version = findReference(reference, from, index)
       if (found.has(version)) continue
       visit(version.references, version.subject)
       found.add(version)
@@ -37,14 +39,9 @@ export function dependenciesOf(
   return [...found].map(({ schema }) => schema)
 }
 
-function findReference(
-  { subject, version }: SchemaReference,
-  referrer: string,
-  index: VersionIndex,
-  including: 'live' | 'all',
-): StoredVersion {
+function findReference({ subject, version }: SchemaReference, referrer: string, index: VersionIndex): StoredVersion {
   const qualified = qualifySubject(subject, referrer)
   const found = version === LATEST ? index.latest(qualified) : index.get(qualified, version)
-  if (!found || (found.isDeleted && including === 'live')) throw faults.referenceNotFound(subject, version)
+  if (!found) throw faults.referenceNotFound(subject, version)
   return found
 }

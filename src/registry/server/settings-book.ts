@@ -3,7 +3,7 @@ import { DEFAULT_CONTEXT, type JsonObject, type JsonValue, splitSubject } from '
 import { faults } from './registry-fault.ts'
 import { qualifySubject } from './subject-name.ts'
 
-export const modes = ['READWRITE', 'READONLY', 'READONLY_OVERRIDE', 'IMPORT', 'FORWARD'] as const
+export const modes = ['READWRITE', 'READONLY', 'READONLY_OVERRIDE', 'IMPORT'] as const
 export type Mode = (typeof modes)[number]
 
 /** As stored and shown: the level is `compatibilityLevel`, whereas it is written as `compatibility`. */
@@ -22,8 +22,10 @@ export class SettingsBook {
   readonly #configs = new Map<string, Config>()
   readonly #modes = new Map<string, Mode>()
 
+  /** One that was set without a level is shown with the default one, not with that in force. */
   config(scope: string): Config | undefined {
-    return this.#configs.get(scope)
+    const config = this.#configs.get(scope)
+    return config && { ...DEFAULT_CONFIG, ...config }
   }
 
   mode(scope: string): Mode | undefined {
@@ -95,9 +97,9 @@ export function isContextScope(scope: string): boolean {
   return /^:\.[^:]*:$/.test(scope)
 }
 
-export function parseMode(text: unknown, scope: string): Mode {
+export function parseMode(text: unknown): Mode {
   const mode = modes.find(each => each === text)
-  if (mode === undefined || (mode === 'FORWARD' && scope !== GLOBAL_SCOPE)) throw faults.invalidMode()
+  if (mode === undefined) throw faults.invalidMode()
   return mode
 }
 
