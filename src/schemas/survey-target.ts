@@ -1,7 +1,8 @@
 import type { RegistryClient } from '../registry/client/client.ts'
 import { asRecord } from '../registry/client/json-shape.ts'
+import { qualify } from '../registry/client/parse-version.ts'
 import { pathOf } from '../registry/client/paths.ts'
-import { type RegistrySnapshot, versionKey } from '../registry/model.ts'
+import { type RegistrySnapshot, splitSubject, versionKey } from '../registry/model.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
 import type { RegistryPlan } from '../registry/plan/restore-step.ts'
@@ -69,5 +70,6 @@ async function meansTheSame(
   }
   const call = { method: 'POST' as const, path: pathOf(target, 'subjects', subject), subject, body }
   const found = asRecord(await client.probe({ ...call, query: { deleted: true } }, signal))
-  return found?.version === version && (found.subject === undefined || found.subject === subject)
+  const named = found?.subject === undefined ? subject : qualify(String(found.subject), splitSubject(subject).context)
+  return found?.version === version && named === subject
 }

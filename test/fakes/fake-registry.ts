@@ -1,6 +1,7 @@
 import { joinSubject, splitSubject } from '../../src/registry/model.ts'
 import { type HttpScript, type ScriptedAnswer, type SeenRequest, startHttpScript } from './http-script.ts'
 import type { Row } from './registry-rows.ts'
+import { segmentsOfGo } from './vendors/go-path.ts'
 
 export type Vendor = 'confluent' | 'confluent-7' | 'axonops' | 'karapace' | 'redpanda' | 'apicurio'
 
@@ -14,6 +15,8 @@ export interface FakeRegistryOptions {
   aliases?: Record<string, string[]>
   /** Apicurio behind a proxy that lets only the Confluent API through. */
   hidesNative?: boolean
+  /** Takes the place of parts of what Karapace says of itself. */
+  health?: Record<string, unknown>
   /** How many rows a page of `/schemas` has at most; of Apicurio, where `/subjects` ends for good. */
   maxPage?: number
   /** Called before each answer; what it returns takes the place of the answer. */
@@ -24,6 +27,8 @@ export interface FakeRegistry extends HttpScript {
   rows: Row[]
   paths(): string[]
 }
+
+const karapaceHealth = { status: { schema_registry_ready: true }, karapace_version: '6.2.0', healthy: true }
 
 interface Asked {
   context: string
@@ -42,7 +47,8 @@ export async function startFakeRegistry(vendor: Vendor, options: FakeRegistryOpt
     const scripted = options.before?.(request, rows)
     if (scripted !== undefined) return scripted
     if (!request.path.startsWith(base)) return answerBeside(vendor, request, rows, options)
-    const parts = request.path.slice(base.length).split('/').slice(1).map(decodeURIComponent)
+    const below = request.path.slice(base.length)
+    const parts = vendor === 'axonops' ? segmentsOfGo(below) : below.split('/').slice(1).map(decodeURIComponent)
     const inContext = parts[0] === 'contexts' && parts.length > 1
     const asked = {
       context: inContext ? (parts[1] ?? '.') : '.',
@@ -74,7 +80,7 @@ function answer(vendor: Vendor, asked: Asked, rows: Row[], options: FakeRegistry
     case 'v1':
       return asked.parts[2] === 'version' ? metadataVersion(vendor) : metadataId(vendor)
     case '_health':
-      return vendor === 'karapace' ? { json: { status: { schema_registry_ready: true }, healthy: true } } : undefined
+      return vendor === 'karapace' ? { json: { ...karapaceHealth, ...options.health } } : undefined
     case 'status':
       return vendor === 'redpanda' ? { text: '' } : undefined
     default:
@@ -112,6 +118,7 @@ function listSubjects(
     .filter(each => query.get('deleted') === 'true' || !each.deleted)
   const names = visible.map(({ subject }) => (vendor === 'axonops' ? splitSubject(subject).name : subject))
   const all = [...new Set(names)].sort()
+  if (vendor === 'axonops' && all.length === 0) return { json: null }
   if (vendor !== 'apicurio') return { json: all }
   return { json: all.slice(0, maxPage) }
 }
@@ -181,7 +188,7 @@ function config(vendor: Vendor, { context, parts }: Asked, { configs = {} }: Fak
   const subject = subjectOf(context, parts[1])
   const found = configs[subject]
   if (found) return { json: found }
-  if (subject === '') return { json: { compatibilityLevel: 'BACKWARD' } }
+  if (subject === '' || isFaked(vendor, subject)) return { json: { compatibilityLevel: 'BACKWARD' } }
   if (vendor === 'apicurio') return { json: { compatibilityLevel: 'NONE' } }
   return missing(vendor, 40408, `Subject '${subject}' does not have subject-level compatibility configured`)
 }
@@ -191,8 +198,14 @@ function mode(vendor: Vendor, { context, parts }: Asked, { modes = {} }: FakeReg
   const found = modes[subject]
   if (vendor === 'karapace') return { json: { mode: 'READWRITE' } }
   if (found) return { json: { mode: found } }
+  if (isFaked(vendor, subject)) return { json: { mode: 'READWRITE' } }
   if (subject === '' || vendor === 'apicurio') return { json: { mode: modes[''] ?? 'READWRITE' } }
   return missing(vendor, 40409, `Subject '${subject}' does not have subject-level mode configured`)
+}
+
+/** AxonOps has settings for every context, whether they are set or not. */
+function isFaked(vendor: Vendor, subject: string): boolean {
+  return vendor === 'axonops' && /^:\.[^:]*:$/.test(subject)
 }
 
 function subjectOf(context: string, name = ''): string {

@@ -33,6 +33,15 @@ export function encodeSegment(text: string): string {
   return /^\.{1,2}$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
 }
 
+/**
+ * The same for a server whose router is written in Go and compares a path as it came, unless it is encoded exactly as Go's
+ * `net/url` does it. Others cannot be asked in this way: to Karapace, a plus that is not encoded is a space.
+ */
+export function encodeSegmentLikeGo(text: string): string {
+  const encoded = encodeURIComponent(text).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
+  return encoded.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+}
+
 export function formatQuery(query: Record<string, string | number | boolean> | undefined): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query ?? {})) search.set(name, String(value))

@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import { DEFAULT_CONTEXT, type SchemaVersion } from '../model.ts'
 import { encodeSegment } from './address.ts'
 import type { RegistryClient } from './client.ts'
-import { asRecord } from './json-shape.ts'
+import { asList, asRecord } from './json-shape.ts'
 import { parseVersion } from './parse-version.ts'
 
 /** Its list of subjects ends there, whatever offset and limit are asked for. */
@@ -56,7 +56,7 @@ export async function findHiddenVersion(
   const told = asRecord(await client.probe({ path, subject, beside: apicurioNative('v3') }, signal))
   for (const id of [told?.contentId, told?.globalId].filter(each => typeof each === 'number')) {
     const users = await client.find({ path: `/schemas/ids/${id}/versions`, query: { deleted: true }, subject }, signal)
-    if (!Array.isArray(users) || !users.some(isOf(subject, version))) continue
+    if (!asList(users)?.some(isOf(subject, version))) continue
     const schema = asRecord(await client.find({ path: `/schemas/ids/${id}`, subject }, signal))
     return schema && parseVersion({ ...schema, subject, version, id }, DEFAULT_CONTEXT)
   }

@@ -28,6 +28,9 @@ interface ClientParts {
   clock: Clock
 }
 
+/** What a success without a body gives. It is not `null`, which some registries write for an empty list. */
+export const noBody = Symbol('no body')
+
 const MAX_REDIRECTS = 3
 const headers = {
   accept: 'application/vnd.schemaregistry.v1+json, application/json',
@@ -81,7 +84,7 @@ export class RegistryClient {
     return this.#addresses.map(({ origin, basePath }) => `${origin}${basePath}`).join(', ')
   }
 
-  /** The JSON of a success; null for one without a body. */
+  /** The JSON of a success; `noBody` for one without. */
   call(call: RegistryCall, signal: AbortSignal): Promise<unknown> {
     const policy = { attempts: this.#parts.options.attempts ?? defaultAttempts, baseDelayMs: 250, maxDelayMs: 5000 }
     const parts = {
@@ -215,7 +218,7 @@ function parseAnswer(answer: HttpAnswer, where: string, nowMs: number): unknown 
   if (isHtml(answer)) {
     throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with ${describeHtml(body)}`, facts)
   }
-  if (body.trim() === '') return null
+  if (body.trim() === '') return noBody
   try {
     return JSON.parse(body)
   } catch {

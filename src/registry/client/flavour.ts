@@ -1,8 +1,8 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '../model.ts'
 import { apicurioNative } from './apicurio.ts'
-import type { RegistryClient } from './client.ts'
-import { asRecord } from './json-shape.ts'
+import { noBody, type RegistryClient } from './client.ts'
+import { asList, asRecord } from './json-shape.ts'
 
 /** Which registry it is, as far as answers tell. */
 export interface Identity {
@@ -26,10 +26,10 @@ export function identityOf({
  * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
  */
 export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
-  if (!Array.isArray(await client.call({ path: '/subjects', query: { limit: 1 } }, signal))) {
+  if (asList(await client.call({ path: '/subjects', query: { limit: 1 } }, signal)) === undefined) {
     throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
   }
-  const listed = await client.probe({ path: '/contexts' }, signal)
+  const listed = asList(await client.probe({ path: '/contexts' }, signal)) ?? []
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
 
@@ -39,11 +39,13 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
 
   const native = await probeApicurio(client, signal)
   if (native !== undefined) return identity('apicurio', native)
-  if (Array.isArray(listed) && listed[0] === ':.:') return identity('apicurio', null)
+  if (listed[0] === ':.:') return identity('apicurio', null)
 
   const health = asRecord(await client.probe({ path: '/_health' }, signal))
-  if (asRecord(health?.status)?.schema_registry_ready !== undefined) return identity('karapace', null)
-  if (health?.schema_registry_ready !== undefined) return identity('karapace', null)
+  const status = asRecord(health?.status)
+  const karapace = asText(health?.karapace_version ?? status?.karapace_version)
+  const isReady = health?.schema_registry_ready ?? status?.schema_registry_ready
+  if (isReady !== undefined || karapace !== null) return identity('karapace', karapace)
 
   const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
   if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
@@ -63,18 +65,18 @@ async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promi
 
 /** Its readiness has no body. */
 async function isRedpanda(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
-  return (await client.probe({ path: '/status/ready' }, signal)) === null
+  return (await client.probe({ path: '/status/ready' }, signal)) === noBody
 }
 
 /** Confluent's cloud tells no version; its schemas alone have a guid. */
 async function isHostedConfluent(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
   const rows = await client.probe({ path: '/schemas', query: { limit: 1, deleted: true } }, signal)
-  return Array.isArray(rows) && typeof asRecord(rows[0])?.guid === 'string'
+  return typeof asRecord(asList(rows)?.[0])?.guid === 'string'
 }
 
 /** `.`, `.a` or, as Apicurio writes them, `:.:`. */
-function parseContexts(listed: unknown): string[] {
-  const names = Array.isArray(listed) ? listed.filter(name => typeof name === 'string') : []
+function parseContexts(listed: readonly unknown[]): string[] {
+  const names = listed.filter(name => typeof name === 'string')
   const plain = names.map(name => name.replace(/^:(.*):$/s, '$1')).filter(name => name.startsWith('.'))
   return [DEFAULT_CONTEXT, ...new Set(plain.filter(name => name !== DEFAULT_CONTEXT))]
 }

@@ -3,7 +3,7 @@ import type { SchemaVersion } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { listSchemas } from './list-schemas.ts'
-import { listSubjects, SubjectWalk } from './walk-subjects.ts'
+import { listSubjects, SubjectWalk, type Unreadable } from './walk-subjects.ts'
 
 /** Versions of a registry, soft-deleted ones too, by subject and version. */
 export interface Inventory {
@@ -12,6 +12,8 @@ export interface Inventory {
   aliases: readonly string[]
   warnings: readonly string[]
 }
+
+type Pass = Inventory & { unreadable?: readonly Unreadable[] }
 
 /** A registry changes while it is read. A pass that finds what the one before found is taken as true. */
 const MAX_PASSES = 6
@@ -31,18 +33,30 @@ export async function readInventory(
     if (listed !== undefined) return listed
   }
   const walk = new SubjectWalk(client, identity, isWanted)
-  const found = await untilAgreed(client, async () => ({
-    versions: await walk.pass(signal),
-    aliases: [],
-    warnings: walk.warnings,
-  }))
-  if (walk.unreadable.length === 0) return found
-  const more = walk.unreadable.length > 1 ? ` and ${walk.unreadable.length - 1} more` : ''
-  throw new KafkaBackupError(
-    'REGISTRY_PROTOCOL',
-    `the registry ${client.name} lists ${walk.unreadable[0]}${more}, but does not give it`,
-    { help: 'Look at that version in the registry, or leave its subject out once it is known to be broken.' },
-  )
+  const found = await untilAgreed(client, async () => {
+    const versions = await walk.pass(signal)
+    return { versions, aliases: [], warnings: walk.warnings, unreadable: walk.unreadable }
+  })
+  refuseUnreadable(client, identity, walk.unreadable)
+  return found
+}
+
+/** A live subject that cannot be read is never left out of a backup. */
+function refuseUnreadable({ name }: RegistryClient, { flavour }: Identity, unreadable: readonly Unreadable[]): void {
+  const slashed = flavour === 'axonops' ? unreadable.find(({ subject }) => subject.includes('/')) : undefined
+  const first = slashed ?? unreadable[0]
+  if (first === undefined) return
+  const whole = `subject ${JSON.stringify(first.subject)}`
+  const what = first.version === null ? whole : `version ${first.version} of ${whole}`
+  const more = unreadable.length > 1 ? ` and ${unreadable.length - 1} more` : ''
+  const why = slashed
+    ? 'cannot be asked for it: AxonOps finds no subject with a slash in its name, however the request is encoded'
+    : 'does not give it'
+  throw new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} lists ${what}${more}, but ${why}`, {
+    help: slashed
+      ? 'Register the schema under a name without a slash, or leave the subject out with `backup.exclude`.'
+      : 'Look at it in the registry, or leave its subject out with `backup.exclude` once it is known to be broken.',
+  })
 }
 
 /** Undefined where the list does not exist, lacks what is needed, or lacks subjects that the registry has. */
@@ -63,13 +77,14 @@ async function readByList(
   return subjects.every(subject => known.has(subject)) ? inventory : undefined
 }
 
-async function untilAgreed(client: RegistryClient, pass: () => Promise<Inventory>): Promise<Inventory> {
+async function untilAgreed(client: RegistryClient, pass: () => Promise<Pass>): Promise<Inventory> {
   let before: string | undefined
   for (let passes = 0; passes < MAX_PASSES; passes++) {
     const found = await pass()
     const versions = [...found.versions].sort(bySubjectAndVersion)
-    const print = versions.map(each => JSON.stringify([each.subject, each.version, each.id, each.isDeleted])).join('\n')
-    if (print === before) return { ...found, versions }
+    const rows = versions.map(each => [each.subject, each.version, each.id, each.isDeleted])
+    const print = [...rows, ...(found.unreadable ?? [])].map(row => JSON.stringify(row)).join('\n')
+    if (print === before) return { versions, aliases: found.aliases, warnings: found.warnings }
     before = print
   }
   throw new KafkaBackupError(

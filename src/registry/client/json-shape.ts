@@ -1,5 +1,11 @@
 import type { JsonObject } from '../model.ts'
 
+/** The items of a list; undefined for anything else. AxonOps writes `null` for a list that is empty. */
+export function asList(value: unknown): readonly unknown[] | undefined {
+  if (value === null) return []
+  return Array.isArray(value) ? value : undefined
+}
+
 /** A copy of an object that is no list; undefined for anything else. */
 export function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined

@@ -1,12 +1,11 @@
 import { runPool } from '../../lib/pool.ts'
-import { DEFAULT_CONTEXT, type SchemaVersion, versionKey } from '../model.ts'
-import { encodeSegment } from './address.ts'
+import { type SchemaVersion, versionKey } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
-import { asRecord } from './json-shape.ts'
+import { asList, asRecord } from './json-shape.ts'
 import { readPages } from './pages.ts'
-import { parseVersion, qualify } from './parse-version.ts'
-import { pathOf } from './paths.ts'
+import { parseNumbers, parseVersion, qualify } from './parse-version.ts'
+import { contextPath, pathOf } from './paths.ts'
 
 /** Servers cut at 1000 of their own accord; with less, a page of large schemas stays moderate. */
 const PAGE_SIZE = 500
@@ -41,14 +40,14 @@ async function listContext(
   context: string,
   signal: AbortSignal,
 ): Promise<SchemaList | undefined> {
-  const rows = await listRows(client, context, true, signal)
+  const rows = await listRows(client, identity, context, true, signal)
   const versions = rows && parseRows(rows, context)
   if (rows === undefined || versions === undefined) return undefined
   const aliases = rows.flatMap(row => parseAliases(row, context))
   const saysWhichAreDeleted = rows.some(row => asRecord(row)?.deleted !== undefined)
   if (saysWhichAreDeleted && identity.flavour !== 'karapace') return { versions, aliases }
 
-  const otherRows = await listRows(client, context, false, signal)
+  const otherRows = await listRows(client, identity, context, false, signal)
   const others = otherRows && parseRows(otherRows, context)
   if (others === undefined) return undefined
   // Karapace took `deleted` the wrong way round for long: both lists together are the whole, whichever way it is.
@@ -62,11 +61,12 @@ async function listContext(
 
 function listRows(
   client: RegistryClient,
+  identity: Identity,
   context: string,
   deleted: boolean,
   signal: AbortSignal,
 ): Promise<unknown[] | undefined> {
-  const path = context === DEFAULT_CONTEXT ? '/schemas' : `/contexts/${encodeSegment(context)}/schemas`
+  const path = `${contextPath(identity, context)}/schemas`
   const call = { path, query: { deleted, latestOnly: false, aliases: true }, pageSize: PAGE_SIZE, isOptional: true }
   return readPages(client, call, rowKey, signal)
 }
@@ -83,8 +83,8 @@ function parseRows(rows: readonly unknown[], context: string): SchemaVersion[] |
 }
 
 function parseAliases(row: unknown, context: string): string[] {
-  const names = asRecord(row)?.aliases
-  return Array.isArray(names) ? names.map(name => qualify(String(name), context)) : []
+  const names = asList(asRecord(row)?.aliases) ?? []
+  return names.map(name => qualify(String(name), context))
 }
 
 async function askWhichAreLive(
@@ -96,7 +96,7 @@ async function askWhichAreLive(
   const subjects = [...new Set(versions.map(({ subject }) => subject))]
   const lists = await runPool(subjects, client.concurrency, async subject => {
     const live = await client.find({ path: pathOf(identity, 'subjects', subject, '/versions'), subject }, signal)
-    return Array.isArray(live) ? live.map(version => versionKey(subject, Number(version))) : []
+    return parseNumbers(live, subject).map(version => versionKey(subject, version))
   })
   return new Set(lists.flat())
 }

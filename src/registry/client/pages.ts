@@ -1,10 +1,12 @@
+import { KafkaBackupError } from '../../errors.ts'
 import type { RegistryClient } from './client.ts'
+import { asList } from './json-shape.ts'
 
 type Query = Record<string, string | number | boolean>
 
 /**
  * All rows of a list, each key once. The end is a page that brings nothing new: servers cut pages shorter than asked for,
- * and some give the whole list however often they are asked. Undefined where there is no such list.
+ * and some give the whole list however often they are asked. Undefined where an optional list does not exist.
  */
 export async function readPages(
   client: RegistryClient,
@@ -15,8 +17,12 @@ export async function readPages(
   const rows = new Map<string, unknown>()
   for (let offset = 0; ; ) {
     const request = { path: call.path, query: { ...call.query, offset, limit: call.pageSize } }
-    const page = call.isOptional ? await client.probe(request, signal) : await client.call(request, signal)
-    if (!Array.isArray(page)) return undefined
+    const answer = call.isOptional ? await client.probe(request, signal) : await client.call(request, signal)
+    const page = asList(answer)
+    if (page === undefined && !call.isOptional) {
+      throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${call.path} with a list`)
+    }
+    if (page === undefined) return undefined
     const before = rows.size
     for (const row of page) rows.set(keyOf(row), row)
     if (rows.size === before) return [...rows.values()]

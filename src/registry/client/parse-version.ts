@@ -8,7 +8,7 @@ import {
   type SchemaVersion,
   splitSubject,
 } from '../model.ts'
-import { asObject, asRecord } from './json-shape.ts'
+import { asList, asObject, asRecord } from './json-shape.ts'
 
 /** A row of `GET /schemas` or one version of a subject; undefined where parts are missing without which it is of no use. */
 export function parseVersion(value: unknown, context: string): SchemaVersion | undefined {
@@ -32,6 +32,14 @@ export function parseVersion(value: unknown, context: string): SchemaVersion | u
   }
 }
 
+/** The numbers of the versions of a subject; none where the registry says that there is no such subject. */
+export function parseNumbers(answer: unknown, subject: string): number[] {
+  const list = (answer === undefined ? [] : asList(answer))?.map(Number)
+  if (list?.every(isWhole)) return list.filter(version => version > 0)
+  const what = `the registry does not answer with the versions of subject ${JSON.stringify(subject)}`
+  throw new KafkaBackupError('REGISTRY_PROTOCOL', what)
+}
+
 /** Some servers leave the context out in answers below `/contexts/<context>`; some name the default one. */
 export function qualify(subject: string, context: string): string {
   const parts = splitSubject(subject)
@@ -49,10 +57,8 @@ function parseType(type: unknown, what: string): SchemaType {
 }
 
 function parseReferences(value: unknown): SchemaReference[] | undefined {
-  if (value === undefined || value === null) return []
-  if (!Array.isArray(value)) return undefined
-  const references = value.map(parseReference)
-  return references.every(each => each !== undefined) ? references : undefined
+  const references = asList(value ?? null)?.map(parseReference)
+  return references?.every(each => each !== undefined) ? references : undefined
 }
 
 function parseReference(value: unknown): SchemaReference | undefined {

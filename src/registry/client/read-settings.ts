@@ -19,6 +19,9 @@ const unset: RegistrySettings = { compatibility: null, mode: null, config: null 
 /** A default of Confluent for all contexts, kept as if it were one. */
 const ACROSS_CONTEXTS = '.__GLOBAL'
 
+/** A context that does not exist. AxonOps answers for it all the same, with the defaults that it gives to any. */
+const NOWHERE = { context: '.kafka-backup-nowhere', name: '' }
+
 /** What is set, where it is set: nothing is filled in from a wider scope, so that unset stays unset. */
 export async function readSettings(
   client: RegistryClient,
@@ -34,8 +37,10 @@ export async function readSettings(
     ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),
   ]
   const contextSettings = new Map<string, RegistrySettings>()
+  const mayFake = identity.flavour !== 'confluent' && contexts.length > 0
+  const faked = mayFake ? await reader.ofSubject(joinSubject(NOWHERE), signal) : unset
   for (const context of contexts) {
-    const found = await reader.ofSubject(joinSubject({ context, name: '' }), signal)
+    const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), signal), faked)
     if (!isUnset(found)) contextSettings.set(context, found)
   }
   return {
@@ -110,6 +115,15 @@ function parseConfig(value: unknown): RegistrySettings {
     compatibility: typeof compatibility === 'string' ? compatibility : null,
     mode: null,
     config: asObject(rest),
+  }
+}
+
+/** What a registry says of a context that does not exist is not set in one that does. */
+function withoutFaked(found: RegistrySettings, faked: RegistrySettings): RegistrySettings {
+  return {
+    compatibility: found.compatibility === faked.compatibility ? null : found.compatibility,
+    mode: found.mode === faked.mode ? null : found.mode,
+    config: found.config,
   }
 }
 

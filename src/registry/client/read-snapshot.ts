@@ -4,6 +4,7 @@ import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
 import { readInventory } from './inventory.ts'
 import { asRecord } from './json-shape.ts'
+import { contextPath } from './paths.ts'
 import { readSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
@@ -57,7 +58,7 @@ async function readMaxIds(
   const maxIds = new Map<string, number>()
   for (const [context, id] of anyId) {
     const isDefault = context === DEFAULT_CONTEXT
-    const below = identity.flavour === 'axonops' && !isDefault ? `/contexts/${encodeURIComponent(context)}` : ''
+    const below = identity.flavour === 'axonops' ? contextPath(identity, context) : ''
     const query = { fetchMaxId: true, ...(!isDefault && below === '' && { subject: `:${context}:` }) }
     const { maxId } = asRecord(await client.probe({ path: `${below}/schemas/ids/${id}`, query }, signal)) ?? {}
     if (typeof maxId === 'number') maxIds.set(context, maxId)

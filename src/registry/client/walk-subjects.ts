@@ -1,13 +1,12 @@
 import { runPool } from '../../lib/pool.ts'
 import { DEFAULT_CONTEXT, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
-import { encodeSegment } from './address.ts'
 import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { asRecord } from './json-shape.ts'
 import { readPages } from './pages.ts'
-import { parseVersion, qualify, withoutInjectedVersion } from './parse-version.ts'
-import { pathOf } from './paths.ts'
+import { parseNumbers, parseVersion, qualify, withoutInjectedVersion } from './parse-version.ts'
+import { contextPath, pathOf } from './paths.ts'
 
 /** Apicurio gives no more than so many numbers of versions. */
 const APICURIO_VERSIONS = 500
@@ -22,25 +21,37 @@ interface Numbers {
   guessed: readonly number[]
 }
 
+/** What the registry lists and does not give. */
+export interface Unreadable {
+  subject: string
+  /** Null where it is the whole subject. */
+  version: number | null
+}
+
 /** Every subject of every context, soft-deleted ones too. */
-export async function listSubjects(
+export async function listSubjects(client: RegistryClient, identity: Identity, signal: AbortSignal): Promise<string[]> {
+  const artifacts = identity.flavour === 'apicurio' ? await listArtifacts(client, signal) : undefined
+  if (artifacts !== undefined) return artifacts.sort()
+  const found = await listNames(client, identity, true, signal)
+  if (identity.flavour === 'apicurio') refuseCutList(client, found)
+  return found.sort()
+}
+
+async function listNames(
   client: RegistryClient,
-  { contexts, flavour }: Identity,
+  identity: Identity,
+  deleted: boolean,
   signal: AbortSignal,
 ): Promise<string[]> {
-  const artifacts = flavour === 'apicurio' ? await listArtifacts(client, signal) : undefined
-  if (artifacts !== undefined) return artifacts.sort()
   const found = new Set<string>()
-  for (const context of contexts) {
-    const isDefault = context === DEFAULT_CONTEXT
-    const path = isDefault ? '/subjects' : `/contexts/${encodeSegment(context)}/subjects`
-    const call = { path, query: { deleted: true }, pageSize: ALL, isOptional: !isDefault }
+  for (const context of identity.contexts) {
+    const path = `${contextPath(identity, context)}/subjects`
+    const call = { path, query: { deleted }, pageSize: ALL, isOptional: context !== DEFAULT_CONTEXT }
     for (const subject of (await readPages(client, call, String, signal)) ?? []) {
       found.add(qualify(String(subject), context))
     }
   }
-  if (flavour === 'apicurio') refuseCutList(client, [...found])
-  return [...found].sort()
+  return [...found]
 }
 
 /**
@@ -49,11 +60,13 @@ export async function listSubjects(
  */
 export class SubjectWalk {
   warnings: string[] = []
-  /** What the last pass found in a list of live versions and could not read. */
-  unreadable: string[] = []
+  /** What the last pass found in a list of live subjects or versions and could not read. */
+  unreadable: Unreadable[] = []
   readonly #client: RegistryClient
   readonly #identity: Identity
   readonly #isWanted: (subject: string) => boolean
+  /** Subjects that show no version, in the pass that is under way. */
+  #empty: string[] = []
   readonly #held = new Map<string, SchemaVersion>()
 
   constructor(client: RegistryClient, identity: Identity, isWanted: (subject: string) => boolean) {
@@ -65,6 +78,7 @@ export class SubjectWalk {
   async pass(signal: AbortSignal): Promise<SchemaVersion[]> {
     this.warnings = []
     this.unreadable = []
+    this.#empty = []
     const subjects = await listSubjects(this.#client, this.#identity, signal)
     const left = new Set(subjects)
     const read: SchemaVersion[] = []
@@ -75,7 +89,21 @@ export class SubjectWalk {
       const referred = found.flatMap(each => each.references.map(to => resolveReference(to.subject, each.subject)))
       next = [...new Set(referred)].filter(subject => left.has(subject))
     }
+    await this.#judgeEmpty(signal)
     return read
+  }
+
+  /**
+   * A subject without versions is one of which only settings are left, or one that was deleted since it was listed. One
+   * that is listed as live, now that its versions were asked for, has schemas that a backup must not leave out.
+   */
+  async #judgeEmpty(signal: AbortSignal): Promise<void> {
+    if (this.#empty.length === 0) return
+    const live = new Set(await listNames(this.#client, this.#identity, false, signal))
+    for (const subject of this.#empty) {
+      if (live.has(subject)) this.unreadable.push({ subject, version: null })
+      else this.warnings.push(warnOfEmpty(subject))
+    }
   }
 
   async #readSubjects(subjects: readonly string[], signal: AbortSignal): Promise<SchemaVersion[]> {
@@ -86,10 +114,9 @@ export class SubjectWalk {
     ])
     const read = await this.#each(wanted, async ({ subject, version, isDeleted, isGuess }) => {
       const found = await this.#version(subject, version, signal)
-      const what = `version ${version} of subject ${JSON.stringify(subject)}`
       if (found) return { ...found, isDeleted: isGuess ? !(await this.#isLive(found, signal)) : isDeleted }
-      if (isDeleted) this.warnings.push(`${what} is soft-deleted, and the registry does not show it`)
-      else if (!isGuess) this.unreadable.push(what)
+      if (isDeleted) this.warnings.push(warnOfHidden(subject, version))
+      else if (!isGuess) this.unreadable.push({ subject, version })
       return undefined
     })
     return read.filter(each => each !== undefined)
@@ -101,14 +128,9 @@ export class SubjectWalk {
 
   async #numbersOf(subject: string, signal: AbortSignal): Promise<Numbers> {
     const path = pathOf(this.#identity, 'subjects', subject, '/versions')
-    const all = parseNumbers(await this.#client.find({ path, query: { deleted: true }, subject }, signal))
-    const live = parseNumbers(await this.#client.find({ path, subject }, signal))
-    if (all.length === 0 && live.length === 0) {
-      this.warnings.push(
-        `subject ${JSON.stringify(subject)} is listed but shows no versions: only settings of it are left, or the ` +
-          'registry does not show versions of a deleted subject',
-      )
-    }
+    const all = parseNumbers(await this.#client.find({ path, query: { deleted: true }, subject }, signal), subject)
+    const live = parseNumbers(await this.#client.find({ path, subject }, signal), subject)
+    if (all.length === 0 && live.length === 0) this.#empty.push(subject)
     const listed = [...new Set([...all, ...live])].sort((a, b) => a - b)
     const guessed = this.#identity.flavour === 'apicurio' ? await this.#beyondLimit(subject, listed, signal) : []
     return { subject, all: listed, live: new Set(live), guessed }
@@ -148,6 +170,13 @@ export class SubjectWalk {
   }
 }
 
-function parseNumbers(list: unknown): number[] {
-  return Array.isArray(list) ? list.map(Number).filter(version => version > 0) : []
+function warnOfEmpty(subject: string): string {
+  return (
+    `subject ${JSON.stringify(subject)} is listed but shows no versions: only settings of it are left, or the ` +
+    'registry does not show versions of a deleted subject'
+  )
+}
+
+function warnOfHidden(subject: string, version: number): string {
+  return `version ${version} of subject ${JSON.stringify(subject)} is soft-deleted, and the registry does not show it`
 }
