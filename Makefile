@@ -11,9 +11,8 @@ SERVERS := $(NODE) test/servers/prepare.ts
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Not `npm ci`: it refuses a lock file that lacks the binaries of platforms which a registry mirror does not carry.
 $(INSTALLED): package.json package-lock.json
-	npm install --fetch-retries=5 --include=dev --no-save --no-fund --no-audit --loglevel=error
+	npm ci --fetch-retries=5 --include=dev --no-fund --no-audit --loglevel=error
 	@touch $@
 
 demo: $(INSTALLED) ## Back up a real Kafka on this machine, lose it, restore it, prove it

@@ -2,7 +2,7 @@ import { Blake3Hasher, blake3 } from '@napi-rs/blake-hash'
 
 /** BLAKE3: as strong as SHA-256 and many times faster where the processor has no SHA instructions. */
 export function hashOf(bytes: Uint8Array): string {
-  return blake3(bytes).toString('hex')
+  return blake3(asBuffer(bytes)).toString('hex')
 }
 
 export interface Hasher {
@@ -14,8 +14,13 @@ export function openHasher(): Hasher {
   const hasher = new Blake3Hasher()
   return {
     update: bytes => {
-      hasher.update(bytes)
+      hasher.update(asBuffer(bytes))
     },
     finish: () => hasher.digest('hex'),
   }
+}
+
+/** The same memory, as the type that the library asks for. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

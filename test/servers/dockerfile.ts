@@ -8,15 +8,20 @@ export interface Stage {
   base: string
   name: string
   instructions: Instruction[]
+  /** What the arguments before the first stage have as defaults; `ARG NAME` alone brings one into a stage. */
+  globals: Record<string, string>
 }
 
 /** What a builder of images reads: stages in their order. */
 export function parseDockerfile(text: string): Stage[] {
   const stages: Stage[] = []
+  const globals: Record<string, string> = {}
   for (const instruction of parseInstructions(text)) {
     if (instruction.keyword === 'FROM') {
       const [base = '', , name = String(stages.length)] = instruction.text.split(/\s+/)
-      stages.push({ base, name, instructions: [] })
+      stages.push({ base: fillIn(base, globals), name, instructions: [], globals })
+    } else if (stages.length === 0 && instruction.keyword === 'ARG') {
+      Object.assign(globals, parsePairs(instruction.text))
     } else {
       stages.at(-1)?.instructions.push(instruction)
     }
@@ -28,6 +33,11 @@ export function parseDockerfile(text: string): Stage[] {
 export function parsePairs(text: string): Record<string, string> {
   const pairs = [...text.matchAll(/([\w.]+)=(?:"([^"]*)"|(\S+))/g)]
   return Object.fromEntries(pairs.map(([, name = '', quoted, plain = '']) => [name, quoted ?? plain]))
+}
+
+/** `${NAME}` with the value of the argument. */
+export function fillIn(text: string, args: Record<string, string>): string {
+  return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '')
 }
 
 function parseInstructions(text: string): Instruction[] {

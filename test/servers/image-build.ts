@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs'
 import { cp, mkdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { type Instruction, parseDockerfile, parsePairs, type Stage } from './dockerfile.ts'
+import { fillIn, type Instruction, parseDockerfile, parsePairs, type Stage } from './dockerfile.ts'
 import { mustRun } from './run-command.ts'
 
 export interface BuiltImage {
@@ -33,6 +33,8 @@ interface StageState {
   mounts: readonly string[]
   /** Of ARG, with their defaults. */
   args: Record<string, string>
+  /** Of ARG before the first stage. */
+  globals: Record<string, string>
   layer: string
   work: string
   root: string
@@ -73,7 +75,8 @@ async function gatherContext({ context, folder }: BuildOptions): Promise<string>
   return gathered
 }
 
-async function openStage({ folder, bases, env, mounts }: BuildOptions, { base, name }: Stage): Promise<StageState> {
+async function openStage(options: BuildOptions, { base, name, globals }: Stage): Promise<StageState> {
+  const { folder, bases, env, mounts } = options
   const [layer, work, root] = ['layer', 'work', 'root'].map(part => join(folder, name, part)) as [
     string,
     string,
@@ -86,7 +89,7 @@ async function openStage({ folder, bases, env, mounts }: BuildOptions, { base, n
     await cp(source, join(layer, path), { dereference: true })
   }
   const built = { layer, env: {}, labels: {}, user: '0', workingDir: '/', entrypoint: [], cmd: [] }
-  return { env, mounts, args: {}, layer, work, root, workingDir: '/', built }
+  return { env, mounts, args: {}, globals, layer, work, root, workingDir: '/', built }
 }
 
 async function run(
@@ -100,7 +103,7 @@ async function run(
   else if (keyword === 'COPY') await copy(state, text, context, layers)
   else if (keyword === 'WORKDIR') state.workingDir = resolve(state.workingDir, text)
   else if (keyword === 'ENV') Object.assign(built.env, parsePairs(text))
-  else if (keyword === 'ARG') Object.assign(state.args, parsePairs(text))
+  else if (keyword === 'ARG') Object.assign(state.args, parseArg(text, state.globals))
   else if (keyword === 'LABEL') Object.assign(built.labels, parsePairs(fillIn(text, state.args)))
   else if (keyword === 'USER') built.user = text
   else if (keyword === 'ENTRYPOINT') built.entrypoint = JSON.parse(text)
@@ -108,8 +111,9 @@ async function run(
   else throw new Error(`a Dockerfile with ${keyword} cannot be tried out here`)
 }
 
-function fillIn(text: string, args: Record<string, string>): string {
-  return text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) => args[name] ?? '')
+/** `NAME=default`, or `NAME` of an argument before the first stage. */
+function parseArg(text: string, globals: Record<string, string>): Record<string, string> {
+  return text.includes('=') ? parsePairs(text) : { [text]: globals[text] ?? '' }
 }
 
 async function runCommandIn(state: StageState, command: string): Promise<void> {

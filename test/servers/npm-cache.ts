@@ -3,7 +3,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promi
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { cached } from './cache.ts'
-import { npmInstall } from './npm-install.ts'
+import { npmCleanInstall, npmInstall } from './npm-install.ts'
 import { mustRun } from './run-command.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -38,7 +38,7 @@ async function fill(cache: string): Promise<void> {
 async function installByLock(dir: string, cache: string): Promise<void> {
   await mkdir(dir)
   for (const name of ['package.json', 'package-lock.json']) await copyFile(join(root, name), join(dir, name))
-  await npmInstall(dir, ['--cache', cache, '--include=dev', '--no-save', '--ignore-scripts'])
+  await npmCleanInstall(dir, ['--cache', cache, '--include=dev', '--ignore-scripts'])
 }
 
 /** A package with the same dependencies stands in for the project, which is not built yet. */
