@@ -22,6 +22,7 @@ import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { BackupRun } from '../wiring/backup-jobs.ts'
 import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
+import type { GivenKeys } from '../wiring/encryption.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
 import type { Hooks } from '../wiring/parts.ts'
@@ -45,8 +46,8 @@ export interface Actions {
   /** This and the next fail for a job of another mode. */
   loadBackupJob(path: string, options: JobOptions): Promise<BackupJob>
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
-  openLocation(path: string, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
-  openJobStorage(job: Job, keyFiles: readonly string[], signal: AbortSignal): Promise<Storage>
+  openLocation(path: string, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
+  openJobStorage(job: Job, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
   /** Without keys: what is encrypted shows as it is stored. */
   openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -101,13 +102,13 @@ export const realActions: Actions = {
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'backup' }),
   loadRestoreJob: async (path, options) =>
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
-  openLocation: async (path, keyFiles, signal) => {
+  openLocation: async (path, keys, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
-    const place = { storage: parseLocation(path), keyFiles }
+    const place = { storage: parseLocation(path), ...keys }
     return (await import('../wiring/parts.ts')).openExistingStorage(place, signal)
   },
-  openJobStorage: async (job, keyFiles, signal) =>
-    (await import('../wiring/parts.ts')).openExistingStorage({ ...job, keyFiles }, signal),
+  openJobStorage: async (job, keys, signal) =>
+    (await import('../wiring/parts.ts')).openExistingStorage({ ...job, ...keys }, signal),
   openBareStorage: async (...args) => (await import('../wiring/parts.ts')).openBareStorage(...args),
   runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
   runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),

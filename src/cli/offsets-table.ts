@@ -97,6 +97,10 @@ const options: readonly OptionSpec[] = [
     description: 'for `header_based`: no unread record is older; the search begins there',
   },
   { name: 'snapshot-id', value: text('id'), description: 'the snapshot to roll back to, to compare with or to delete' },
+  {
+    name: 'accept-plain-snapshot',
+    description: 'reads a snapshot that is not encrypted although keys are given, such as one from before the keys',
+  },
   { ...dryRun, description: 'for `reset` and `rollback`: shows what would be set and changes nothing' },
   { name: 'yes', short: 'y', description: 'for `reset`, `rollback` and `delete`: does not ask for confirmation' },
   { name: 'strict', description: 'for `verify`: a position that has gone on since is a difference, too' },

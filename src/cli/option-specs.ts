@@ -59,6 +59,7 @@ export interface CommandOptions {
   snapshotId?: string | undefined
   file?: string | undefined
   strict: boolean
+  acceptPlainSnapshot: boolean
   out?: string | undefined
   recipientFile: string[]
   kmsKey: string[]

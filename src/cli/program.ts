@@ -130,6 +130,7 @@ const off = {
   verifyExisting: false,
   decrypt: false,
   report: false,
+  acceptPlainSnapshot: false,
 }
 
 function readOptions(

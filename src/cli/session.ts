@@ -2,6 +2,7 @@ import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
+import type { GivenKeys } from '../wiring/encryption.ts'
 import type { Actions } from './actions.ts'
 import type { Io } from './io.ts'
 import { logEvent } from './log-events.ts'
@@ -75,6 +76,20 @@ export class Session {
   /** The same for a command that is about a restore. */
   loadRestoreJob(path: string): Promise<RestoreJob> {
     return this.#load(options => this.actions.loadRestoreJob(path, options))
+  }
+
+  /** The keys of `--key-file`. That no backup needed them is worth a word: it may have been exchanged for a plain one. */
+  givenKeys(): GivenKeys {
+    const { keyFile: keyFiles } = this.options
+    if (keyFiles.length === 0) return {}
+    const onUnusedKey = (backupIds: readonly string[]) => {
+      const names = backupIds.map(backupId => `\`${backupId}\``)
+      const [first = ''] = names
+      const which =
+        names.length > 1 ? `none of the ${names.length} backups that were read is` : `the backup ${first} is not`
+      this.log.write('warn', `${which} encrypted: --key-file was not used`)
+    }
+    return { keyFiles, onUnusedKey }
   }
 
   /** A secret of the environment, which appears in no line from now on; undefined where it is not set. */

@@ -7,6 +7,7 @@ import { decodeHeader, isSealed } from './object-header.ts'
 import type { OpenKeys } from './open-keys.ts'
 import { SealedReader } from './sealed-reader.ts'
 import { SEALED_WRITER_BYTES, SealedWriter } from './sealed-writer.ts'
+import { SNAPSHOTS } from './snapshot-vault.ts'
 
 export interface EncryptedStorage extends Storage {
   /** The keys that a backup is written with, made where it is to be encrypted and new; undefined where it is not. */
@@ -17,8 +18,8 @@ export interface EncryptedStorage extends Storage {
   listStored(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>
 }
 
-/** Folders at the top that are no backups. */
-const otherFolders = new Set(['offset-snapshots'])
+/** Folders at the top that are no backups. Snapshots are encrypted one by one, for different recipients: `SnapshotVault`. */
+const otherFolders = new Set([SNAPSHOTS])
 
 /**
  * Encrypts what is written below the folder of a backup that has keys, and decrypts what is read; whoever uses it sees plain
@@ -69,7 +70,10 @@ export function withEncryption(storage: Storage, options: KeyOptions): Encrypted
       reader.forget(key)
       return storage.remove(key, signal)
     },
-    close: () => storage.close(),
+    close: () => {
+      state.end()
+      return storage.close()
+    },
   }
 }
 

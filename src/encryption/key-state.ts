@@ -21,6 +21,8 @@ export interface KeyOptions {
     loadRecipients?: () => Promise<readonly Credential[]>
   }
   clock: Clock
+  /** Called when the store is closed, where something was read and nothing of it needed a key. */
+  onUnused?: (backupIds: readonly string[]) => void
 }
 
 interface Known {
@@ -35,6 +37,7 @@ export class KeyState {
   readonly #options: KeyOptions
   readonly #known = new Map<string, Known>()
   readonly #turns = new Map<string, Promise<unknown>>()
+  readonly #readPlain = new Set<string>()
 
   constructor(storage: Storage, options: KeyOptions) {
     this.#storage = storage
@@ -93,6 +96,13 @@ export class KeyState {
     if (file) throw notEncrypted(key)
     if (own?.backupId === backupId) throw mismatch(backupId, this.#storage.location)
     this.#known.set(backupId, { file })
+    this.#readPlain.add(backupId)
+  }
+
+  /** Nothing is read any more. */
+  end(): void {
+    const isUsed = [...this.#known.values()].some(({ file }) => file !== null)
+    if (!isUsed && this.#readPlain.size > 0) this.#options.onUnused?.([...this.#readPlain].sort())
   }
 
   async #find(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {

@@ -5,6 +5,14 @@ import { decodeSnapshot, encodeSnapshot, type OffsetSnapshot } from './snapshot.
 
 const FOLDER = 'offset-snapshots'
 
+/** Encrypts snapshots at a location; without keys it leaves them plain. */
+export interface Vault {
+  /** Whether snapshots are encrypted here, so that a plain one may be forged. */
+  readonly isExpected: boolean
+  seal(key: string, plain: Buffer, signal: AbortSignal): Promise<Buffer>
+  open(key: string, stored: Buffer, signal: AbortSignal): Promise<{ bytes: Buffer; isEncrypted: boolean }>
+}
+
 export interface BookParts {
   storage: Storage
   clock: Clock
@@ -12,11 +20,19 @@ export interface BookParts {
   toolVersion: string
   /** The one object to write to and read from, for a snapshot in a file of its own. */
   file?: string
+  /** Without it snapshots are plain, as in a file of the user. */
+  vault?: Vault
+  /** A plain snapshot is read also where it should be encrypted. */
+  acceptsPlain?: boolean
+  /** Called where a snapshot is written or read plain because no key was given. */
+  onPlain?: (key: string, signal: AbortSignal) => Promise<void>
 }
 
 export interface ListedSnapshot {
   snapshotId: string
   key: string
+  /** Undefined where it cannot be read. */
+  isEncrypted?: boolean
   /** Undefined where it cannot be read. */
   snapshot?: OffsetSnapshot
   error?: KafkaBackupError
@@ -39,7 +55,7 @@ export class SnapshotBook {
     content: Pick<OffsetSnapshot, 'reason' | 'cluster_id' | 'groups'>,
     signal: AbortSignal,
   ): Promise<OffsetSnapshot> {
-    const { clock, newRun, toolVersion, storage } = this.#parts
+    const { clock, newRun, toolVersion, storage, vault, onPlain } = this.#parts
     const createdAt = formatUtc(clock.now())
     const stamp = createdAt
       .replaceAll(/[-:]/g, '')
@@ -53,19 +69,21 @@ export class SnapshotBook {
       created_at: createdAt,
       ...content,
     }
-    await storage.create(this.#keyOf(snapshot.snapshot_id), encodeSnapshot(snapshot), signal)
+    const key = this.#keyOf(snapshot.snapshot_id)
+    const plain = encodeSnapshot(snapshot)
+    await storage.create(key, vault ? await vault.seal(key, plain, signal) : plain, signal)
+    if (!vault?.isExpected) await onPlain?.(key, signal)
     return snapshot
   }
 
+  /** To act on. Refuses a plain snapshot where it should be encrypted: any writer to the store could have put it there. */
   async read(snapshotId: string, signal: AbortSignal): Promise<OffsetSnapshot> {
-    const key = this.#keyOf(snapshotId)
-    try {
-      const snapshot = decodeSnapshot(await this.#parts.storage.read(key, signal), key)
-      if (this.#parts.file !== undefined || snapshot.snapshot_id === snapshotId) return snapshot
-      throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} holds the snapshot ${snapshot.snapshot_id}`)
-    } catch (error) {
-      throw hasCode(error, 'STORAGE_NOT_FOUND') ? this.#unknown(snapshotId, error) : error
-    }
+    const { vault, acceptsPlain = false, onPlain } = this.#parts
+    const { snapshot, isEncrypted, key } = await this.#open(snapshotId, signal)
+    if (isEncrypted) return snapshot
+    if (vault?.isExpected && !acceptsPlain) throw plainRefused(key, this.location)
+    if (!vault?.isExpected) await onPlain?.(key, signal)
+    return snapshot
   }
 
   /** Newest first; one that cannot be read is among them, with the reason. */
@@ -75,7 +93,7 @@ export class SnapshotBook {
       const snapshotId = /^offset-snapshots\/([^/]+)\.json$/.exec(key)?.[1]
       if (snapshotId === undefined) continue
       try {
-        listed.push({ snapshotId, key, snapshot: await this.read(snapshotId, signal) })
+        listed.push({ snapshotId, ...(await this.#open(snapshotId, signal)) })
       } catch (error) {
         if (!(error instanceof KafkaBackupError) || signal.aborted) throw error
         listed.push({ snapshotId, key, error })
@@ -88,8 +106,27 @@ export class SnapshotBook {
   async remove(snapshotId: string, signal: AbortSignal): Promise<void> {
     const key = this.#keyOf(snapshotId)
     if (!(await this.#parts.storage.stat(key, signal))) throw this.#unknown(snapshotId)
-    if (this.#parts.file !== undefined) await this.read(snapshotId, signal)
+    if (this.#parts.file !== undefined) await this.#open(snapshotId, signal)
     await this.#parts.storage.remove(key, signal)
+  }
+
+  async #open(
+    snapshotId: string,
+    signal: AbortSignal,
+  ): Promise<{ key: string; snapshot: OffsetSnapshot; isEncrypted: boolean }> {
+    const { storage, vault, file } = this.#parts
+    const key = this.#keyOf(snapshotId)
+    try {
+      const stored = await storage.read(key, signal)
+      const { bytes, isEncrypted } = vault
+        ? await vault.open(key, stored, signal)
+        : { bytes: stored, isEncrypted: false }
+      const snapshot = decodeSnapshot(bytes, key)
+      if (file !== undefined || snapshot.snapshot_id === snapshotId) return { key, snapshot, isEncrypted }
+      throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} holds the snapshot ${snapshot.snapshot_id}`)
+    } catch (error) {
+      throw hasCode(error, 'STORAGE_NOT_FOUND') ? this.#unknown(snapshotId, error) : error
+    }
   }
 
   #keyOf(snapshotId: string): string {
@@ -106,4 +143,11 @@ export class SnapshotBook {
       help: '`kafka-backup offsets snapshots` shows those that are there.',
     })
   }
+}
+
+function plainRefused(key: string, location: string): KafkaBackupError {
+  const message = `${key} at ${location} is not encrypted, but keys are given: anyone who can write there could have put it there`
+  return new KafkaBackupError('ENCRYPTION_MISMATCH', message, {
+    help: 'Where it was taken before the keys, or without them, pass `--accept-plain-snapshot` (`acceptPlainSnapshot` in Kubernetes), with `--dry-run` first.',
+  })
 }

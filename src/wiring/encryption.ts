@@ -1,6 +1,7 @@
 import type { Job, JobDocuments } from '../config/load-job.ts'
 import { type EncryptedStorage, withEncryption } from '../encryption/encrypted-storage.ts'
 import { environmentSources, type KeySource, loadCredentials } from '../encryption/load-credentials.ts'
+import { SnapshotVault } from '../encryption/snapshot-vault.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { StorageOptions } from '../storage/location.ts'
@@ -15,13 +16,19 @@ export interface StoragePlace {
   encryption?: NonNullable<Job['encryption']>
   /** Key files beside those of the job. */
   keyFiles?: readonly string[]
+  /** Called at the end with the backups that were read, where none of them is encrypted although key files were given. */
+  onUnusedKey?: (backupIds: readonly string[]) => void
 }
 
 /** Of a place, only what says how to open its backups. */
-export type PlaceKeys = Pick<StoragePlace, 'encryption' | 'keyFiles'>
+export type PlaceKeys = GivenKeys & Pick<StoragePlace, 'encryption'>
 
-export function keysOf({ encryption, keyFiles = [] }: PlaceKeys): PlaceKeys {
-  return { ...(encryption && { encryption }), ...(keyFiles.length > 0 && { keyFiles }) }
+/** What `--key-file` says. */
+export type GivenKeys = Pick<StoragePlace, 'keyFiles' | 'onUnusedKey'>
+
+export function keysOf({ encryption, keyFiles = [], onUnusedKey }: PlaceKeys): PlaceKeys {
+  const given = keyFiles.length > 0 && { keyFiles, ...(onUnusedKey && { onUnusedKey }) }
+  return { ...(encryption && { encryption }), ...given }
 }
 
 /**
@@ -30,7 +37,7 @@ export function keysOf({ encryption, keyFiles = [] }: PlaceKeys): PlaceKeys {
  * encrypted is for the job to say.
  */
 export function openEncryption(storage: Storage, place: StoragePlace): EncryptedStorage {
-  const { encryption, backupId } = place
+  const { encryption, backupId, keyFiles = [], onUnusedKey } = place
   const sources = sourcesOf(place)
   const isOfBackup = place.mode === 'backup'
   const hideNames = isOfBackup ? encryption?.hideNames : undefined
@@ -43,6 +50,7 @@ export function openEncryption(storage: Storage, place: StoragePlace): Encrypted
     hasCredentials: sources.length > 0,
     mayAskKms: !isOfBackup && encryption === undefined,
     clock: systemClock,
+    ...(keyFiles.length > 0 && onUnusedKey && { onUnused: onUnusedKey }),
     // Key files that were given open what is there; they are no recipients.
     ...(encryption &&
       backupId !== undefined && {
@@ -51,7 +59,20 @@ export function openEncryption(storage: Storage, place: StoragePlace): Encrypted
   })
 }
 
-function sourcesOf({ encryption, mode, keyFiles = [] }: StoragePlace): KeySource[] {
+/** What encrypts offset snapshots: the keys that open backups there. Those of a job are the recipients of new ones. */
+export function openSnapshotVault(storage: Storage, keys: PlaceKeys): SnapshotVault {
+  const { encryption } = keys
+  const sources = sourcesOf(keys)
+  return new SnapshotVault(storage, {
+    loadCredentials: () => loadCredentials(sources, process.env),
+    loadRecipients: () => loadCredentials(encryption?.recipients ?? sources, process.env),
+    hasCredentials: sources.length > 0,
+    mayAskKms: encryption === undefined,
+    clock: systemClock,
+  })
+}
+
+function sourcesOf({ encryption, mode, keyFiles = [] }: PlaceKeys & Pick<StoragePlace, 'mode'>): KeySource[] {
   const files = keyFiles.map(keyFile => ({ keyFile }))
   if (encryption) return [...files, ...encryption.recipients]
   return mode === 'backup' ? files : [...files, ...environmentSources(process.env)]

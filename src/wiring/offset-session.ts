@@ -11,12 +11,12 @@ import type { ResetRequest } from '../offsets/request.ts'
 import type { PlanReport } from '../offsets/run-plan.ts'
 import type { PositionSelection } from '../offsets/select-groups.ts'
 import type { OffsetSnapshot } from '../offsets/snapshot.ts'
-import type { ListedSnapshot, SnapshotBook } from '../offsets/snapshot-book.ts'
+import type { BookParts, ListedSnapshot, SnapshotBook } from '../offsets/snapshot-book.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
-import { openEncryption, type PlaceKeys } from './encryption.ts'
+import { openEncryption, openSnapshotVault, type PlaceKeys } from './encryption.ts'
 import { openOffsetsPort } from './offsets-port.ts'
 import type { Hooks } from './parts.ts'
 import { newRun } from './parts.ts'
@@ -29,6 +29,8 @@ export interface OffsetsPlace {
   storage?: StorageOptions | undefined
   /** What opens encrypted backups there. */
   keys?: PlaceKeys | undefined
+  /** A plain snapshot is read also where keys are given. */
+  acceptsPlainSnapshot?: boolean
   /** A file that is the one snapshot, in place of those at the storage. */
   file?: { folder: string; name: string } | undefined
 }
@@ -69,6 +71,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   #cluster: Cluster | undefined
   #storage: Storage | undefined
   #folder: Storage | undefined
+  readonly #warned = new Set<string>()
 
   constructor(place: OffsetsPlace, hooks: Hooks) {
     this.#place = place
@@ -169,19 +172,40 @@ class KafkaOffsetsSession implements OffsetsSession {
   /** Of the file, where there is one. */
   #book(): Promise<SnapshotBook> {
     const { file } = this.#place
-    return file === undefined ? this.#bookAtStorage() : this.#openBook(this.#openFolder(file.folder), file.name)
+    return file === undefined
+      ? this.#bookAtStorage()
+      : this.#openBook(this.#openFolder(file.folder), { file: file.name })
   }
 
   /** For snapshots of others, and for that of a rollback whose file is taken; beside the file where there is no storage. */
   #bookAtStorage(): Promise<SnapshotBook> {
     const { storage, file } = this.#place
-    return this.#openBook(storage || !file ? this.#openStorage() : this.#openFolder(file.folder))
+    return storage || !file ? this.#openSharedBook() : this.#openBook(this.#openFolder(file.folder))
   }
 
-  async #openBook(storage: Storage, file?: string): Promise<SnapshotBook> {
+  /** Of a location that others can write to, so that keys count. */
+  #openSharedBook(): Promise<SnapshotBook> {
+    const { keys = {}, acceptsPlainSnapshot: acceptsPlain = false } = this.#place
+    const storage = this.#openStorage()
+    const vault = openSnapshotVault(storage, keys)
+    const onPlain = (key: string, signal: AbortSignal) => this.#warnOfPlain(key, storage, signal)
+    return this.#openBook(storage, { vault, acceptsPlain, onPlain })
+  }
+
+  async #openBook(storage: Storage, more: Partial<BookParts> = {}): Promise<SnapshotBook> {
     const { SnapshotBook } = await import('../offsets/snapshot-book.ts')
-    const parts = { storage, clock: systemClock, newRun, toolVersion: version }
-    return new SnapshotBook({ ...parts, ...(file !== undefined && { file }) })
+    return new SnapshotBook({ storage, clock: systemClock, newRun, toolVersion: version, ...more })
+  }
+
+  /** Where something at the location is encrypted, its users expect the same of snapshots. Said once for each. */
+  async #warnOfPlain(key: string, storage: Storage, signal: AbortSignal): Promise<void> {
+    if (this.#warned.has(key)) return
+    this.#warned.add(key)
+    const { describeEncrypted } = await import('../encryption/describe-encrypted.ts')
+    const other = await describeEncrypted(storage, signal)
+    if (other === undefined) return
+    const message = `${key} is not encrypted, as no key is given, but ${other}: anyone who can write there can change it`
+    this.#hooks.onProgress({ type: 'warning', message })
   }
 
   #openStorage(): Storage {

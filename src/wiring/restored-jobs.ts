@@ -5,7 +5,7 @@ import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { PlannedTopic } from '../restore/plan.ts'
 import { parseLocation } from '../storage/location.ts'
-import { keysOf, type StoragePlace } from './encryption.ts'
+import { type GivenKeys, keysOf, type StoragePlace } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
 import { type Hooks, openExistingStorage, type Parts, quiet, withMetrics, withParts } from './parts.ts'
 import { withKnownIds } from './schema-session.ts'
@@ -69,7 +69,7 @@ export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal
   })
 }
 
-export interface PlainRestore extends Pick<StoragePlace, 'keyFiles'> {
+export interface PlainRestore extends GivenKeys {
   path: string
   backupId: string
   /** `host:port`, several with commas. */
@@ -77,12 +77,7 @@ export interface PlainRestore extends Pick<StoragePlace, 'keyFiles'> {
 }
 
 /** The job of a restore of everything to a cluster without security. */
-export async function plainRestoreJob({
-  path,
-  backupId,
-  target,
-  keyFiles = [],
-}: PlainRestore): Promise<LocatedRestoreJob> {
+export async function plainRestoreJob({ path, backupId, target, ...keys }: PlainRestore): Promise<LocatedRestoreJob> {
   const { parseJob } = await import('../config/load-job.ts')
   const document = {
     mode: 'restore',
@@ -91,7 +86,7 @@ export async function plainRestoreJob({
     storage: { backend: 'filesystem', path: '.' },
   }
   const job = parseJob(JSON.stringify(document), { source: 'the command line', env: {}, mode: 'restore' })
-  return { ...job, storage: parseLocation(path), ...keysOf({ keyFiles }) }
+  return { ...job, storage: parseLocation(path), ...keysOf(keys) }
 }
 
 export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {

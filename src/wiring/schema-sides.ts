@@ -6,7 +6,7 @@ import type { RegistrySnapshot } from '../registry/model.ts'
 import type { NamedSnapshot } from '../schemas/schema-listing.ts'
 import { parseLocation, type StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
-import { keysOf, type PlaceKeys } from './encryption.ts'
+import { type GivenKeys, keysOf, type PlaceKeys } from './encryption.ts'
 import { openExistingStorage } from './parts.ts'
 import { type RegistryJob, registryOf, registryOptions, selectionOf } from './registry.ts'
 
@@ -21,13 +21,8 @@ export function jobBackupSide(job: Job & PlaceKeys, backupId = job.backupId, gen
   return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished, ...keysOf(job) }
 }
 
-export function locatedSide(
-  path: string,
-  backupId: string,
-  generation?: number,
-  keyFiles: readonly string[] = [],
-): SchemaSide {
-  return { kind: 'backup', storage: parseLocation(path), backupId, generation, ...keysOf({ keyFiles }) }
+export function locatedSide(path: string, backupId: string, generation?: number, keys: GivenKeys = {}): SchemaSide {
+  return { kind: 'backup', storage: parseLocation(path), backupId, generation, ...keysOf(keys) }
 }
 
 /** The registry of a job. A job that makes backups looks at what it takes, one that restores at all that is there. */

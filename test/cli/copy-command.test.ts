@@ -40,7 +40,7 @@ orders: generations 2 to 3 copied
     )
     assert.deepEqual(calls.withCopies, [
       {
-        from: { storage: { backend: 'filesystem', path: '/backups' }, keyFiles: [] },
+        from: { storage: { backend: 'filesystem', path: '/backups' } },
         to: { storage: { backend: 'filesystem', path: '/copies' }, keyFiles: [] },
         decrypt: false,
       },

@@ -63,7 +63,8 @@ describe('prune', () => {
   test('takes key files for encrypted backups', async () => {
     const { code, calls } = await run([...at, '--key-file', 'a.key', '--dry-run'], { answer: 'y' })
     assert.equal(code, 0)
-    assert.deepEqual(calls.openLocation?.slice(0, 2), ['/backups', ['a.key']])
+    assert.equal(calls.openLocation?.[0], '/backups')
+    assert.deepEqual(Object(calls.openLocation?.[1]).keyFiles, ['a.key'])
   })
 
   test('asks on a terminal, and acts on yes alone', async () => {

@@ -27,7 +27,7 @@ SOURCE  TARGET  PARTITIONS       SAME  DIFFERENCES
 orders  copy             1  1,500,000            0
 `,
     )
-    assert.equal(calls.compareJob?.[0], restoreJob)
+    assert.deepEqual(calls.compareJob?.[0], restoreJob)
   })
 
   test('shows the differences and exits 3', async () => {

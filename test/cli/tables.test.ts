@@ -33,6 +33,7 @@ const position = { ...place, offset: 5_000_000n, logStart: 0n, logEnd: 50_000_00
 const snapshot = {
   snapshotId: '20260131t080000z-1a2b3c4d',
   key: 'offset-snapshots/20260131t080000z-1a2b3c4d.json',
+  isEncrypted: true,
   snapshot: {
     ...{ reason: 'reset', created_at: '2026-01-31T08:00:00.000Z', cluster_id: 'F3A58zlEyGPFjIi3alAKBw', groups: [] },
   },

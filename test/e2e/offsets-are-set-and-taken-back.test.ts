@@ -114,6 +114,40 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.equal((await offsets('rollback', '--config', config, '--snapshot-id', id)).code, 1)
   })
 
+  test('with a key the snapshot of a reset is encrypted, a rollback opens it, and a planted plain one is refused', async () => {
+    await commit('secret-readers', [5n, 6n])
+    const keyFile = join(folder, 'ops.key')
+    await writeFile(keyFile, 'ab'.repeat(32))
+    const place = ['--config', config, '--path', join(folder, 'sealed')]
+    const asked = ['--group', 'secret-readers', '--strategy', 'earliest', '--key-file', keyFile]
+    const reset = await offsets('reset', ...place, ...asked)
+    assert.deepEqual([reset.code, await positions('secret-readers')], [0, [0, 0]], reset.stderr)
+    const snapshots = join(folder, 'sealed/offset-snapshots')
+    const stored = await readFile(join(snapshots, `${reset.out.snapshot_id}.json`))
+    assert.ok(!stored.includes('secret-readers') && !stored.includes('events'))
+    const back = ['rollback', ...place, '--snapshot-id', reset.out.snapshot_id]
+    const without = await run(launcher, ['offsets', ...back, '--yes'])
+    assert.equal(without.code, 1)
+    assert.match(without.stderr, /is encrypted, and opens with key [0-9a-f]{16}.*no key was given.*\(ENCRYPTION_KEY\)/s)
+    const rollback = await offsets(...back, '--key-file', keyFile)
+    assert.deepEqual([rollback.code, await positions('secret-readers')], [0, [5, 6]], rollback.stderr)
+
+    const planted = await offsets('snapshot', ...place, '--group', 'secret-readers')
+    assert.match(planted.stderr, /is not encrypted, as no key is given, but other snapshots at .* are/)
+    const toPlain = ['rollback', ...place, '--snapshot-id', planted.out.snapshot_id, '--key-file', keyFile]
+    const refused = await run(launcher, ['offsets', ...toPlain, '--yes'])
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.stderr,
+      /is not encrypted, but keys are given.*--accept-plain-snapshot.*\(ENCRYPTION_MISMATCH\)/s,
+    )
+    const accepted = await offsets(...toPlain, '--accept-plain-snapshot')
+    assert.equal(accepted.code, 0, accepted.stderr)
+    const listed = await offsets('snapshots', '--path', join(folder, 'sealed'), '--key-file', keyFile)
+    const encrypted = listed.out.snapshots.map((one: { encrypted: boolean }) => one.encrypted)
+    assert.deepEqual([listed.code, encrypted.sort()], [0, [false, true, true]])
+  })
+
   test('a snapshot may be kept in a file, and led back to from there', async () => {
     await commit('filed', [1n, 2n])
     const place = ['--bootstrap-server', kafka.server.bootstrapServers.join()]

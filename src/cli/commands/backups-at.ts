@@ -11,10 +11,11 @@ interface Opener {
 }
 
 /** With the keys of what is encrypted. */
-function opened({ actions, options, signal }: Session): Opener {
+function opened(session: Session): Opener {
+  const { actions, signal } = session
   return {
-    ofJob: job => actions.openJobStorage(job, options.keyFile, signal),
-    ofPath: path => actions.openLocation(path, options.keyFile, signal),
+    ofJob: job => actions.openJobStorage(job, session.givenKeys(), signal),
+    ofPath: path => actions.openLocation(path, session.givenKeys(), signal),
   }
 }
 

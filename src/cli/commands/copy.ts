@@ -21,7 +21,7 @@ export async function run(session: Session): Promise<number> {
   const named = namedIds(options, from.backupId)
   const hooks = { onProgress: logEvent.bind(undefined, session.log) }
   const { decrypt, keyFile: keyFiles } = options
-  const places = { from: { ...from, keyFiles }, to: { ...to, keyFiles }, decrypt }
+  const places = { from: { ...from, ...session.givenKeys() }, to: { ...to, keyFiles }, decrypt }
   const rows = await session.actions.withCopies(places, hooks, signal, async copies => {
     const ids = named ?? (await copies.listIds(signal))
     const rows: CopyRow[] = []

@@ -22,12 +22,13 @@ export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSe
 }
 
 export async function placeOf(session: Session): Promise<OffsetsPlace> {
-  const { bootstrapServer, config, set, path, file, keyFile } = session.options
+  const { bootstrapServer, config, set, path, file, acceptPlainSnapshot } = session.options
   if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
   if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
   const own = {
     ...(path !== undefined && { storage: parseLocation(path) }),
     ...(file !== undefined && placeOfFile(file)),
+    ...(acceptPlainSnapshot && { acceptsPlainSnapshot: true }),
   }
   if (config !== undefined) {
     const job = await session.loadJob(config)
@@ -35,17 +36,17 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
       cluster: job.mode === 'restore' ? job.target : job.source,
       storage: job.storage,
       ...own,
-      ...keysFor(keyFile, job),
+      ...keysFor(session, job),
     }
   }
-  const keyed = { ...own, ...keysFor(keyFile) }
+  const keyed = { ...own, ...keysFor(session) }
   if (bootstrapServer === undefined) return keyed
   const plain = { path: '.', backupId: 'offsets', target: bootstrapServer }
   return { cluster: (await session.actions.plainRestoreJob(plain)).target, ...keyed }
 }
 
-function keysFor(keyFiles: readonly string[], { encryption }: PlaceKeys = {}): Pick<OffsetsPlace, 'keys'> {
-  const keys = keysOf({ keyFiles, ...(encryption && { encryption }) })
+function keysFor(session: Session, { encryption }: PlaceKeys = {}): Pick<OffsetsPlace, 'keys'> {
+  const keys = keysOf({ ...session.givenKeys(), ...(encryption && { encryption }) })
   return Object.keys(keys).length > 0 ? { keys } : {}
 }
 
@@ -70,7 +71,7 @@ function split(text: string | undefined): string[] {
 }
 
 const planned = ['group', 'topic', 'partition', 'strategy', 'timestamp', 'offset', 'mapping', 'fromSnapshot'] as const
-const planning = [...planned, 'backupId', 'topicMapping', 'since'] as const
+const planning = [...planned, 'backupId', 'topicMapping', 'since', 'acceptPlainSnapshot'] as const
 
 /** Besides the place, which every action takes. */
 const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
@@ -81,8 +82,8 @@ const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
   script: planning,
   snapshot: ['group'],
   snapshots: [],
-  rollback: ['snapshotId', 'group', 'dryRun', 'yes'],
-  verify: ['snapshotId', 'strict'],
+  rollback: ['snapshotId', 'group', 'dryRun', 'yes', 'acceptPlainSnapshot'],
+  verify: ['snapshotId', 'strict', 'acceptPlainSnapshot'],
   delete: ['snapshotId', 'yes'],
 }
 

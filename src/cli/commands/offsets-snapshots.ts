@@ -30,6 +30,7 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
         { title: 'TAKEN FOR', cell: one => one.snapshot?.reason ?? 'UNREADABLE' },
         { title: 'GROUPS', align: 'right', cell: of(one => formatCount(sizeOf(one).groups)) },
         { title: 'POSITIONS', dropAs: 1, align: 'right', cell: of(one => formatCount(sizeOf(one).positions)) },
+        { title: 'ENCRYPTED', dropAs: 3, cell: ({ isEncrypted }) => encryptedWord(isEncrypted) },
         { title: 'CLUSTER', dropAs: 2, cell: of(one => one.cluster_id ?? '-'), shrinks: true },
       ],
       listed,
@@ -37,6 +38,11 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
     ),
     ...(errors.length > 0 ? ['', look.bad('Could not be read'), ...errors] : []),
   ]
+}
+
+function encryptedWord(isEncrypted: boolean | undefined): string {
+  if (isEncrypted === undefined) return '-'
+  return isEncrypted ? 'yes' : 'no'
 }
 
 export function formatComparison(comparison: SnapshotComparison, look: Look): string[] {
@@ -73,13 +79,14 @@ function sizeOf({ groups }: OffsetSnapshot): { groups: number; positions: number
 
 export function snapshotsDocument(listed: readonly ListedSnapshot[]) {
   return {
-    snapshots: listed.map(({ snapshotId, key, snapshot, error }) => ({
+    snapshots: listed.map(({ snapshotId, key, snapshot, isEncrypted, error }) => ({
       snapshot_id: snapshotId,
       key,
       ...(snapshot && {
         created_at: snapshot.created_at,
         reason: snapshot.reason,
         cluster_id: snapshot.cluster_id,
+        encrypted: isEncrypted ?? false,
         ...sizeOf(snapshot),
       }),
       ...(error && { error: { code: error.code, message: error.message } }),

@@ -1,22 +1,20 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { keysOf } from '../../wiring/encryption.ts'
 import type { LocatedRestoreJob } from '../../wiring/restored-jobs.ts'
 import type { Session } from '../session.ts'
 
 /** The job of `--config`, or the plain one that `--path`, `--backup-id` and `--target` describe. */
 export async function restoreJobOf(session: Session): Promise<LocatedRestoreJob> {
-  const { config, path, backupId, target, set, keyFile } = session.options
+  const { config, path, backupId, target, set } = session.options
   const isPlain = path !== undefined || backupId !== undefined || target !== undefined
   if (config !== undefined && isPlain) throw usage('give either --config, or --path, --backup-id and --target')
   if (config !== undefined) {
-    const job = await session.loadRestoreJob(config)
-    return keyFile.length > 0 ? { ...job, keyFiles: keyFile } : job
+    return { ...(await session.loadRestoreJob(config)), ...session.givenKeys() }
   }
   if (set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (path === undefined || backupId === undefined || target === undefined) {
     throw usage('say what to compare, with --config, or with --path, --backup-id and --target')
   }
-  return session.actions.plainRestoreJob({ path, backupId, target, ...keysOf({ keyFiles: keyFile }) })
+  return session.actions.plainRestoreJob({ path, backupId, target, ...session.givenKeys() })
 }
 
 function usage(message: string): KafkaBackupError {

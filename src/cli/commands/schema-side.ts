@@ -52,27 +52,27 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
 
 /** What is not said of it is as it is of the first. */
 function otherBackup(session: Session, first: SchemaSide): SchemaSide {
-  const { againstPath, againstBackupId, againstGeneration, keyFile } = session.options
+  const { againstPath, againstBackupId, againstGeneration } = session.options
   const generation = parseGeneration('--against-generation', againstGeneration)
   const backupId = againstBackupId ?? (first.kind === 'backup' ? first.backupId : undefined)
   if (backupId === undefined) throw usage('say which backup to compare with, with --against-backup-id')
-  if (againstPath !== undefined) return locatedSide(againstPath, backupId, generation, keyFile)
+  if (againstPath !== undefined) return locatedSide(againstPath, backupId, generation, session.givenKeys())
   if (first.kind === 'backup') return { ...first, backupId, generation }
   throw usage('say where the backup to compare with is, with --against-path')
 }
 
 async function chooseBackup(session: Session): Promise<ChosenSide> {
-  const { path, config, backupId, generation: text, keyFile } = session.options
+  const { path, config, backupId, generation: text } = session.options
   const generation = parseGeneration('--generation', text)
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config !== undefined) {
     const job = await session.loadJob(config)
-    return { side: jobBackupSide({ ...job, keyFiles: keyFile }, backupId, generation), job }
+    return { side: jobBackupSide({ ...job, ...session.givenKeys() }, backupId, generation), job }
   }
   refuseSet(session)
   if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
   if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
-  return { side: locatedSide(path, backupId, generation, keyFile) }
+  return { side: locatedSide(path, backupId, generation, session.givenKeys()) }
 }
 
 function parseGeneration(option: string, text: string | undefined): number | undefined {

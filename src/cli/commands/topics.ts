@@ -1,7 +1,6 @@
 import { stringify } from 'yaml'
 import { KafkaBackupError } from '../../errors.ts'
 import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
-import { keysOf } from '../../wiring/encryption.ts'
 import type { LocatedRestoreJob } from '../../wiring/restored-jobs.ts'
 import type { Session } from '../session.ts'
 
@@ -25,17 +24,16 @@ function formatResources(resources: readonly KafkaTopic[]): string[] {
 }
 
 async function jobOf(session: Session): Promise<LocatedRestoreJob> {
-  const { config, path, backupId, set, keyFile } = session.options
+  const { config, path, backupId, set } = session.options
   if (config !== undefined) {
     if (path !== undefined || backupId !== undefined) throw usage('give either --config, or --path and --backup-id')
-    const job = await session.loadRestoreJob(config)
-    return keyFile.length > 0 ? { ...job, keyFiles: keyFile } : job
+    return { ...(await session.loadRestoreJob(config)), ...session.givenKeys() }
   }
   if (set.length > 0) throw usage('--set changes a job file; give it with --config')
   if (path === undefined || backupId === undefined) {
     throw usage('say which backup, with --config, or with --path and --backup-id')
   }
-  return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...keysOf({ keyFiles: keyFile }) })
+  return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...session.givenKeys() })
 }
 
 function usage(message: string): KafkaBackupError {

@@ -54,6 +54,7 @@ function resetOptions(spec: ResourceSpec): string[] {
     ...one('from-snapshot', spec.fromSnapshot),
     ...mapping.flatMap(([source, target]) => one('topic-mapping', `${source}=${target}`)),
     ...one('since', spec.since),
+    ...plain(spec),
   ]
 }
 
@@ -66,16 +67,20 @@ function rollbackCommand(spec: ResourceSpec, step: JobStep): CommandLine {
     case 'verify':
       return [
         ['offsets', operation],
-        [...snapshot, ...(spec.strict ? ['--strict'] : [])],
+        [...snapshot, ...plain(spec), ...(spec.strict ? ['--strict'] : [])],
       ]
     case 'rollback':
       return [
         ['offsets', operation],
-        [...snapshot, ...each('group', spec.groups), spec.dryRun ? '--dry-run' : '--yes'],
+        [...snapshot, ...each('group', spec.groups), ...plain(spec), spec.dryRun ? '--dry-run' : '--yes'],
       ]
     default:
       return operation satisfies never
   }
+}
+
+function plain({ acceptPlainSnapshot }: ResourceSpec): string[] {
+  return acceptPlainSnapshot ? ['--accept-plain-snapshot'] : []
 }
 
 /** In one argument, so that a value may begin with a dash. */

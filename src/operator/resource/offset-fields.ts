@@ -37,6 +37,13 @@ const time: OpenApi = {
 
 const dryRun: OpenApi = { type: 'boolean', description: 'Only shows what would be set.', default: false }
 
+const acceptPlainSnapshot: OpenApi = {
+  type: 'boolean',
+  description:
+    'Reads a snapshot that is not encrypted although `encryption` is given, such as one from before the keys.',
+  default: false,
+}
+
 const onlyFor = (name: string, strategy: string): CelRule =>
   forbidden(name, `self.strategy == '${strategy}'`, `${name} is for strategy ${strategy}`)
 
@@ -94,6 +101,7 @@ export const resetFields: JobFieldSchema = {
       },
     },
     since: { ...time, description: 'For `header_based`: no unread record is older; the search begins there.' },
+    acceptPlainSnapshot,
     dryRun,
   },
   rules: [
@@ -102,6 +110,11 @@ export const resetFields: JobFieldSchema = {
     neededFor('offset', 'offset'),
     onlyFor('offset', 'offset'),
     ...['backupId', 'fromSnapshot', 'topicMapping', 'since'].map(name => onlyFor(name, 'header_based')),
+    forbidden(
+      'acceptPlainSnapshot',
+      '!self.acceptPlainSnapshot || has(self.fromSnapshot)',
+      'acceptPlainSnapshot is for fromSnapshot',
+    ),
     {
       rule: "self.strategy != 'header_based' || has(self.backupId) != has(self.fromSnapshot)",
       message: 'strategy header_based needs backupId or fromSnapshot, and not both',
@@ -127,6 +140,7 @@ export const rollbackFields: JobFieldSchema = {
       description: 'For `verify`: a position that has gone on is a difference, too.',
       default: false,
     },
+    acceptPlainSnapshot,
     dryRun,
   },
   rules: [
@@ -145,6 +159,11 @@ export const rollbackFields: JobFieldSchema = {
       'groups',
       "self.operation != 'verify'",
       'groups is for operation rollback and snapshot; verify compares all of the snapshot',
+    ),
+    forbidden(
+      'acceptPlainSnapshot',
+      "!self.acceptPlainSnapshot || self.operation != 'snapshot'",
+      'acceptPlainSnapshot is for operation rollback and verify',
     ),
     forbidden('strict', "!self.strict || self.operation == 'verify'", 'strict is for operation verify'),
     forbidden('dryRun', "!self.dryRun || self.operation == 'rollback'", 'dryRun is for operation rollback'),
