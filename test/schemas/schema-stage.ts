@@ -12,6 +12,8 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { isWrite, type ProxiedCall, startRegistryProxy, type Treatment } from '../fakes/registry-proxy.ts'
+import { startVendor } from '../fakes/vendors/start-vendor.ts'
+import type { VendorName } from '../fakes/vendors/vendor-script.ts'
 
 export const never = new AbortController().signal
 
@@ -48,24 +50,27 @@ export interface Stage {
   snapshot(): Promise<RegistrySnapshot>
 }
 
-/** An embedded registry as the target of restores, reached over HTTP; requests are written down. */
+/** A registry as the target of restores, the embedded one or that of a vendor, reached over HTTP; requests are written down. */
 export async function openStage(
   t: Pick<TestContext, 'after'>,
   backup: RegistrySnapshot,
-  { start, ...options }: RegistryOptions & { start?: RegistrySnapshot } = {},
+  { start, vendor, ...options }: RegistryOptions & { start?: RegistrySnapshot; vendor?: VendorName } = {},
 ): Promise<Stage> {
   const storage = openMemoryStorage()
   const calls: Request[] = []
   let isRunning = false
   let runs = 0
   let taken = 0
-  const store = new RegistryStore(options, start)
   const onRequest = (call: Request) => {
     if (!isRunning) return
     calls.push(call)
     stage.onRequest?.(call)
   }
-  const server = await openRegistryServer({ store, host: '127.0.0.1', port: 0, onRequest })
+  const { firstId } = options
+  const server = vendor
+    ? await startVendor(vendor, { onRequest, ...(start && { start }), ...(firstId !== undefined && { firstId }) })
+    : await openEmbedded(new RegistryStore(options, start), onRequest)
+  const { store } = server
   t.after(() => server.close())
   let url = server.url
 
@@ -106,6 +111,10 @@ export async function openStage(
     snapshot: () => readServer(server.url),
   }
   return stage
+}
+
+async function openEmbedded(store: RegistryStore, onRequest: (call: Request) => void) {
+  return { store, ...(await openRegistryServer({ store, host: '127.0.0.1', port: 0, onRequest })) }
 }
 
 type Request = Pick<ProxiedCall, 'method' | 'target'>

@@ -12,16 +12,24 @@ const scripts: Record<VendorName, (options: VendorOptions) => VendorScript> = {
   axonops: scriptAxonops,
 }
 
+/** Called before each answer; what it throws is the answer. */
+type OnRequest = (call: { method: string; target: string }) => void
+
 export interface VendorRegistry extends HttpScript {
   /** What stands behind the answers. */
   store: RegistryStore
 }
 
 /** A registry that takes and answers requests as one vendor's does, in all that was seen to differ. */
-export async function startVendor(name: VendorName, options: VendorOptions = {}): Promise<VendorRegistry> {
+export async function startVendor(
+  name: VendorName,
+  { onRequest, ...options }: VendorOptions & { onRequest?: OnRequest } = {},
+): Promise<VendorRegistry> {
   const { store, answer } = scripts[name](options)
   const script = await startHttpScript(request => {
+    const { method, path, query } = request
     try {
+      onRequest?.({ method, target: `${path}${query.size === 0 ? '' : `?${query}`}` })
       return answer(request)
     } catch (error) {
       if (!(error instanceof RegistryFault)) throw error
