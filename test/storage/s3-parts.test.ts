@@ -3,7 +3,6 @@ import { describe, test } from 'node:test'
 import { PartBuffer, PartMemory } from '../../src/storage/part-buffer.ts'
 import { checksumFields, uploadChecksumFields } from '../../src/storage/s3/checksum.ts'
 import { resolveS3Options } from '../../src/storage/s3/options.ts'
-import { Slots } from '../../src/storage/slots.ts'
 
 const KiB = 1024
 
@@ -37,40 +36,6 @@ describe('the buffer of a part', () => {
     assert.equal(parts[0]?.bytes.length, 0)
     assert.equal(memory.take(100 * KiB).buffer, used[0])
     assert.notEqual(memory.take(100 * KiB).buffer, used[1], 'more than it may keep')
-  })
-})
-
-describe('slots', () => {
-  const never = new AbortController().signal
-
-  test('let in as many as there are, and the next when one is given back', async () => {
-    const slots = new Slots(2)
-    const release = await slots.acquire(never)
-    await slots.acquire(never)
-    const order: string[] = []
-    const third = slots.acquire(never).then(() => order.push('third'))
-    const fourth = slots.acquire(never).then(() => order.push('fourth'))
-    await Promise.resolve()
-    assert.deepEqual(order, [])
-    release()
-    release()
-    await third
-    assert.deepEqual(order, ['third'], 'a place is given back once only')
-    void fourth
-  })
-
-  test('who stops waiting takes no place', async () => {
-    const slots = new Slots(1)
-    const release = await slots.acquire(never)
-    const controller = new AbortController()
-    const waiting = slots.acquire(controller.signal)
-    const next = slots.acquire(never)
-    controller.abort(new Error('stopped'))
-    await assert.rejects(waiting, /stopped/)
-    release()
-    ;(await next)()
-    await assert.rejects(slots.acquire(controller.signal), /stopped/)
-    await slots.acquire(never)
   })
 })
 

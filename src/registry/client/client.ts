@@ -1,8 +1,8 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import { Gate } from '../../lib/gate.ts'
 import { RateLimiter } from '../../lib/rate-limiter.ts'
 import { retry } from '../../lib/retry.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { type Address, formatQuery, parseAddress } from './address.ts'
 import { exchange, type HttpAnswer } from './http-exchange.ts'
 import { type Agents, type Login, makeLogin, openAgents } from './login.ts'
@@ -59,9 +59,9 @@ export class RegistryClient {
   readonly clock: Clock
   readonly #addresses: readonly Address[]
   readonly #parts: ClientParts
-  readonly #gate: Gate
+  readonly #gate: Semaphore
   readonly #limiter: RateLimiter | undefined
-  readonly #turns = new Gate(1)
+  readonly #turns = new Semaphore(1)
   /** The address that answered last. */
   #current = 0
 
@@ -71,7 +71,7 @@ export class RegistryClient {
     this.#parts = parts
     this.clock = parts.clock
     const { concurrency = defaultConcurrency, rateLimitRps } = parts.options
-    this.#gate = new Gate(concurrency)
+    this.#gate = new Semaphore(concurrency)
     this.#limiter = rateLimitRps === undefined ? undefined : new RateLimiter(rateLimitRps, parts.clock)
   }
 

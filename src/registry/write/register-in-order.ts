@@ -1,4 +1,4 @@
-import { Gate } from '../../lib/gate.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { resolveReference, versionKey } from '../model.ts'
 import type { RegisterStep } from '../plan/restore-step.ts'
 
@@ -11,7 +11,7 @@ export async function registerInOrder(
   width: number,
   register: (step: RegisterStep) => Promise<void>,
 ): Promise<void> {
-  const gate = new Gate(width)
+  const gate = new Semaphore(width)
   const made = new Map<string, Promise<void>>()
   const last = new Map<string, Promise<void>>()
   let failure: { error: unknown } | undefined

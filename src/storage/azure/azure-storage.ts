@@ -1,4 +1,5 @@
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
+import { MultipartWriter } from '../bucket/multipart-writer.ts'
 import { parsePrefix } from '../key.ts'
 import type { Storage } from '../storage.ts'
 import { formatAzureLocation } from './location.ts'
@@ -11,5 +12,6 @@ export function openAzureStorage(given: AzureOptions, parts: BucketStorageParts)
   const { partSizeBytes, uploads } = { ...azureDefaults, ...options }
   const location = formatAzureLocation(options)
   const openApi = async () => (await import('./sdk.ts')).openAzureApi(options, location)
-  return openBucketStorage({ location, partSizeBytes, uploads, openApi }, parts)
+  const openWriter = (...args: ConstructorParameters<typeof MultipartWriter>) => new MultipartWriter(...args)
+  return openBucketStorage({ location, partSizeBytes, uploads, openApi, openWriter }, parts)
 }

@@ -1,9 +1,9 @@
 import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
 import type {
-  BucketApi,
   ByteRange,
   ListPageOptions,
+  MultipartApi,
   ObjectHead,
   ObjectPage,
   PartPlace,
@@ -22,11 +22,11 @@ const contentType = { blobContentType: 'application/octet-stream' }
 const ifNone = { ifNoneMatch: '*' }
 
 /** The only file that sends requests to Azure. It is loaded with the SDK, when a container is first used. */
-export async function openAzureApi(options: AzureOptions, location: string): Promise<BucketApi> {
+export async function openAzureApi(options: AzureOptions, location: string): Promise<MultipartApi> {
   return new SdkApi(await openContainer(options), options, location)
 }
 
-class SdkApi implements BucketApi {
+class SdkApi implements MultipartApi {
   readonly #container: OpenedContainer
   readonly #folder: string
   readonly #context: { container: string; location: string; sasToken: string | undefined }

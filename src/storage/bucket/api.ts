@@ -1,17 +1,22 @@
 import type { StoredObject } from '../storage.ts'
 
 /**
- * The requests that are made to an object store, each a single try. Keys are those of the storage: the prefix is added behind this
- * interface. Errors are KafkaBackupErrors (the backend's `error.ts`), or the reason of the signal.
+ * The requests to an object store, each sent once. Keys are those of the storage; the implementation adds the prefix.
+ * Errors are KafkaBackupErrors (the backend's `error.ts`), or the reason of the signal.
  */
 export interface BucketApi {
   put(key: string, body: Buffer, condition: PutCondition, signal: AbortSignal): Promise<void>
-  /** Undefined where there is no such object. */
+  /** Undefined when the object does not exist. */
   head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>
   /** The whole object, or the bytes of the range that the object has. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer>
   listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<ObjectPage>
   remove(key: string, signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+/** A store that builds an object from parts that can be uploaded in any order. */
+export interface MultipartApi extends BucketApi {
   /** The id of an upload in parts; the object will carry the token. */
   beginUpload(key: string, token: string, signal: AbortSignal): Promise<string>
   putPart(key: string, part: PartPlace, body: Buffer, signal: AbortSignal): Promise<UploadedPart>
@@ -19,7 +24,6 @@ export interface BucketApi {
   completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[], signal: AbortSignal): Promise<void>
   /** Drops the parts where the store would keep them. */
   abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>
-  close(): void
 }
 
 export interface PutCondition {

@@ -1,57 +1,58 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type RetryPolicy, retry } from '../../lib/retry.ts'
+import { Semaphore } from '../../lib/semaphore.ts'
 import { assertKey, isKey, parsePrefix } from '../key.ts'
 import { PartMemory } from '../part-buffer.ts'
 import type { RetryObserver } from '../retrying.ts'
-import { Slots } from '../slots.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import type { BucketApi, ObjectPage } from './api.ts'
 import { walkPages } from './walk-pages.ts'
-import { BucketWriter, type BucketWriterParts } from './writer.ts'
+import type { BucketWriter, WriterParts } from './writer.ts'
 
 export interface BucketStorageParts {
   clock?: Clock
   random?: () => number
-  /** For the parts of a writer, which nobody outside can send again. */
+  /** For the parts of a writer: the caller no longer has their bytes. */
   retryPolicy: RetryPolicy
   onRetry?: RetryObserver
 }
 
-/** What a backend brings along: where its objects are, how they are sent, and the requests. */
-export interface Bucket {
+/** What a backend provides: where its objects are, how they are sent, and the requests. */
+export interface Bucket<Api extends BucketApi> {
   location: string
   partSizeBytes: number
   uploads: number
   /** Called once, by the first call that needs it. */
-  openApi: () => Promise<BucketApi>
+  openApi: () => Promise<Api>
+  openWriter: (key: string, parts: WriterParts<Api>) => BucketWriter<Api>
 }
 
-/** Objects of a store that knows uploads in parts and creates only where nothing is. It is asked by the first call. */
-export function openBucketStorage(bucket: Bucket, parts: BucketStorageParts): Storage {
+/** The objects of a bucket. No request is sent before the first call. */
+export function openBucketStorage<Api extends BucketApi>(bucket: Bucket<Api>, parts: BucketStorageParts): Storage {
   return new BucketStorage(bucket, parts)
 }
 
 /** How long a writer may take to clean up after itself. */
 const briefMs = 10_000
 
-class BucketStorage implements Storage {
+class BucketStorage<Api extends BucketApi> implements Storage {
   readonly location: string
   readonly writerBytes: number
-  readonly #openApi: () => Promise<BucketApi>
+  readonly #bucket: Bucket<Api>
   readonly #parts: BucketStorageParts
   readonly #memory: PartMemory
-  readonly #slots: Slots
-  readonly #writers = new Set<BucketWriter>()
-  #api: Promise<BucketApi> | undefined
+  readonly #uploads: Semaphore
+  readonly #writers = new Set<BucketWriter<Api>>()
+  #api: Promise<Api> | undefined
 
-  constructor({ location, partSizeBytes, uploads, openApi }: Bucket, parts: BucketStorageParts) {
-    this.location = location
-    this.writerBytes = partSizeBytes
-    this.#openApi = openApi
+  constructor(bucket: Bucket<Api>, parts: BucketStorageParts) {
+    this.location = bucket.location
+    this.writerBytes = bucket.partSizeBytes
+    this.#bucket = bucket
     this.#parts = parts
-    this.#memory = new PartMemory(partSizeBytes, uploads)
-    this.#slots = new Slots(uploads)
+    this.#memory = new PartMemory(bucket.partSizeBytes, bucket.uploads)
+    this.#uploads = new Semaphore(bucket.uploads)
   }
 
   async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
@@ -66,11 +67,11 @@ class BucketStorage implements Storage {
 
   async openWriter(key: string, signal: AbortSignal): Promise<ObjectWriter> {
     const api = await this.#open(key, signal)
-    const [memory, slots] = [this.#memory, this.#slots]
+    const [memory, uploads] = [this.#memory, this.#uploads]
     const onEnd = () => this.#writers.delete(writer)
-    const again: BucketWriterParts['again'] = (...call) => this.#again(...call)
-    const briefly: BucketWriterParts['briefly'] = work => this.#briefly(work)
-    const writer = new BucketWriter(key, { api, memory, slots, again, briefly, onEnd })
+    const retried: WriterParts<Api>['retried'] = (...call) => this.#retried(...call)
+    const briefly: WriterParts<Api>['briefly'] = work => this.#briefly(work)
+    const writer = this.#bucket.openWriter(key, { api, memory, uploads, retried, briefly, onEnd })
     this.#writers.add(writer)
     return writer
   }
@@ -128,14 +129,14 @@ class BucketStorage implements Storage {
     api?.close()
   }
 
-  async #open(key: string, signal: AbortSignal): Promise<BucketApi> {
+  async #open(key: string, signal: AbortSignal): Promise<Api> {
     assertKey(key)
     signal.throwIfAborted()
     return this.#load()
   }
 
-  #load(): Promise<BucketApi> {
-    this.#api ??= this.#openApi()
+  #load(): Promise<Api> {
+    this.#api ??= this.#bucket.openApi()
     return this.#api
   }
 
@@ -146,7 +147,7 @@ class BucketStorage implements Storage {
     yield* walkPages(from => api.listPage(folder, { foldersOnly, from }, signal), this.location)
   }
 
-  /** A range of no bytes cannot be asked for, but the object must reach that far. */
+  /** HTTP has no empty range, but the object must reach that far. */
   async #nothingAt(api: BucketApi, key: string, start: number, signal: AbortSignal): Promise<Buffer> {
     const found = await api.head(key, signal)
     if (found === undefined) {
@@ -156,7 +157,7 @@ class BucketStorage implements Storage {
     return Buffer.alloc(0)
   }
 
-  #again<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  #retried<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {
     const { clock = systemClock, random = Math.random, retryPolicy, onRetry } = this.#parts
     const isRetryable = (error: unknown) => error instanceof KafkaBackupError && error.retryable
     const notify = (error: unknown, attempt: number, delayMs: number) =>

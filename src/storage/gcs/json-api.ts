@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { walkPages } from '../bucket/walk-pages.ts'
-import type { GcsApi, GcsChunk, GcsHead, GcsPage, GcsRange, GcsSession, PutCondition, UploadState } from './api.ts'
+import type { ByteRange, ListPageOptions, ObjectHead, ObjectPage, PutCondition } from '../bucket/api.ts'
+import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
 import { formatSum, parseHashHeader } from './checksum.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
 import type { HttpAnswer } from './exchange.ts'
@@ -53,7 +53,7 @@ class JsonApi implements GcsApi {
     await this.#connection.send(request, { action: ifAbsent ? 'create' : 'replace', key, missing: 'bucket' }, signal)
   }
 
-  async head(key: string, signal: AbortSignal): Promise<GcsHead | undefined> {
+  async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
     const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata' })
     const call = { action: 'look at', key, missing: 'object' } as const
     try {
@@ -65,7 +65,7 @@ class JsonApi implements GcsApi {
     }
   }
 
-  async get(key: string, range: GcsRange | undefined, signal: AbortSignal): Promise<Buffer> {
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
     const path = `/download${this.#object(key, { alt: 'media' })}`
     const headers = range && { range: `bytes=${range.start}-${range.start + range.length - 1}` }
     const call = { action: 'read', key, missing: 'object' } as const
@@ -79,23 +79,17 @@ class JsonApi implements GcsApi {
     throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were damaged on the way`)
   }
 
-  /** Folders directly below, or all objects. */
-  listPages(folder: string, foldersOnly: boolean, signal: AbortSignal): AsyncIterable<GcsPage> {
-    return walkPages(from => this.#listPage(folder, foldersOnly, from, signal), `gs://${this.#bucket}`)
-  }
-
-  async #listPage(
+  async listPage(
     folder: string,
-    foldersOnly: boolean,
-    from: string | undefined,
+    { foldersOnly, from, limit = 1000 }: ListPageOptions,
     signal: AbortSignal,
-  ): Promise<GcsPage> {
+  ): Promise<ObjectPage> {
     const prefix = this.#folder + (folder === '' ? '' : `${folder}/`)
     const query = {
       ...(prefix !== '' && { prefix }),
       ...(foldersOnly && { delimiter: '/' }),
       ...(from !== undefined && { pageToken: from }),
-      maxResults: '1000',
+      maxResults: String(limit),
       fields: 'items(name,size,timeCreated,updated),prefixes,nextPageToken',
     }
     const path = `/storage/v1/b/${this.#bucket}/o?${this.#query(query)}`

@@ -1,4 +1,5 @@
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
+import { MultipartWriter } from '../bucket/multipart-writer.ts'
 import { parsePrefix } from '../key.ts'
 import type { Storage } from '../storage.ts'
 import { formatS3Location } from './location.ts'
@@ -13,5 +14,6 @@ export function openS3Storage(given: S3Options, parts: S3StorageParts): Storage 
   const { partSizeBytes, uploads } = { ...s3Defaults, ...options }
   const location = formatS3Location(options)
   const openApi = async () => (await import('./sdk.ts')).openS3Api(options, location)
-  return openBucketStorage({ location, partSizeBytes, uploads, openApi }, parts)
+  const openWriter = (...args: ConstructorParameters<typeof MultipartWriter>) => new MultipartWriter(...args)
+  return openBucketStorage({ location, partSizeBytes, uploads, openApi, openWriter }, parts)
 }

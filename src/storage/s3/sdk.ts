@@ -15,9 +15,9 @@ import {
 } from '@aws-sdk/client-s3'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type {
-  BucketApi,
   ByteRange,
   ListPageOptions,
+  MultipartApi,
   ObjectHead,
   ObjectPage,
   PartPlace,
@@ -34,11 +34,11 @@ import { type S3Checksum, type S3Options, s3Defaults } from './options.ts'
 const tokenName = 'kafka-backup-writer'
 
 /** The only file that sends requests to S3. It is loaded with the SDK, when a bucket is first used. */
-export async function openS3Api(options: S3Options, location: string): Promise<BucketApi> {
+export async function openS3Api(options: S3Options, location: string): Promise<MultipartApi> {
   return new SdkApi(await openS3Client(options), options, location)
 }
 
-class SdkApi implements BucketApi {
+class SdkApi implements MultipartApi {
   readonly #client: S3Client
   readonly #bucket: string
   readonly #folder: string
