@@ -31,6 +31,7 @@ const journalSchema = z.strictObject({
   createdSubjects: z.array(z.string()),
   registered: z.array(z.string()),
   fillers: z.array(z.string()),
+  modesNotRead: z.array(z.string()).optional(),
   imported: z.array(z.string()).optional(),
   checksum: z.string(),
 })
@@ -72,8 +73,12 @@ export class JournalBook {
     this.#open = written.filter(key => !done.has(`${key}${DONE}`))
     const journals = new Map<string, RestoreJournal>()
     for (const key of written) {
-      const { imported = [], ...journal } = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
-      journals.set(key, { ...journal, imported })
+      const {
+        imported = [],
+        modesNotRead = [],
+        ...journal
+      } = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
+      journals.set(key, { ...journal, imported, modesNotRead })
     }
     const unfinished = this.#open.flatMap(key => journals.get(key) ?? [])
     return {
@@ -116,6 +121,7 @@ export class JournalBook {
 function mergeJournals(journals: readonly RestoreJournal[]): RestoreJournal {
   const union = (pick: (one: RestoreJournal) => readonly string[]) => [...new Set(journals.flatMap(pick))]
   const settings = journals.flatMap(one => one.settings).map(one => [JSON.stringify(one.scope), one] as const)
+  const read = new Set(journals.flatMap(readModes))
   return {
     settings: [...new Map(settings).values()],
     emptyContexts: union(one => one.emptyContexts),
@@ -123,5 +129,13 @@ function mergeJournals(journals: readonly RestoreJournal[]): RestoreJournal {
     registered: union(one => one.registered),
     fillers: union(one => one.fillers),
     imported: union(one => one.imported),
+    modesNotRead: union(one => one.modesNotRead ?? []).filter(subject => !read.has(subject)),
   }
+}
+
+/** The subjects whose modes were read before the journal was written. */
+function readModes({ settings, createdSubjects, modesNotRead }: RestoreJournal): string[] {
+  const notRead = new Set(modesNotRead)
+  const touched = settings.flatMap(({ scope }) => (scope.kind === 'subject' ? [scope.subject] : []))
+  return [...touched, ...createdSubjects].filter(subject => !notRead.has(subject))
 }

@@ -8,10 +8,13 @@ import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts
 import type { RegistryPlan } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
 import { sentReferences } from '../registry/write/sent-references.ts'
-import { readTarget } from './read-target.ts'
+import { readTarget, type SettingsReading } from './read-target.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
-export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'unfinished' | 'imported'>
+export type SchemaOptions = Omit<
+  RegistryRestoreOptions,
+  'traits' | 'sameTexts' | 'unfinished' | 'imported' | 'modesNotRead'
+>
 
 /** What the journals of this restore say of the target. */
 export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported'>
@@ -29,16 +32,16 @@ export async function surveyTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
   wish: SchemaOptions,
-  journaled: Journaled,
+  { before, asksAllModes, ...journaled }: Journaled & SettingsReading,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const { unfinished } = journaled
-  const target = await readTarget(client, backup, wish.subjectMapping, unfinished, signal)
+  const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
+  const { target, modesNotRead } = await readTarget(client, backup, { ...wish, ...journaled }, reading, signal)
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
-    const options = { ...wish, ...journaled, traits, sameTexts }
+    const options = { ...wish, ...journaled, traits, sameTexts, modesNotRead }
     const plan = planRegistryRestore(backup, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
     if (open.length === 0) return { plan, target, options }

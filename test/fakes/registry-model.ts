@@ -112,7 +112,8 @@ export class RegistryModel {
     const known = mine.find(one => !one.isDeleted && contentOf(one) === contentOf(made))
     if (known) refuse('already there', step)
     const level = this.#levelOf(made.subject)
-    if (level !== 'NONE' && !step.force && made.schema.includes('incompatible')) refuse('409 incompatible', step)
+    const isLifted = step.force || step.lift?.during.compatibility === 'NONE'
+    if (level !== 'NONE' && !isLifted && made.schema.includes('incompatible')) refuse('409 incompatible', step)
     const next = Math.max(0, ...mine.map(({ version }) => version)) + 1
     if (next !== step.version) refuse(`it would be version ${next}`, step)
     const same = this.#inContext(made.subject).find(one => contentOf(one) === contentOf(made))

@@ -32,7 +32,7 @@ test('a restore of schemas that fails tells whose levels and modes it has left c
     { backupId: 'b', registry: 'r' },
   )
   const backup = snapshotOf([versionOf('a', 1, 1), versionOf('a', 2, 2, { schema: 'no schema' })])
-  const survey = await surveySchemas(backup, wish, { client, journal }, never)
+  const survey = await surveySchemas(backup, { ...wish, setCompatibility: 'NONE' }, { client, journal }, never)
   const warned: string[] = []
   const onProgress = (event: ProgressEvent) => {
     if (event.type === 'warning') warned.push(event.message)

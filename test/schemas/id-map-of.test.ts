@@ -15,7 +15,13 @@ const backup = snapshotOf([versionOf('a', 1, 1, { guid: guid('0a') }), versionOf
 
 function maps(target: RegistrySnapshot) {
   const traits = traitsOf(target.flavour, target.registryVersion)
-  const plan = planRegistryRestore(backup, target, { ...usual, ...nothingJournaled, traits, sameTexts: new Set() })
+  const plan = planRegistryRestore(backup, target, {
+    ...usual,
+    ...nothingJournaled,
+    traits,
+    sameTexts: new Set(),
+    modesNotRead: new Set(),
+  })
   return { final: idMapOf(plan, backup, target), foreseen: provisionalIdMap(plan, backup, target) }
 }
 

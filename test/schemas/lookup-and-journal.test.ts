@@ -32,7 +32,8 @@ test('a run that only looks IDs up leaves the journal of a run that died to one 
   const settings = [
     { scope: { kind: 'subject' as const, subject: 'a' }, compatibility: 'FULL', mode: null, config: null },
   ]
-  const died = { settings, emptyContexts: [], createdSubjects: [], registered: ['a@1'], fillers: [], imported: [] }
+  const made = { registered: ['a@1'], fillers: [], imported: [] }
+  const died = { settings, emptyContexts: [], createdSubjects: [], modesNotRead: [], ...made }
   await openBook().write(died, never)
 
   const journal = openBook()

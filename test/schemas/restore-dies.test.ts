@@ -8,7 +8,7 @@ import { isWrite } from '../fakes/registry-proxy.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { backUp, essence, forced, openJournals, openStage, type Stage } from './schema-stage.ts'
 
-/** What is awkward to go on with: references, numbers with holes, what is marked as deleted, modes, an alias. */
+/** What is awkward to go on with: references, numbers with holes, what is marked as deleted, a history that breaks its level, modes, an alias. */
 function awkward(): RegistrySnapshot {
   return snapshotOf(
     [
@@ -18,6 +18,8 @@ function awkward(): RegistrySnapshot {
       versionOf('b', 1, 4, { refs: ['a@1'] }),
       versionOf('closed', 1, 6),
       versionOf('gone', 1, 7, { isDeleted: true }),
+      versionOf('history', 1, 8),
+      versionOf('history', 2, 9),
     ],
     {
       contexts: ['.', '.eu'],
@@ -40,6 +42,7 @@ const occupied = snapshotOf([versionOf('a', 1, 100), versionOf('a', 2, 101), ver
 const ways: { name: string; options: Partial<SchemaOptions>; start?: RegistrySnapshot }[] = [
   { name: 'with force_ids', options: forced },
   { name: 'into a registry that gives its own IDs', options: { setCompatibility: 'NONE' } },
+  { name: 'under the levels of the registry', options: {} },
   { name: 'with overwrite', options: { strategy: 'overwrite', setCompatibility: 'NONE' }, start: occupied },
 ]
 

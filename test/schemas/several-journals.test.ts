@@ -20,7 +20,8 @@ test('journals of runs that died are read together, also where the clock of the 
   const first = {
     settings: [settings('a')],
     emptyContexts: ['.'],
-    createdSubjects: ['b'],
+    createdSubjects: ['b', 'd'],
+    modesNotRead: ['b', 'd'],
     registered: ['b@1'],
     fillers: [],
     imported: ['b@1#7'],
@@ -30,6 +31,7 @@ test('journals of runs that died are read together, also where the clock of the 
     settings: [settings('a'), settings('c')],
     emptyContexts: ['.'],
     createdSubjects: ['b'],
+    modesNotRead: [],
     registered: ['b@1', 'c@1', 'c@2'],
     fillers: ['c@1'],
     imported: ['b@1#7', 'c@2#8'],
@@ -39,7 +41,8 @@ test('journals of runs that died are read together, also where the clock of the 
   const { unfinished: found } = await book.read(never)
   assert.deepEqual(new Set(found?.settings), new Set(second.settings))
   assert.deepEqual(found?.registered.toSorted(), second.registered)
-  assert.deepEqual([found?.fillers, found?.createdSubjects, found?.emptyContexts], [['c@1'], ['b'], ['.']])
+  assert.deepEqual([found?.fillers, found?.createdSubjects, found?.emptyContexts], [['c@1'], ['b', 'd'], ['.']])
+  assert.deepEqual(found?.modesNotRead, ['d'], 'the second run has read the mode of b')
   await book.close(never)
   const after = await bookAt(0, 'fourth').read(never)
   assert.equal(after.unfinished, undefined)

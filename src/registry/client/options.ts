@@ -36,7 +36,7 @@ export interface RegistryTls {
 }
 
 export const defaultAttempts = 4
-export const defaultConcurrency = 8
+export const defaultConcurrency = 20
 
 export function timeoutsOf({ connectTimeoutMs = 10_000, requestTimeoutMs = 30_000 }: RegistryOptions): {
   connectMs: number

@@ -22,27 +22,36 @@ const ACROSS_CONTEXTS = '.__GLOBAL'
 /** A context that does not exist. AxonOps answers for it all the same, with the defaults that it gives to any. */
 const NOWHERE = { context: '.kafka-backup-nowhere', name: '' }
 
+export interface AskedSettings {
+  subjects: readonly string[]
+  /** One that is not asked for is taken as unset. */
+  isModeAsked?: (subject: string, outer: Pick<AllSettings, 'global' | 'contextSettings'>) => boolean
+}
+
 /** What is set, where it is set: nothing is filled in from a wider scope, so that unset stays unset. */
 export async function readSettings(
   client: RegistryClient,
   identity: Identity,
-  subjects: readonly string[],
+  { subjects, isModeAsked = () => true }: AskedSettings,
   signal: AbortSignal,
 ): Promise<AllSettings> {
   const global = await readGlobal(client, signal)
   const reader = new SettingsReader(client, identity, global)
-  const own = await runPool(subjects, client.concurrency, subject => reader.ofSubject(subject, signal))
   const contexts = [
     ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
     ...(identity.flavour === 'confluent' ? [ACROSS_CONTEXTS] : []),
   ]
   const contextSettings = new Map<string, RegistrySettings>()
   const mayFake = identity.flavour !== 'confluent' && contexts.length > 0
-  const faked = mayFake ? await reader.ofSubject(joinSubject(NOWHERE), signal) : unset
+  const faked = mayFake ? await reader.ofSubject(joinSubject(NOWHERE), true, signal) : unset
   for (const context of contexts) {
-    const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), signal), faked)
+    const found = withoutFaked(await reader.ofSubject(joinSubject({ context, name: '' }), true, signal), faked)
     if (!isUnset(found)) contextSettings.set(context, found)
   }
+  const outer = { global, contextSettings }
+  const own = await runPool(subjects, client.concurrency, subject =>
+    reader.ofSubject(subject, isModeAsked(subject, outer), signal),
+  )
   return {
     global,
     subjects: new Map(subjects.map((subject, at) => [subject, own[at] ?? unset])),
@@ -69,13 +78,13 @@ class SettingsReader {
     this.#global = global
   }
 
-  async ofSubject(subject: string, signal: AbortSignal): Promise<RegistrySettings> {
+  async ofSubject(subject: string, isModeAsked: boolean, signal: AbortSignal): Promise<RegistrySettings> {
     if (subject === '') {
       this.warnings.add('the settings of the subject with an empty name cannot be asked for and are left out')
       return unset
     }
     const config = (await this.#isConfigSet(subject, signal)) ? await this.#ask('config', subject, signal) : undefined
-    return { ...parseConfig(config), mode: await this.#modeOf(subject, signal) }
+    return { ...parseConfig(config), mode: isModeAsked ? await this.#modeOf(subject, signal) : null }
   }
 
   #ask(resource: 'config' | 'mode', subject: string, signal: AbortSignal): Promise<unknown> {

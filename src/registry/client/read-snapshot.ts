@@ -8,13 +8,16 @@ import { contextPath } from './paths.ts'
 import { readSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 
+/** What is read of a registry: settings of all subjects, where nothing else is said. */
+export type Reading = Partial<Selection> & { isSettingsAsked?: (subject: string) => boolean }
+
 /**
  * All that is selected of a registry, read until two passes agree. Taken after the end of the data is fixed, it holds the
  * schema of every record: an id is given before the first record carries it. Fails as a whole or not at all.
  */
 export async function readSnapshot(
   client: RegistryClient,
-  selection: Partial<Selection>,
+  { isSettingsAsked = () => true, ...selection }: Reading,
   signal: AbortSignal,
 ): Promise<RegistrySnapshot> {
   const takenAt = formatUtc(client.clock.now())
@@ -26,7 +29,7 @@ export async function readSnapshot(
   const versions = cleared.map(({ version }) => version)
   const aliases = inventory.aliases.filter(isSelected(wanted))
   const subjects = [...new Set([...versions.map(({ subject }) => subject), ...aliases])]
-  const settings = await readSettings(client, identity, subjects, signal)
+  const settings = await readSettings(client, identity, { subjects: subjects.filter(isSettingsAsked) }, signal)
   return {
     flavour: identity.flavour,
     registryVersion: identity.version,

@@ -76,6 +76,7 @@ function registrationOf(
     metadata: isKept ? metadata : null,
     ruleSet: isKept ? ruleSet : null,
     force: isForced(options),
+    lift: null,
     sourceIds,
   }
 }
@@ -88,7 +89,17 @@ function placeholder(subject: string, version: number, purpose: 'filler' | 'rese
   const name = purpose === 'filler' ? `${FILLER_NAME}_${version}` : `kafka_backup_reserve_${id}`
   const schema = `{"type":"fixed","name":"${name}","size":1}`
   const content = { schemaType: 'AVRO', schema, references: [], metadata: null, ruleSet: null } as const
-  return { type: 'register', purpose, subject, version, id: id ?? null, ...content, force: false, sourceIds: [] }
+  return {
+    type: 'register',
+    purpose,
+    subject,
+    version,
+    id: id ?? null,
+    ...content,
+    force: false,
+    lift: null,
+    sourceIds: [],
+  }
 }
 
 /** Pure. Keeps the highest ID of each context, which no schema of the backup may have any more, from being given again. */

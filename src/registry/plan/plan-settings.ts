@@ -21,6 +21,8 @@ export interface Work {
   /** Of these, with versions to remove, and those that lose all they have. */
   deleting: ReadonlySet<string>
   emptied: ReadonlySet<string>
+  /** Of these, with fillers, which fit nothing. */
+  filled: ReadonlySet<string>
   /** Of these, with more than one version for a subject that has none: a history, to be taken as it was. */
   histories: ReadonlySet<string>
   /** The settings of the backup, by subject of the target. */
@@ -111,36 +113,6 @@ export function levelDuring(
 /** The registry is asked, with each schema, not to compare it with earlier ones. */
 export function isForced({ forceIds, forceRegister, traits }: RegistryRestoreOptions): boolean {
   return !forceIds && forceRegister && traits.canForceRegister
-}
-
-/** Levels for the time of the registrations, with all that changes schemas on their way in turned off. */
-export function startRegistering(work: Work, book: SettingsBook, options: RegistryRestoreOptions): RestoreStep[] {
-  const level = passingLevel(options)
-  const { traits } = options
-  if (work.registering.size === 0) return []
-  if (level !== undefined && !traits.hasEarlyLevels) {
-    const own = [...work.registering].sort().map(subjectScope)
-    return [globalScope, ...own.filter(scope => book.present(scope).compatibility !== null)].flatMap(scope =>
-      book.setConfig(scope, { compatibility: level, config: book.present(scope).config }),
-    )
-  }
-  return [...work.registering].sort().flatMap(subject => {
-    const scope = subjectScope(subject)
-    const present = book.present(scope)
-    const changing = changesOf(subject, book)
-    const config = nullIfEmpty({ ...present.config, ...changing })
-    const mayBreak = work.histories.has(subject) && traits.hasEarlyLevels && !isForced(options)
-    const isBarred = mayBreak && book.effectiveLevel(subject) !== 'NONE'
-    const compatibility = level ?? (isBarred ? 'NONE' : present.compatibility)
-    return book.setConfig(scope, { compatibility, config })
-  })
-}
-
-function changesOf(subject: string, book: SettingsBook): JsonObject {
-  const scopes = [subjectScope(subject), ...outerScopes(subject)]
-  const effective: JsonObject = Object.assign({}, ...scopes.map(scope => book.present(scope).config).reverse())
-  const switches = ['normalize', 'validateFields', 'validateRules'].filter(name => effective[name] === true)
-  return Object.fromEntries(switches.map(name => [name, false]))
 }
 
 export interface Closing {
@@ -280,6 +252,6 @@ export function tellLostSettings(
   ]
 }
 
-function nullIfEmpty(config: JsonObject): JsonObject | null {
+export function nullIfEmpty(config: JsonObject): JsonObject | null {
   return Object.keys(config).length === 0 ? null : config
 }

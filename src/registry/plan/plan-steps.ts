@@ -9,13 +9,13 @@ import {
   openSubjects,
   reopenSubjects,
   startImport,
-  startRegistering,
   tellLostSettings,
   type Work,
 } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import { type Conflict, importKey, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
+import { type Conflict, importKey, type Lift, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
 import { EVERY_CONTEXT, globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
+import { type Opening, startRegistering } from './start-registering.ts'
 import type { TargetIndex } from './target-index.ts'
 
 export interface Grounds {
@@ -43,10 +43,10 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const trial = tryModes(decisions, book, options)
   const opening = openSubjects(work, book, options)
   for (const subject of work.emptied) book.drop(subject)
-  const start = options.forceIds
-    ? startImport(work, book, options)
-    : [...reopenSubjects(work, book), ...startRegistering(work, book, options)]
-  const made = [...registrations.values()].flat()
+  const { steps: start, lifts } = options.forceIds
+    ? { steps: startImport(work, book, options), lifts: new Map() }
+    : openForRegistering(work, book, options)
+  const made = [...registrations.values()].flat().map(step => withLift(step, lifts))
   const plain = options.forceIds
     ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
     : withDeletes(made, planSoftDeletes(decisions.all, softDeletes, target, decisions.deleted))
@@ -64,6 +64,17 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
 function tryModes({ deleted }: Decisions, book: SettingsBook, { forceIds }: RegistryRestoreOptions): RestoreStep[] {
   if (!forceIds || deleted.length === 0) return []
   return [{ type: 'set-mode', scope: globalScope, mode: book.present(globalScope).mode ?? 'READWRITE', force: true }]
+}
+
+function openForRegistering(work: Work, book: SettingsBook, options: RegistryRestoreOptions): Opening {
+  const reopened = reopenSubjects(work, book)
+  const { steps, lifts } = startRegistering(work, book, options)
+  return { steps: [...reopened, ...steps], lifts }
+}
+
+function withLift(step: RegisterStep, lifts: ReadonlyMap<string, Lift>): RegisterStep {
+  const lift = lifts.get(step.subject)
+  return lift ? { ...step, lift } : step
 }
 
 function withDeletes(made: readonly RegisterStep[], { steps, notes }: { steps: RestoreStep[]; notes: Note[] }) {
@@ -99,6 +110,7 @@ function outlineWork(
     registering: new Set([...made.map(one => one.wanted.subject), ...reserves.map(({ subject }) => subject)]),
     deleting,
     emptied,
+    filled: new Set(steps.filter(({ purpose }) => purpose === 'filler').map(({ subject }) => subject)),
     histories: new Set(
       [...Map.groupBy(steps, ({ subject }) => subject)]
         .filter(([subject, some]) => some.length > 1 || (inTarget.has(subject) && !emptied.has(subject)))
@@ -107,7 +119,7 @@ function outlineWork(
     ),
     wanted,
     isNewSubject: subject =>
-      created.has(subject) || (!inTarget.has(subject) && isUnset(book.original(subjectScope(subject)))),
+      (created.has(subject) || !inTarget.has(subject)) && isUnset(book.original(subjectScope(subject))),
     // What stands behind all contexts has no versions of its own: it counts for those of every other.
     isEmptyContext: context => empty.has(context) || (context === EVERY_CONTEXT ? full.size === 0 : !full.has(context)),
     isEmpty: target.versions.length === 0,
@@ -160,7 +172,7 @@ function journalOf(
   { book, target }: Grounds,
   work: Work,
   made: readonly RegisterStep[],
-  { unfinished }: RegistryRestoreOptions,
+  { unfinished, modesNotRead }: RegistryRestoreOptions,
 ): RestoreStep {
   const keysOf = (some: readonly RegisterStep[]) => some.map(({ subject, version }) => versionKey(subject, version))
   const merge = (before: readonly string[] | undefined, now: readonly string[]) => [
@@ -179,6 +191,7 @@ function journalOf(
       settings: book.journal,
       emptyContexts: [...contexts].filter(work.isEmptyContext),
       createdSubjects: work.subjects.filter(work.isNewSubject),
+      modesNotRead: work.subjects.filter(subject => modesNotRead.has(subject)),
       registered: merge(unfinished?.registered, keysOf(made)),
       fillers: merge(unfinished?.fillers, keysOf(made.filter(({ purpose }) => purpose === 'filler'))),
       imported: merge(

@@ -16,6 +16,8 @@ export interface RegistryRestoreOptions {
   traits: TargetTraits
   /** `subject@version` of the target where the registry calls another text the same schema. */
   sameTexts: ReadonlySet<string>
+  /** Subjects of the target whose modes were not read; they are planned as unset. */
+  modesNotRead: ReadonlySet<string>
   /** Of a run of this restore that did not end. */
   unfinished: RestoreJournal | undefined
   /** The `importKey` of all that runs of this restore have imported, finished ones included. */

@@ -1,5 +1,5 @@
 import type { LossKind } from '../../errors/loss-kinds.ts'
-import { type JsonObject, type SchemaReference, type SchemaType, versionKey } from '../model.ts'
+import { type JsonObject, type RegistrySettings, type SchemaReference, type SchemaType, versionKey } from '../model.ts'
 
 /** What settings belong to. */
 export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
@@ -14,8 +14,17 @@ export type RestoreStep =
   /** `force` where versions of the scope must survive. */
   | { type: 'set-mode'; scope: Scope; mode: string; force: boolean }
   | { type: 'delete-mode'; scope: Scope }
-  /** The whole of the scope's own settings: what is not in it is not set afterwards. */
-  | { type: 'set-config'; scope: Scope; compatibility: string | null; config: JsonObject | null }
+  /**
+   * The whole of the scope's own settings: what is not in it is not set afterwards. `clears`: something is set there that a
+   * registry keeps when it is given others.
+   */
+  | {
+      type: 'set-config'
+      scope: Scope
+      compatibility: string | null
+      config: JsonObject | null
+      clears: boolean
+    }
   | { type: 'delete-config'; scope: Scope }
   | RegisterStep
   /** `permanent`: marked first where it is live, then removed. Otherwise marked as deleted only. */
@@ -39,8 +48,19 @@ export interface RegisterStep {
   ruleSet: JsonObject | null
   /** Ask the registry not to compare it with earlier versions. */
   force: boolean
+  /** What to do where the registry calls it incompatible with earlier versions; null: nothing, it is refused. */
+  lift: Lift | null
   /** The keys in the map of IDs that get its ID; none for what the backup does not have. */
   sourceIds: readonly string[]
+}
+
+/**
+ * The configuration of a subject for the time of its registrations, and what it is before and after. Most histories were
+ * registered one by one under their levels and need none, so that it is set for those alone that are refused without.
+ */
+export interface Lift {
+  during: Pick<RegistrySettings, 'compatibility' | 'config'>
+  after: Pick<RegistrySettings, 'compatibility' | 'config'>
 }
 
 /** Written down before the first write: enough to undo what is meant to be passing, and to go on after a crash. */
@@ -54,6 +74,8 @@ export interface RestoreJournal {
   /** Versions that the restore makes, as `subject@version` of the target. */
   registered: string[]
   fillers: string[]
+  /** Subjects whose modes were not read: the mode that one has is of somebody else's making. */
+  modesNotRead?: string[]
   /** With force_ids: versions that the restore registers, with their IDs; see `importKey`. */
   imported: string[]
 }

@@ -23,8 +23,10 @@ export class SettingsBook {
     for (const [context, settings] of target.contextSettings) this.#present.set(keyOf(contextScope(context)), settings)
     for (const [subject, settings] of target.subjects) this.#present.set(keyOf(subjectScope(subject)), settings)
     for (const [key, settings] of this.#present) this.#original.set(key, settings)
+    const notRead = new Set(unfinished?.modesNotRead?.map(subject => keyOf(subjectScope(subject))))
     for (const { scope, compatibility, mode, config } of unfinished?.settings ?? []) {
-      this.#original.set(keyOf(scope), { compatibility, mode, config })
+      const found = notRead.has(keyOf(scope)) ? this.present(scope).mode : null
+      this.#original.set(keyOf(scope), { compatibility, mode: mode ?? found, config })
       this.#touched.set(keyOf(scope), scope)
     }
   }
@@ -70,7 +72,14 @@ export class SettingsBook {
     if (present.compatibility === compatibility && isSame(present.config, config)) return []
     this.#change(scope, { ...present, compatibility, config })
     if (compatibility === null && config === null) return [{ type: 'delete-config', scope }]
-    return [{ type: 'set-config', scope, compatibility, config }]
+    const isDropped = Object.keys(present.config ?? {}).some(name => config?.[name] === undefined)
+    const clears = isDropped || (present.compatibility !== null && compatibility === null)
+    return [{ type: 'set-config', scope, compatibility, config, clears }]
+  }
+
+  /** A step may change it that is not planned for certain: the journal has it as it was. */
+  mark(scope: Scope): void {
+    this.#touched.set(keyOf(scope), scope)
   }
 
   /** A registry drops the settings of a subject with its last version. */

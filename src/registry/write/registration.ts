@@ -10,6 +10,7 @@ import type { RegistryWriter } from './requests.ts'
 /** A node that lags behind does not know yet what another one has taken a moment ago. */
 const LAG = { attempts: 6, baseDelayMs: 100, maxDelayMs: 2000 }
 const INVALID_OR_UNRESOLVED = 42201
+const NOT_PERMITTED = 42205
 const incompatible = new Set([409, 40901])
 const refused = new Set([422, 42201, 42202, 42205, 42207, 42208, 42209, 42210, 44302])
 
@@ -46,6 +47,22 @@ async function refuseMissing(
     const advice = 'Run the command again, and let no other writer delete schemas meanwhile'
     throw new KafkaBackupError('REGISTRY_REFUSED', referenceNotFound(target, reason, advice), { cause })
   }
+}
+
+/** The registry would take it under another level. */
+export function isIncompatible(error: unknown): boolean {
+  return incompatible.has(codeOf(error) ?? 0)
+}
+
+/** The registry would take it in another mode. */
+export function isRefusedByMode(error: unknown): boolean {
+  return codeOf(error) === NOT_PERMITTED
+}
+
+/** What the registry has answered to a registration that failed. */
+function codeOf(error: unknown): number | undefined {
+  const cause = error instanceof KafkaBackupError ? error.cause : undefined
+  return cause instanceof RegistryError ? (cause.errorCode ?? cause.status) : undefined
 }
 
 function explain({ subject, version }: RegisterStep, error: RegistryError): KafkaBackupError {

@@ -71,15 +71,15 @@ export class RegistryWriter {
     await this.#remove(this.#settings('mode', scope), signal)
   }
 
-  /** All that the scope itself says afterwards. */
+  /** All that the scope itself says afterwards. `clears`: what is there may be more than what is set. */
   async setConfig(
     scope: Scope,
-    { compatibility, config }: Pick<RegistrySettings, 'compatibility' | 'config'>,
+    { compatibility, config, clears }: Pick<RegistrySettings, 'compatibility' | 'config'> & { clears: boolean },
     signal: AbortSignal,
   ): Promise<void> {
     const call = this.#settings('config', scope)
     // What cannot take a configuration away has none that is more than a level, which is set here.
-    if (this.#traits.keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
+    if (clears && this.#traits.keepsConfigs) await this.#remove(call, signal).catch(passUnsupported)
     const body = { ...(compatibility !== null && { compatibility }), ...config }
     await this.#client.call({ ...call, method: 'PUT', body }, signal)
   }

@@ -1,9 +1,10 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { runPool } from '../../lib/pool.ts'
 import { RegistryError } from '../client/registry-error.ts'
-import type { RegisterStep, RestoreJournal, RestoreStep, Scope } from '../plan/restore-step.ts'
+import type { Lift, RegisterStep, RestoreJournal, RestoreStep, Scope } from '../plan/restore-step.ts'
 import { registerInOrder } from './register-in-order.ts'
-import { registerSchema } from './registration.ts'
+import { isIncompatible, registerSchema } from './registration.ts'
 import type { RegistryWriter } from './requests.ts'
 
 export interface StepParts {
@@ -16,8 +17,8 @@ export interface StepParts {
   /** Compares the registry with the plan, of which these steps are still to come; throws where they differ. */
   verify: (rest: readonly RestoreStep[]) => Promise<void>
   onRegistered: (step: RegisterStep) => void
-  /** After every step that has changed the registry. */
-  onWritten: () => void
+  /** After every write: the scope whose settings it may have changed, if any. */
+  onWritten: (touched: Scope | null) => void
 }
 
 /** The registry gave a schema another ID than the one it was told: it does not do what IMPORT means. */
@@ -54,7 +55,10 @@ export class ModeRefused extends KafkaBackupError {
   }
 }
 
-/** Carries a plan out. Registrations that follow one another run side by side as far as they do not need each other. */
+/**
+ * Carries a plan out. Registrations that follow one another run side by side as far as they do not need each other, and so
+ * do settings of different subjects.
+ */
 export async function runSteps(steps: readonly RestoreStep[], parts: StepParts, signal: AbortSignal): Promise<void> {
   let isFirst = true
   for (let at = 0; at < steps.length; ) {
@@ -63,15 +67,34 @@ export async function runSteps(steps: readonly RestoreStep[], parts: StepParts, 
     if (row.length > 0) {
       // Whether a registry heeds IDs is seen at the first one, before there are others to take back.
       const alone = isFirst && row[0]?.id !== null ? 1 : row.length
-      await registerInOrder(row.slice(0, alone), parts.concurrency, step => register(step, parts, signal))
+      await registerRow(row.slice(0, alone), parts, signal)
       isFirst = false
       at += alone
       continue
     }
+    const settings = subjectSettingsFrom(steps, at)
+    if (settings.length > 0) {
+      const bySubject = Map.groupBy(settings, ({ scope }) => JSON.stringify(scope))
+      await runPool(bySubject.values(), parts.concurrency, async some => {
+        for (const step of some) await runStep(step, [], parts, signal)
+      })
+      at += settings.length
+      continue
+    }
     const step = steps[at++]
-    if (!step || step.type === 'register') continue
-    await runStep(step, steps.slice(at), parts, signal)
-    if (step.type !== 'journal' && step.type !== 'verify') parts.onWritten()
+    if (step && step.type !== 'register') await runStep(step, steps.slice(at), parts, signal)
+  }
+}
+
+type SettingsStep = Extract<RestoreStep, { scope: unknown }>
+
+/** Of single subjects: those of a context or of the registry count for others, and are set alone. */
+function subjectSettingsFrom(steps: readonly RestoreStep[], start: number): SettingsStep[] {
+  const row: SettingsStep[] = []
+  for (let at = start; ; at++) {
+    const step = steps[at]
+    if (!step || !('scope' in step) || step.scope.kind !== 'subject') return row
+    row.push(step)
   }
 }
 
@@ -84,14 +107,64 @@ function registrationsFrom(steps: readonly RestoreStep[], start: number): Regist
   }
 }
 
-async function register(step: RegisterStep, parts: StepParts, signal: AbortSignal): Promise<void> {
-  const id = await registerSchema(parts.writer, step, parts.clock, signal)
+/** Subjects whose level had to be lifted have their own again afterwards, also where a registration failed. */
+async function registerRow(row: readonly RegisterStep[], parts: StepParts, signal: AbortSignal): Promise<void> {
+  const lifted = new Map<string, Lift>()
+  const settleAll = () =>
+    runPool(lifted, parts.concurrency, ([subject, { after }]) => settle(subject, after, parts.writer, signal))
+  await registerInOrder(row, parts.concurrency, step => register(step, lifted, parts, signal)).catch(async error => {
+    // The journal has these levels, so that the next run sets what this one cannot.
+    if (!signal.aborted) await settleAll().catch(() => undefined)
+    throw error
+  })
+  await settleAll()
+}
+
+async function settle(
+  subject: string,
+  { compatibility, config }: Lift['after'],
+  writer: RegistryWriter,
+  signal: AbortSignal,
+): Promise<void> {
+  const scope: Scope = { kind: 'subject', subject }
+  if (compatibility === null && config === null) return writer.deleteConfig(scope, signal)
+  return writer.setConfig(scope, { compatibility, config, clears: compatibility === null }, signal)
+}
+
+async function register(
+  step: RegisterStep,
+  lifted: Map<string, Lift>,
+  parts: StepParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const { writer, clock } = parts
+  const { subject, lift } = step
+  const id = await registerSchema(writer, step, clock, signal).catch(async error => {
+    if (lift === null || lifted.has(subject) || !isIncompatible(error)) throw error
+    const scope: Scope = { kind: 'subject', subject }
+    lifted.set(subject, lift)
+    parts.onWritten(scope)
+    await writer.setConfig(scope, { ...lift.during, clears: false }, signal)
+    return registerSchema(writer, step, clock, signal)
+  })
   if (step.id !== null && id !== step.id) throw new IdsIgnored(step, id)
-  parts.onWritten()
+  parts.onWritten(null)
   parts.onRegistered(step)
 }
 
 async function runStep(
+  step: Exclude<RestoreStep, RegisterStep>,
+  rest: readonly RestoreStep[],
+  parts: StepParts,
+  signal: AbortSignal,
+): Promise<void> {
+  await send(step, rest, parts, signal)
+  if ('scope' in step) parts.onWritten(step.scope)
+  // With its last version a subject may lose its settings.
+  if (step.type === 'delete-version') parts.onWritten({ kind: 'subject', subject: step.subject })
+}
+
+async function send(
   step: Exclude<RestoreStep, RegisterStep>,
   rest: readonly RestoreStep[],
   { writer, keepJournal, verify }: StepParts,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { RegistryPlan } from '../../../src/registry/plan/restore-step.ts'
 import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
 import { snapshotOf, unset, versionOf } from '../../fakes/registry-snapshots.ts'
 import { forced, importedOf, kinds, outline, plan, restore } from './restore-stage.ts'
@@ -182,6 +183,7 @@ describe('the journal', () => {
         createdSubjects: [],
         registered: ['a@1'],
         fillers: [],
+        modesNotRead: [],
         imported: [],
       },
     })
@@ -231,13 +233,34 @@ describe('a history that breaks its own level', () => {
 
   test('is taken as it was by a subject that has nothing, with its level afterwards (edge 28)', () => {
     const { plan, after } = restore(snapshotOf(broken, settings))
-    assert.deepEqual(outline(plan), ['config a NONE', 'register a@1', 'register a@2', 'config a BACKWARD'])
+    assert.deepEqual(outline(plan), ['register a@1', 'register a@2', 'config a BACKWARD'])
+    const lift = { during: { compatibility: 'NONE', config: null }, after: { compatibility: null, config: null } }
+    assert.deepEqual(
+      plan.steps.flatMap(step => (step.type === 'register' ? [step.lift] : [])),
+      [lift, lift],
+      'the level of a is lifted where the registry refuses a version',
+    )
+    assert.deepEqual(journaled(plan), ['a'])
     assert.equal(after.subjects.get('a')?.compatibility, 'BACKWARD')
+  })
+
+  test('has its level lifted from the start where fillers take missing numbers', () => {
+    const [first] = broken
+    const gap = [...(first ? [first] : []), versionOf('a', 3, 3)]
+    assert.deepEqual(outline(restore(snapshotOf(gap)).plan).slice(0, 3), [
+      'config a NONE',
+      'register a@1',
+      'register a@2',
+    ])
   })
 
   test('is not added to what others use: there the level of the target counts', () => {
     const target = snapshotOf([versionOf('a', 1, 1)], settings)
-    assert.deepEqual(outline(plan(snapshotOf(broken, settings), target)), ['register a@2'])
+    const { steps } = plan(snapshotOf(broken, settings), target)
+    assert.deepEqual(
+      steps.flatMap(step => (step.type === 'register' ? [step.lift] : [])),
+      [null],
+    )
   })
 
   test('needs no level where there is one version, or where the level lets everything pass', () => {
@@ -246,3 +269,11 @@ describe('a history that breaks its own level', () => {
     assert.deepEqual(outline(restore(snapshotOf(broken), open).plan).slice(0, 2), ['register a@1', 'register a@2'])
   })
 })
+
+/** The subjects whose settings the journal has. */
+function journaled({ steps }: RegistryPlan): string[] {
+  return steps.flatMap(step => {
+    const scopes = step.type === 'journal' ? step.journal.settings.map(({ scope }) => scope) : []
+    return scopes.flatMap(scope => (scope.kind === 'subject' ? [scope.subject] : []))
+  })
+}

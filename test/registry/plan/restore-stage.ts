@@ -17,6 +17,7 @@ export const fixed: RegistryRestoreOptions = {
   idOverrides: new Map(),
   traits: traitsOf('confluent', '8.0.0'),
   sameTexts: new Set(),
+  modesNotRead: new Set(),
   unfinished: undefined,
   imported: new Set(),
 }

@@ -18,6 +18,7 @@ function step(place: string, ...refs: string[]): RegisterStep {
     ...content,
     references,
     force: false,
+    lift: null,
     sourceIds: [],
   }
 }

@@ -15,6 +15,7 @@ const plain: RegisterStep = {
   id: null,
   ...content,
   force: false,
+  lift: null,
   sourceIds: [],
 }
 const missing = { kind: 'answer', status: 404, json: { error_code: 40401, message: 'no' } } as const
@@ -91,7 +92,7 @@ describe('a configuration', () => {
 
   test('is taken away before it is set, so that nothing of the old one stays (case 19)', async t => {
     const { writer, calls } = await scripted(t, () => ok({}))
-    await writer.setConfig(scope, { compatibility: 'FULL', config: { normalize: true } }, never)
+    await writer.setConfig(scope, { compatibility: 'FULL', config: { normalize: true }, clears: true }, never)
     assert.deepEqual(
       calls.map(({ method, body }) => `${method} ${body}`),
       ['DELETE ', 'PUT {"compatibility":"FULL","normalize":true}'],
@@ -102,7 +103,7 @@ describe('a configuration', () => {
     const { writer, calls } = await scripted(t, ({ method }) =>
       method === 'DELETE' ? { kind: 'answer', status: 405, json: {} } : ok({}),
     )
-    await writer.setConfig({ kind: 'global' }, { compatibility: 'FULL', config: null }, never)
+    await writer.setConfig({ kind: 'global' }, { compatibility: 'FULL', config: null, clears: true }, never)
     assert.equal(calls.at(-1)?.body, '{"compatibility":"FULL"}')
   })
 
