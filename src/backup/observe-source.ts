@@ -9,6 +9,7 @@ import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './options.ts'
+import { describeLeftOut, findRegistryStores } from './registry-topics.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
 
 export interface ObservedSource {
@@ -62,16 +63,21 @@ export async function observeSource(
   const all = await cluster.metadata({ topics: null }, signal)
   const named = all.topics.map(({ name, isInternal }) => ({ name, internal: isInternal }))
   const selected = selectTopics(options.topics, named)
-  const warnings = await judgeSelection(options, selected, cluster, signal)
-  const topics = all.topics.filter(topic => selected.names.includes(topic.name))
-  for (const topic of topics) {
+  const shown = all.topics.filter(topic => selected.names.includes(topic.name))
+  for (const topic of shown) {
     if (topic.errorCode !== 0) throw brokerError(topic.errorCode, `looking at topic ${topic.name}`)
   }
+  const described = await describeTopics(cluster, shown, signal)
+  const stores = await findRegistryStores(cluster, described, shown, options.topics, signal)
+  const topics = described.filter(({ name }) => !stores.has(name))
+  const names = topics.map(({ name }) => name)
+  const leftOut = [...selected.leftOut, ...stores].sort()
+  const warnings = await judgeSelection(options, { ...selected, names, leftOut }, cluster, signal)
   return {
     observedAt,
     clusterId: all.clusterId,
     brokers: all.brokers.length,
-    topics: await describeTopics(cluster, topics, signal),
+    topics,
     visible: new Set(named.map(({ name }) => name)),
     warnings,
   }
@@ -103,17 +109,20 @@ export async function pollBounds(
 /** Nothing to do is a mistake somewhere, not a success: it fails unless the job says that it only warns. */
 async function judgeSelection(
   { missingTopics, topics }: ObserveOptions,
-  { names, missing, idlePatterns }: Selected,
+  { names, missing, idlePatterns, leftOut }: Selected,
   cluster: Cluster,
   signal: AbortSignal,
 ): Promise<string[]> {
   if (missing.length > 0) await refuseDenied(cluster, missing, signal)
   const problems = missing.map(name => `topic ${name} does not exist`)
-  if (names.length === 0) problems.push(`no topic matches source.topics.include (${topics.include.join(', ')})`)
+  const notices = leftOut.map(describeLeftOut)
+  if (names.length === 0) {
+    problems.push(`no topic matches source.topics.include (${topics.include.join(', ')})`, ...notices)
+  }
   if (problems.length > 0 && missingTopics === 'fail')
     throw new KafkaBackupError('TOPIC_NOT_FOUND', problems.join('; '))
   const idle = idlePatterns.map(pattern => `pattern ${pattern} of source.topics.include matches no topic`)
-  return [...problems, ...(names.length === 0 ? [] : idle)]
+  return [...problems, ...(names.length === 0 ? [] : [...idle, ...notices])]
 }
 
 /** A topic that we may not see is left out of the list of all topics; asked by name, the broker says why. */

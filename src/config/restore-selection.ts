@@ -10,7 +10,8 @@ const topicsSchema = fields({
   include: textList(storedTopicPattern, {
     description:
       'Topics to restore, by their names in the backup; `*` alone takes all. Of a topic that was replaced, the newest ' +
-      'incarnation is taken; `name@<topic ID>` or `name@<time>` selects an older one.',
+      'incarnation is taken; `name@<topic ID>` or `name@<time>` selects an older one. Internal topics and those in which a ' +
+      'schema registry stored its schemas (`_schemas`) are taken only by their full names.',
     allowed: 'at least one topic name or pattern with * and ?',
     min: 1,
   }).prefault(['*']),

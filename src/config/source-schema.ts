@@ -6,7 +6,9 @@ import { anyText, topicPattern } from './text-rules.ts'
 
 const topicsSchema = fields({
   include: textList(topicPattern, {
-    description: 'Topics to back up. A topic that matches any of the patterns is taken; `*` alone takes all.',
+    description:
+      'Topics to back up. A topic that matches any of the patterns is taken; `*` alone takes all. Internal topics and those in ' +
+      'which a schema registry stores its schemas (`_schemas`) are taken only by their full names.',
     allowed: 'at least one topic name or pattern with * and ?',
     min: 1,
   }),

@@ -6,6 +6,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { RestoreOptions } from './options.ts'
 import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { type RestoreProgress, readProgress } from './progress.ts'
+import { findRegistryStores } from './registry-topics.ts'
 
 export interface FoundPlan {
   plan: RestorePlan
@@ -28,12 +29,16 @@ export async function findPlan(
   const newest = await openBackup(storage, options.backupId, signal)
   const read = (generation: number) => readGeneration(storage, newest, generation, signal)
   const { clusterId, topics } = await cluster.metadata({ topics: null }, signal)
-  const wished = planRestore(await read(options.generation ?? newest.generation), options)
+  const planOf = async (generation: number) => {
+    const manifest = await read(generation)
+    return planRestore(manifest, options, await findRegistryStores(manifest, options, storage, signal))
+  }
+  const wished = await planOf(options.generation ?? newest.generation)
   const restoreId = options.restoreId ?? deriveRestoreId(wished, clusterId)
   const noted = standing(await readNotes(cluster, restoreId, signal), topics)
   if (!noted) return { plan: wished, restoreId, targetCluster: clusterId, progress: undefined }
   const generation = options.generation ?? noted.generation
-  const plan = generation === wished.generation ? wished : planRestore(await read(generation), options)
+  const plan = generation === wished.generation ? wished : await planOf(generation)
   if (noted.fingerprint !== fingerprintOf(plan)) throw otherPlan(restoreId, noted.generation)
   if (newest.generation > generation && options.generation === undefined) {
     plan.notice = `it continues with generation ${generation}, with which it began; there are newer ones`

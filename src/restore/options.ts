@@ -29,6 +29,8 @@ export interface RestoreOptions {
   offsetHeaders: boolean
   /** Puts the schema ids of the target's registry into the records; without it they stay as they are. */
   rewrite?: RewriteOptions
+  /** Schemas are registered through the API of the target's registry before any record is written. */
+  restoresSchemas?: boolean
   /** Reads the target back when all is written, before the settings that were held back. */
   verify: boolean
   restoreId?: string

@@ -8,8 +8,9 @@ import type { IdCheck } from './id-counts.ts'
 import type { RestoreOptions } from './options.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
 import { keepPartitions, placeByKey, planLegs } from './plan-streams.ts'
+import { storesByName } from './registry-topics.ts'
 import { describeRewrite } from './rewrite-options.ts'
-import { olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
+import { describeLeftOut, olderWarnings, optionsFor, refuseUnknownNames, selectTopics } from './select-topics.ts'
 import { planSettings, type TopicSettings } from './topic-settings.ts'
 
 export interface RestorePlan {
@@ -41,6 +42,8 @@ export interface PlannedTopic extends TopicSettings {
   /** All that is restored of it, in the order of their partitions. */
   legs: readonly PlannedLeg[]
   streams: PlannedStream[]
+  /** A schema registry stored its schemas there. */
+  isRegistryStore?: true
 }
 
 /** What of one partition of the source is restored. */
@@ -59,18 +62,23 @@ export interface PlannedStream {
   keyedAmong?: number
 }
 
-/** Pure: what of the backup goes where. Everything that does not fit together is told at once. */
-export function planRestore(manifest: Manifest, options: RestoreOptions): RestorePlan {
+/**
+ * Pure: what of the backup goes where. Everything that does not fit together is told at once. Without `stores` topics of
+ * schema registries are recognized by their names alone.
+ */
+export function planRestore(manifest: Manifest, options: RestoreOptions, stores = storesByName(manifest)): RestorePlan {
   const problems: string[] = []
-  const selected = selectTopics(manifest, options, problems)
-  const topics = selected.map(topic =>
-    planTopic(topic, labelOf(topic, manifest.topics), optionsFor(topic, manifest, options), problems),
-  )
+  const { selected, leftOut } = selectTopics(manifest, options, problems, stores)
+  const topics = selected.map(topic => ({
+    ...planTopic(topic, labelOf(topic, manifest.topics), optionsFor(topic, manifest, options), problems),
+    ...(stores.has(topic) && { isRegistryStore: true as const }),
+  }))
   refuseSharedTargets(topics, problems)
   refuseUnknownNames(manifest, selected, options, problems)
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
+  warnings.push(...leftOut.map(describeLeftOut))
   warnings.push(...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options))
   warnings.push(
     ...gapWarnings(topics),

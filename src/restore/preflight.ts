@@ -8,6 +8,7 @@ import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
+import { findTargetStores, judgeTwoWays, refuseStore } from './target-stores.ts'
 import { defaultOf } from './topic-defaults.ts'
 import { isHeldBack } from './topic-settings.ts'
 
@@ -49,6 +50,7 @@ export async function examineTarget(
   const bounds = await fetchBounds(cluster, wanted, signal)
   const names = open.map(({ name }) => name)
   const configs = await readTopicConfigs(cluster, names, signal)
+  const stores = await findTargetStores(cluster, open, { topics, bounds, configs }, signal)
   const findings = plan.topics.flatMap(topic => {
     const there = shown.get(topic.name)
     if (isFilledTopic(topic, known.progress) || known.hidden.has(topic.name)) return []
@@ -56,13 +58,17 @@ export async function examineTarget(
     if (internal.length > 0) return internal
     if (!there) {
       return [
+        ...judgeTwoWays(topic, options),
         ...judgePlacement(topic, topic.partitions),
         ...judgeMissing(topic, options, { brokers: brokers.length, defaults: known.defaults }),
         ...judgeNew(topic, options, known),
       ]
     }
     const effective = configs.get(topic.name) ?? new Map()
+    const isFull = listForeign(topic, known.progress, bounds).length > 0
+    if (isFull && stores.has(topic.name)) return [refuseStore(topic)]
     return [
+      ...judgeTwoWays(topic, options),
       ...judgePartitions(topic, there.partitions, valuesOf(effective)),
       ...judgeExisting(topic, effective, options, known),
       ...judgeContent(topic, valuesOf(effective), options, known.progress, bounds),
@@ -127,14 +133,23 @@ function judgeContent(
   progress: RestoreProgress | undefined,
   bounds: Awaited<ReturnType<typeof fetchBounds>>,
 ): Finding[] {
-  const full = topic.streams.filter(({ partition }) => {
-    const key = streamKey({ topic: topic.name, partition })
-    const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
-    return !progress?.streams.has(key) && highWatermark > logStart
-  })
+  const full = listForeign(topic, progress, bounds)
   if (existingTopics === 'append') return judgeReplacement(topic, settings, full.length)
   if (full.length === 0) return []
   const problem = `it already has records in ${full.length} of its partitions, and not of this restore`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [topicError(topic.name, problem, remedy)]
+}
+
+/** The partitions that have records of others. */
+function listForeign(
+  { name, streams }: PlannedTopic,
+  progress: RestoreProgress | undefined,
+  bounds: Awaited<ReturnType<typeof fetchBounds>>,
+): PlannedTopic['streams'] {
+  return streams.filter(({ partition }) => {
+    const key = streamKey({ topic: name, partition })
+    const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
+    return !progress?.streams.has(key) && highWatermark > logStart
+  })
 }

@@ -1,16 +1,23 @@
 import { KafkaBackupError } from '../errors.ts'
 import { describeFinding, type Finding } from '../observe/finding.ts'
 
-/** The target or the backup is not fit for the restore, and nothing was written. Its message has all that was found. */
+/** The target or the backup is not fit for the restore, and no record was written. Its message has all that was found. */
 export class RestoreRefusal extends KafkaBackupError {
   readonly findings: readonly Finding[]
+  /** What the restore had written by then; undefined for nothing. */
+  readonly written: string | undefined
 
-  constructor(findings: readonly Finding[]) {
+  constructor(findings: readonly Finding[], written?: string) {
     const errors = findings.filter(({ severity }) => severity === 'error')
     const [first] = errors
     const message = errors.map(describeFinding).join('; ')
-    super(refusalCode(findings), message, first && { help: helpFor(errors.length, first) })
+    super(
+      refusalCode(findings),
+      message,
+      first && { help: `${written ?? 'Nothing was written.'} ${helpFor(errors.length, first)}` },
+    )
     this.findings = findings
+    this.written = written
   }
 }
 
@@ -20,8 +27,6 @@ export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | '
 }
 
 function helpFor(count: number, { remedy }: Finding): string {
-  if (count > 1) return 'Nothing was written. Do what is said of each, then run the command again.'
-  return remedy === ''
-    ? 'Nothing was written. Do what is said, then run the command again.'
-    : `Nothing was written. To continue: ${remedy}.`
+  if (count > 1) return 'Do what is said of each, then run the command again.'
+  return remedy === '' ? 'Do what is said, then run the command again.' : `To continue: ${remedy}.`
 }

@@ -3,6 +3,7 @@ import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
 import { DEFAULT_CONTEXT } from '../registry/model.ts'
+import { isRegistryStoreName } from '../registry/own-topic.ts'
 
 /** How schema ids are rewritten. Topics are named as at the source. */
 export interface RewriteOptions {
@@ -28,9 +29,6 @@ export interface RewriteOptions {
 /** Whether a part of a topic is rewritten: `ask` leaves it to its records. */
 export type Wish = 'always' | 'never' | 'ask'
 
-/** Holds what registries of the same kind write for themselves. */
-const REGISTRY_TOPIC = '_schemas'
-
 /** Pure. What the job says of a part. */
 export function wishFor(
   { topics, parts, topicParts }: RewriteOptions,
@@ -38,7 +36,7 @@ export function wishFor(
   part: Part,
 ): Wish {
   const { name, internal } = topic
-  if (internal || name === REGISTRY_TOPIC || compileGlobs(topics.exclude)(name)) return 'never'
+  if (internal || isRegistryStoreName(name) || compileGlobs(topics.exclude)(name)) return 'never'
   if (!compileGlobs(topics.include)(name)) return 'never'
   const own = topicParts.get(name)
   if (own) return own.includes(part) ? 'always' : 'never'

@@ -5,6 +5,13 @@ import { describeIncarnation, findFault, parseSelector, selectBy } from '../arch
 import { compileGlob, isPattern } from '../lib/glob.ts'
 import { formatCount } from '../lib/units.ts'
 import type { RestoreOptions } from './options.ts'
+import type { RegistryStores } from './registry-topics.ts'
+
+export interface SelectedTopics {
+  selected: ManifestTopic[]
+  /** Topics of schema registries that a pattern matched, and which are not restored. */
+  leftOut: ManifestTopic[]
+}
 
 /**
  * Pure. The incarnations of topics that a restore takes: the newest of each name, and those that are selected by `@`. A
@@ -14,7 +21,8 @@ export function selectTopics(
   manifest: Manifest,
   { topics: { include, exclude } }: RestoreOptions,
   problems: string[],
-): ManifestTopic[] {
+  stores: RegistryStores,
+): SelectedTopics {
   const { topics } = manifest
   const selectors = include.map(parseSelector)
   const chosen = selectors.filter(({ which }) => which !== undefined).flatMap(one => selectBy(one, topics))
@@ -23,12 +31,12 @@ export function selectTopics(
     .filter(({ which }) => which === undefined)
     .flatMap(one => selectBy(one, topics).filter(({ name }) => !isPattern(one.name) || !settled.has(name)))
   const excluded = new Set(exclude.flatMap(entry => excludedBy(entry, topics)))
-  // Kafka's own topics have their like on the target: they are taken only by their full name.
+  // Those of Kafka and of registries have their like on the target: they are taken only by their full name.
   const named = new Set(selectors.map(({ name }) => name))
-  const taken = new Set([...chosen, ...plain])
-  const selected = topics.filter(
-    topic => taken.has(topic) && !excluded.has(topic) && (!topic.internal || named.has(topic.name)),
-  )
+  const matched = new Set([...chosen, ...plain].filter(topic => !excluded.has(topic)))
+  const isOwn = (topic: ManifestTopic) => topic.internal || stores.has(topic)
+  const selected = topics.filter(topic => matched.has(topic) && (!isOwn(topic) || named.has(topic.name)))
+  const leftOut = topics.filter(topic => matched.has(topic) && stores.has(topic) && !named.has(topic.name))
   const faults = selectors.flatMap(one => findFault(one, topics) ?? [])
   for (const fault of faults) problems.push(`${fault} (restore.topics.include)`)
   // A slip would restore what somebody wants to leave out.
@@ -38,9 +46,21 @@ export function selectTopics(
   if (topics.length === 0 && manifest.schema_registry) {
     problems.push(`generation ${manifest.generation} holds schemas and no topics; \`schemas restore\` restores those`)
   } else if (selected.length === 0 && faults.length === 0) {
-    problems.push(`no topic of the backup matches restore.topics.include (${include.join(', ')})`)
+    const notices = leftOut.map(describeLeftOut)
+    problems.push(
+      [`no topic of the backup matches restore.topics.include (${include.join(', ')})`, ...notices].join('; '),
+    )
   }
-  return selected
+  return { selected, leftOut }
+}
+
+/** Pure. What is reported of a topic that a pattern matches and a restore leaves out. */
+export function describeLeftOut({ name }: ManifestTopic): string {
+  return (
+    `topic ${name} is not restored: a schema registry stored its schemas there, and written next to a running registry it ` +
+    'would corrupt it. Restore the schemas with enterprise.schema_registry; to restore the topic as it is, name it in ' +
+    'restore.topics.include without a pattern; to silence this, add it to restore.topics.exclude'
+  )
 }
 
 /** Pure. A name without `@` leaves out all incarnations of it. */

@@ -53,7 +53,9 @@ export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal
     // A loss stays one, also where nothing had to be written, or an earlier run has told it.
     const warnings = [...(isLeft ? [IN_USE] : session.findings.map(describeFinding)), ...schemas.warnings]
     for (const message of warnings) parts.onProgress({ type: 'warning', message })
-    const report = await runRestore(schemas.options, parts, signal)
+    const report = await runRestore(schemas.options, parts, signal).catch(async error => {
+      throw await withWritten(error, schemas.report)
+    })
     const whole = { ...report, warnings: [...warnings, ...report.warnings], schemas: schemas.report }
     return withAccess(await withGroups(whole, groups, schemas.options, parts), access)
   })
@@ -110,6 +112,15 @@ function checkSchemas({ survey }: SchemaSession): Check[] {
   if (conflicts.length > 0) return []
   const detail = `${counts.register + counts.replace} versions to register, ${counts.keep} are there`
   return [{ subject: 'schemas', action: 'fits', allowed: true, detail }]
+}
+
+/** Registering schemas may change the target: what was fit before it may be refused after it, and then the schemas are there. */
+async function withWritten(error: unknown, { versions: { register, replace } }: SchemaReport): Promise<unknown> {
+  const { RestoreRefusal } = await import('../restore/refusal.ts')
+  const count = register + replace
+  if (!(error instanceof RestoreRefusal) || count === 0) return error
+  const schemas = count === 1 ? '1 schema version was registered' : `${count} schema versions were registered`
+  return new RestoreRefusal(error.findings, `${schemas} before this was found, and no record was written.`)
 }
 
 const IN_USE =

@@ -35,19 +35,22 @@ export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: A
 
 /** The topics that the restore makes, by the backup alone: no cluster is asked. */
 export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]> {
-  const [{ openBackup }, { readGeneration }, { keepInherited }, { planRestore }] = await Promise.all([
-    import('../archive/catalog.ts'),
-    import('../restore/find-plan.ts'),
-    import('../restore/inherited-settings.ts'),
-    import('../restore/plan.ts'),
-  ])
+  const [{ openBackup }, { readGeneration }, { keepInherited }, { planRestore }, { findRegistryStores }] =
+    await Promise.all([
+      import('../archive/catalog.ts'),
+      import('../restore/find-plan.ts'),
+      import('../restore/inherited-settings.ts'),
+      import('../restore/plan.ts'),
+      import('../restore/registry-topics.ts'),
+    ])
   const options = restoreOptions(job)
   const storage = await openExistingStorage(job, signal)
   try {
     const newest = await openBackup(storage, job.backupId, signal)
     const manifest = await readGeneration(storage, newest, options.generation ?? newest.generation, signal)
     // The target's defaults are not known here: what differs from Kafka's own is written down.
-    return planRestore(manifest, options).topics.map(topic => keepInherited(topic, options, new Map()).topic)
+    const stores = await findRegistryStores(manifest, options, storage, signal)
+    return planRestore(manifest, options, stores).topics.map(topic => keepInherited(topic, options, new Map()).topic)
   } finally {
     await storage.close()
   }

@@ -33,7 +33,7 @@ export interface SchemaSession {
 /** `work` gets undefined where the job has no registry, or wants nothing of it. The target is read, nothing is written. */
 export async function withSchemas<T>(
   job: LocatedRestoreJob,
-  options: RestoreOptions,
+  plain: RestoreOptions,
   parts: Parts,
   hooks: Hooks,
   signal: AbortSignal,
@@ -41,6 +41,7 @@ export async function withSchemas<T>(
 ): Promise<T> {
   const registry = registryOf(job)
   if (!registry || !(registry.restore.enabled || registry.restore.idMapping)) return work(undefined)
+  const options = { ...plain, restoresSchemas: registry.restore.enabled }
   const wish = await schemaOptions(registry)
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
   return withRegistry(registry, client =>

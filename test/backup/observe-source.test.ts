@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { observeSource } from '../../src/backup/observe-source.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
-import { encodeRun } from '../fakes/batches.ts'
+import { encodeBatch, encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 
@@ -66,6 +66,59 @@ describe('a look at the source', () => {
         'pattern x* of source.topics.include matches no topic',
       ])
     }))
+
+  test('leaves out topics of schema registries, by name and by their keys, unless they are named', () => {
+    const keyed = (key: string) => encodeBatch({ records: [{ key: Buffer.from(key) }] })
+    const compacted = { configs: { 'cleanup.policy': 'compact' } }
+    const schema = '{"keytype":"SCHEMA","subject":"orders-value","version":1,"magic":1}'
+    const topics = [
+      orders(),
+      fakeTopic('_schemas', [[keyed(schema)]], compacted),
+      fakeTopic('platform_schemas', [[keyed('{"keytype":"NOOP","magic":0}')]], compacted),
+      fakeTopic('connect-offsets', [[keyed('["file",{"path":"a"}]')]], compacted),
+      fakeTopic('connect-configs', [[keyed('connector-a')]], compacted),
+      fakeTopic('json-keys', [[keyed('{"keytype":"ORDER"}')]], compacted),
+      fakeTopic('two-partitions', [[keyed(schema)], []], compacted),
+      fakeTopic('not-compacted', [[keyed(schema)]]),
+      fakeTopic('empty', [[]], compacted),
+    ]
+    return withObserver(topics, async observe => {
+      const { topics: taken, warnings } = await observe(['*'])
+      const names = ['connect-configs', 'connect-offsets', 'empty', 'json-keys', 'not-compacted', 'orders']
+      assert.deepEqual(
+        taken.map(({ name }) => name),
+        [...names, 'two-partitions'],
+      )
+      assert.deepEqual(
+        warnings.map(
+          warning => /^topic (\S+) is left out: a schema registry stores its schemas there/.exec(warning)?.[1],
+        ),
+        ['_schemas', 'platform_schemas'],
+      )
+      const named = await observe(['_schemas', 'platform_schemas'])
+      assert.deepEqual([named.topics.map(({ name }) => name), named.warnings], [['_schemas', 'platform_schemas'], []])
+      await assert.rejects(observe(['pl*']), { code: 'TOPIC_NOT_FOUND', message: /topic platform_schemas is left out/ })
+    })
+  })
+
+  test('asks for the keys of a topic once, and asks again where they could not be read', () => {
+    const batch = encodeBatch({ records: [{ key: Buffer.from('{"keytype":"NOOP","magic":0}') }] })
+    const own = fakeTopic('own', [[batch]], { configs: { 'cleanup.policy': 'compact' } })
+    return withObserver([orders(), own], async (observe, fake) => {
+      let fetches = 0
+      fake.state.fetchError = () => (++fetches === 1 ? 29 : 0)
+      assert.deepEqual(
+        (await observe(['*'])).topics.map(({ name }) => name),
+        ['orders', 'own'],
+      )
+      for (const _ of [1, 2])
+        assert.deepEqual(
+          (await observe(['*'])).topics.map(({ name }) => name),
+          ['orders'],
+        )
+      assert.equal(fetches, 2)
+    })
+  })
 
   test('says that a topic is hidden, not that it is missing', () =>
     withObserver([orders()], async (observe, fake) => {

@@ -2,17 +2,36 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Selected, selectTopics } from '../../src/backup/select-topics.ts'
 
-const topics = ['orders', 'orders-dlq', 'payments', '__consumer_offsets', '_schemas'].map(name => ({
+const topics = ['orders', 'orders-dlq', 'payments', '__consumer_offsets', '_schemas', 'kafkasql-journal'].map(name => ({
   name,
   internal: name.startsWith('__'),
 }))
 
 const table: [sentence: string, include: string[], exclude: string[], expected: Partial<Selected>][] = [
   [
-    'a star takes all but the internal ones, in order',
+    'a star takes all but internal topics and those of schema registries, in order',
     ['*'],
     [],
-    { names: ['_schemas', 'orders', 'orders-dlq', 'payments'] },
+    { names: ['orders', 'orders-dlq', 'payments'], leftOut: ['_schemas', 'kafkasql-journal'] },
+  ],
+  ['the topic of a registry is taken when it is named', ['_schemas'], [], { names: ['_schemas'] }],
+  [
+    'the topic of a registry is taken when it is named next to a pattern',
+    ['_*', '_schemas'],
+    [],
+    { names: ['_schemas'] },
+  ],
+  [
+    'a pattern that matches only the topic of a registry takes nothing and is not idle',
+    ['_*'],
+    [],
+    { names: [], leftOut: ['_schemas'] },
+  ],
+  [
+    'the topic of a registry that is excluded is not reported',
+    ['*'],
+    ['_schemas', 'kafkasql-*', 'pay*'],
+    { names: ['orders', 'orders-dlq'] },
   ],
   ['a name takes that topic', ['payments'], [], { names: ['payments'] }],
   ['an internal topic is taken when it is named', ['__consumer_offsets'], [], { names: ['__consumer_offsets'] }],
@@ -27,7 +46,7 @@ const table: [sentence: string, include: string[], exclude: string[], expected: 
   [
     'a topic that several entries match is taken once',
     ['orders', 'ord*', '*'],
-    ['_*', 'pay*'],
+    ['_*', 'kafkasql-*', 'pay*'],
     { names: ['orders', 'orders-dlq'] },
   ],
   ['a name that is no topic is missing', ['orders', 'nothing'], [], { names: ['orders'], missing: ['nothing'] }],
@@ -44,6 +63,6 @@ const table: [sentence: string, include: string[], exclude: string[], expected: 
 for (const [sentence, include, exclude, expected] of table) {
   test(sentence, () => {
     const selected = selectTopics({ include, exclude }, topics)
-    assert.deepEqual(selected, { missing: [], idlePatterns: [], ...expected })
+    assert.deepEqual(selected, { missing: [], idlePatterns: [], leftOut: [], ...expected })
   })
 }

@@ -4,7 +4,9 @@ import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
+import type { KafkaBackupError } from '../../src/errors.ts'
 import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
+import { checkJob } from '../../src/wiring/check-job.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import type { SeedRecord } from '../servers/driver.ts'
@@ -13,6 +15,7 @@ import { openRegistry, register, type WatchedRegistry, writesIn } from './schema
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
+const backupJob = { source: 'job', env: {}, mode: 'backup' } as const
 const quiet = { onProgress: () => undefined }
 
 describe('what stands in the way of schemas and their IDs is told before the first write', () => {
@@ -68,7 +71,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
   async function withShop(
     topic: string,
     recordsOf: (id: number) => SeedRecord[],
-    work: (shop: { path: string; target: WatchedRegistry; id: number }) => Promise<void>,
+    work: (shop: { path: string; source: WatchedRegistry; target: WatchedRegistry; id: number }) => Promise<void>,
   ): Promise<void> {
     await using source = await openRegistry({ firstId: 7 })
     await using target = await openRegistry({ firstId: 1001 })
@@ -76,7 +79,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     await seed(topic, recordsOf(id))
     await withFolder(async path => {
       await backup(path, topic, source.server.url)
-      await work({ path, target, id })
+      await work({ path, source, target, id })
     })
   }
 
@@ -272,6 +275,56 @@ describe('what stands in the way of schemas and their IDs is told before the fir
       })
       await assertUntouched('bare', target)
     })
+  })
+
+  test('the topic in which a registry of this Kafka stores its schemas, whatever its name', async () => {
+    const configs = { 'retention.ms': '-1', 'cleanup.policy': 'compact' }
+    const key = Buffer.from('{"keytype":"SCHEMA","subject":"own-orders-value","version":1,"magic":1}')
+    await kafka.driver.createTopic('own-schemas', { partitions: 1, configs })
+    await kafka.driver.produce('own-schemas', [{ partition: 0, key, value: Buffer.from('{}') }])
+    const isStored = async () => (await kafka.driver.consume('own-schemas', { isolation: 'read_committed' })).flat()
+    await withShop(
+      'own-orders',
+      id => [value(frame(id))],
+      async ({ path, source, target }) => {
+        const { url } = target.server
+        const leftOut = /^topic own-schemas is left out: a schema registry stores its schemas there/
+        const all = parseJob(jobOf('backup', join(path, 'all'), 'own-*', source.server.url, {}), backupJob)
+        assert.match((await checkJob(all, never)).warnings.join(), leftOut)
+        const { manifest } = await runBackupJob(all, quiet, never)
+        assert.deepEqual(
+          manifest.topics.map(({ name }) => name),
+          ['own-orders'],
+        )
+        assert.match(manifest.warnings.join(), leftOut)
+
+        // As versions that took it by a pattern have backed it up.
+        const earlier = {
+          source: {
+            bootstrap_servers: kafka.server.bootstrapServers,
+            topics: { include: ['own-orders', 'own-schemas'] },
+          },
+        }
+        await runBackupJob(parseJob(jobOf('backup', path, '', source.server.url, {}, earlier), backupJob), quiet, never)
+        const literal = { topics: { include: ['own-orders', 'own-schemas'] }, existing_topics: 'append' }
+        target.requests.length = 0
+        await assert.rejects(restore(path, 'own-orders', url, {}, literal), error => {
+          const { code, message, help = '' } = error as KafkaBackupError
+          assert.equal(code, 'RESTORE_REFUSED')
+          assert.match(message, /topic own-schemas: a schema registry of the target stores its data there/)
+          assert.doesNotMatch(`${message} ${help}`, /delete it|set restore.existing_topics/)
+          return true
+        })
+        await assertUntouched('own-orders', target)
+        const { warnings, topics } = await restore(path, 'own-orders', url, {})
+        assert.match(warnings.join(), /topic own-schemas is not restored: a schema registry stored its schemas there/)
+        assert.deepEqual(
+          topics.map(one => one.source),
+          ['own-orders'],
+        )
+        assert.equal((await isStored()).length, 1)
+      },
+    )
   })
 
   const broken: Record<string, [status: number, type: string, body: string, code: string]> = {

@@ -16,6 +16,9 @@ const orders = (ids: number[]) =>
   ])
 const schemas = snapshotOf([versionOf('orders-value', 1, 5), versionOf('orders-value', 2, 6)])
 const taken = snapshotOf(range(20).map(i => versionOf('others', i + 1, i + 100)))
+const keyed = (key: string) => encodeBatch({ records: [{ key: Buffer.from(key) }] })
+const noop = keyed('{"keytype":"NOOP","magic":0}')
+const store = () => fakeTopic('_schemas', [[noop]], { configs: { 'cleanup.policy': 'compact' } })
 const valuesOf = (target: SchemaTarget) =>
   (target.kafka.topic('orders')?.partitions[0]?.batches ?? []).flatMap(bytes =>
     walkBatches(bytes, 0, bytes.length).flatMap(header => decodeRecords(bytes, header).map(({ value }) => value)),
@@ -73,5 +76,41 @@ describe('a restore of records and schemas', () => {
         report?.ids.map(one => one.target),
         [5, 6],
       )
+    }))
+
+  test('refuses the topic of a registry next to the schemas of it, and writes neither', () =>
+    withSchemaTarget({ topics: [orders([5]), store()], schemas }, taken, async target => {
+      const both = { topics: { include: ['orders', '_schemas'] } }
+      await assert.rejects(target.run({}, both), {
+        code: 'RESTORE_REFUSED',
+        message: /topic _schemas: .*this job registers the same schemas through a registry/,
+        help: /^Nothing was written\. To continue: leave _schemas out of restore\.topics\.include/,
+      })
+      assert.match((await target.dryRun({}, both)).findings.map(({ problem }) => problem).join(), /registers the same/)
+      assert.deepEqual(target.writes, [])
+      await target.run({}, { topics: both.topics, topic_mapping: { _schemas: 'old_schemas' } })
+      assert.deepEqual(target.kafka.log('old_schemas'), [[0, 1]])
+    }))
+
+  test('leaves the topic of the registry out of a restore of everything, whatever the registry writes there meanwhile', () =>
+    withSchemaTarget({ topics: [orders([5]), store()], schemas }, taken, async target => {
+      const own = fakeTopic('_schemas', [[noop]])
+      target.kafka.fake.state.topics.push(own)
+      const { warnings, isDone } = await target.run()
+      assert.ok(isDone)
+      assert.match(warnings.join(), /topic _schemas is not restored: a schema registry stored its schemas there/)
+      assert.equal(own.partitions[0]?.batches.length, 1)
+    }))
+
+  test('says that schemas were registered where the records are refused after that', () =>
+    withSchemaTarget({ topics: [orders([5])], schemas }, taken, async target => {
+      target.onWrite = () => {
+        if (!target.kafka.topic('orders')) target.kafka.fake.state.topics.push(orders([7]))
+      }
+      await assert.rejects(target.run(), {
+        code: 'RESTORE_REFUSED',
+        message: /topic orders: it already has records/,
+        help: /^2 schema versions were registered before this was found, and no record was written\. To continue: /,
+      })
     }))
 })

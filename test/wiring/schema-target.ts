@@ -26,6 +26,8 @@ export interface SchemaTarget {
   registry: RegistryStore
   /** Requests to the registry that could change it. */
   writes: string[]
+  /** Called at each of them. */
+  onWrite: () => void
   run(registry?: object, restore?: object): Promise<JobRestoreReport>
   dryRun(registry?: object, restore?: object): Promise<JobRestoreDryRun>
   compare(registry?: object, restore?: object): Promise<CompareReport>
@@ -44,8 +46,11 @@ export async function withSchemaTarget(
   })
   const registry = new RegistryStore({}, start)
   const writes: string[] = []
+  let opened: SchemaTarget | undefined
   const onRequest = ({ method, target }: { method: string; target: string }) => {
-    if (method !== 'GET') writes.push(`${method} ${target}`)
+    if (method === 'GET') return
+    writes.push(`${method} ${target}`)
+    opened?.onWrite()
   }
   const server = await openRegistryServer({ store: registry, host: '127.0.0.1', port: 0, onRequest })
   try {
@@ -64,12 +69,13 @@ export async function withSchemaTarget(
           return parseJob(JSON.stringify(document), { source: 'test', env: {}, mode: 'restore' })
         }
         const hooks = { onProgress: () => undefined }
-        await work({
-          ...{ kafka: target, storage, registry, writes },
+        opened = {
+          ...{ kafka: target, storage, registry, writes, onWrite: () => undefined },
           run: (schemas = {}, restore = {}) => runRestoreJob(jobOf(schemas, restore), hooks, never),
           dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
           compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),
-        })
+        }
+        await work(opened)
       },
       storage,
       backup.schemas,

@@ -6,9 +6,10 @@ import { formatFindings } from './finding-table.ts'
 
 /** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
 export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
-  const { findings, code, help } = refusal
+  const { findings, code, help, written } = refusal
+  const title = written === undefined ? 'Found before the first write' : 'Found before the first record was written'
   session.outcome.note({ problem: { code, message: refusal.message } })
-  const isTold = session.tell(look => formatFindings('Found before the first write', findings, look).slice(1))
+  const isTold = session.tell(look => formatFindings(title, findings, look).slice(1))
   if (!isTold || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')
   const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not fit for this restore'

@@ -1,0 +1,31 @@
+import { isControl } from '../batch/header.ts'
+import { decodeRecords } from '../batch/records.ts'
+import { walkBatches } from '../batch/walk.ts'
+import type { Storage } from '../storage/storage.ts'
+import { readIndex } from './catalog.ts'
+import type { ManifestPartition, Segment } from './manifest.ts'
+import { readSegment } from './segment-reader.ts'
+
+const MOST_KEYS = 100
+
+/** The keys of the first records that a backup holds of a partition. */
+export async function readFirstKeys(
+  storage: Storage,
+  { indexes: [reference] }: Pick<ManifestPartition, 'indexes'>,
+  signal: AbortSignal,
+): Promise<(Buffer | null)[]> {
+  if (!reference) return []
+  const { segments } = await readIndex(storage, reference, signal)
+  return segments[0] ? keysOf(segments[0], storage, signal) : []
+}
+
+async function keysOf(segment: Segment, storage: Storage, signal: AbortSignal): Promise<(Buffer | null)[]> {
+  for await (const bytes of readSegment(storage, segment, signal)) {
+    const header = walkBatches(bytes, 0, bytes.length).find(one => !isControl(one.attributes))
+    if (header)
+      return decodeRecords(bytes, header)
+        .slice(0, MOST_KEYS)
+        .map(({ key }) => key)
+  }
+  return []
+}
