@@ -22,6 +22,7 @@ export {
   type LoadJobOptions,
   loadJob,
   type RestoreJobDocument,
+  type SchemaJobInput,
 } from './library/job.ts'
 export type { Encryption, Place } from './library/place.ts'
 export { type PruneOptions, prune } from './library/prune.ts'

@@ -4,7 +4,15 @@ import type { DryRun } from '../backup/dry-run.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
-import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
+import type {
+  BackupJob,
+  Job,
+  JobOptions,
+  RestoreJob,
+  SchemaBackupJob,
+  SchemaJob,
+  SchemaRestoreJob,
+} from '../config/load-job.ts'
 import type { CheckReport } from '../observe/check.ts'
 import type { PrintedDefinitions } from '../operator/crd/print-definitions.ts'
 import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
@@ -46,6 +54,8 @@ export interface Actions {
   /** This and the next fail for a job of another mode. */
   loadBackupJob(path: string, options: JobOptions): Promise<BackupJob>
   loadRestoreJob(path: string, options: JobOptions): Promise<RestoreJob>
+  /** For what does not contact Kafka; a job of another mode than the given one is refused. */
+  loadSchemaJob(path: string, options: JobOptions): Promise<SchemaJob>
   openLocation(path: string, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
   openJobStorage(job: Job, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
   /** Without keys: what is encrypted shows as it is stored. */
@@ -80,9 +90,9 @@ export interface Actions {
   findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined>
   /** Connects to nothing before it is needed. */
   openOffsets(place: OffsetsPlace, hooks: Hooks): Promise<OffsetsSession>
-  backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport>
-  restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport>
-  dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun>
+  backupSchemasJob(job: SchemaBackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport>
+  restoreSchemasJob(job: SchemaRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport>
+  dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun>
   listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing>
   diffSchemasJob(left: SchemaSide, right: SchemaSide, options: DiffOptions, signal: AbortSignal): Promise<SchemaDiff>
   newKeyJob(out: string | undefined): ReturnType<typeof newKeyJob>
@@ -102,6 +112,7 @@ export const realActions: Actions = {
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'backup' }),
   loadRestoreJob: async (path, options) =>
     (await import('../config/load-job.ts')).loadJob(path, { ...options, mode: 'restore' }),
+  loadSchemaJob: async (...args) => (await import('../config/load-job.ts')).loadSchemaJob(...args),
   openLocation: async (path, keys, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
     const place = { storage: parseLocation(path), ...keys }

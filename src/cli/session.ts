@@ -1,4 +1,4 @@
-import type { BackupJob, Job, JobOptions, RestoreJob } from '../config/load-job.ts'
+import type { BackupJob, Job, JobOptions, RestoreJob, SchemaJob, SchemaJobOf } from '../config/load-job.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import { type Redactor, secretsIn } from '../observe/redact.ts'
@@ -92,6 +92,17 @@ export class Session {
     return { keyFiles, onUnusedKey }
   }
 
+  /** The same for a command that does not contact Kafka: the job needs no cluster. Of one mode where it is given. */
+  async loadSchemaJob<M extends Job['mode'] = Job['mode']>(path: string, mode?: M): Promise<SchemaJobOf<M>> {
+    const job = await this.#load(options => this.actions.loadSchemaJob(path, { ...options, ...(mode && { mode }) }))
+    return job as SchemaJobOf<M>
+  }
+
+  /** A second one beside that of `--config`: `--set` is not about it. */
+  loadOtherSchemaJob(path: string): Promise<SchemaJob> {
+    return this.#load(options => this.actions.loadSchemaJob(path, { ...options, set: [] }))
+  }
+
   /** A secret of the environment, which appears in no line from now on; undefined where it is not set. */
   secret(variable: string): string | undefined {
     const value = this.#io.env[variable]
@@ -159,7 +170,7 @@ export class Session {
     return ask ? this.#screen.withoutStatus(() => ask(question, this.signal)) : ''
   }
 
-  async #load<J extends Job>(load: (options: JobOptions) => Promise<J>): Promise<J> {
+  async #load<J extends SchemaJob>(load: (options: JobOptions) => Promise<J>): Promise<J> {
     const job = await load({ env: this.#io.env, set: this.options.set })
     this.#redactor.add(secretsIn(job))
     this.outcome.isAbout(job.backupId)

@@ -11,7 +11,7 @@ import { targetSchema } from './target-schema.ts'
 
 const { storage, ...optionalSections } = sharedSections
 
-const backupJobSchema = fields({
+const backupFields = {
   mode: modeField('backup'),
   backup_id: backupIdField,
   source: sourceSchema,
@@ -19,23 +19,44 @@ const backupJobSchema = fields({
   backup: backupSchema,
   retention: retentionSchema.exactOptional(),
   ...optionalSections,
-}).transform(job => camelKeys(job))
+}
 
-const restoreJobSchema = fields({
+const restoreFields = {
   mode: modeField('restore'),
   backup_id: backupIdField,
   target: targetSchema,
   storage,
   restore: restoreSchema,
   ...optionalSections,
-}).transform(job => camelKeys(job))
+}
+
+const backupJobSchema = fields(backupFields).transform(job => camelKeys(job))
+const restoreJobSchema = fields(restoreFields).transform(job => camelKeys(job))
+const schemaBackupJobSchema = fields({ ...backupFields, source: sourceSchema.exactOptional() }).transform(job =>
+  camelKeys(job),
+)
+const schemaRestoreJobSchema = fields({ ...restoreFields, target: targetSchema.exactOptional() }).transform(job =>
+  camelKeys(job),
+)
 
 export const jobSchemas = { backup: backupJobSchema, restore: restoreJobSchema } satisfies Record<Mode, z.ZodType>
+
+/** For commands that do not contact Kafka: where a job names a cluster, it has to be right. */
+export const schemaJobSchemas = {
+  backup: schemaBackupJobSchema,
+  restore: schemaRestoreJobSchema,
+} satisfies Record<Mode, z.ZodType>
 
 /** A job as a program may write it: the keys and values of a job file. */
 export interface JobDocuments {
   backup: z.input<typeof backupJobSchema>
   restore: z.input<typeof restoreJobSchema>
+}
+
+/** The same for schemas alone: without a cluster. */
+export interface SchemaJobDocuments {
+  backup: z.input<typeof schemaBackupJobSchema>
+  restore: z.input<typeof schemaRestoreJobSchema>
 }
 
 /** A job with every default in place: sizes in bytes, durations in milliseconds, `${VAR}`s replaced. */
@@ -45,5 +66,11 @@ export type BackupJob = z.output<typeof backupJobSchema>
 
 /** Offsets, and times in milliseconds since 1970, are bigints. Names of topics are keys of Maps: any name is one. */
 export type RestoreJob = z.output<typeof restoreJobSchema>
+
+/** A job for schemas alone; a whole job is one, too. */
+export type SchemaJob = SchemaBackupJob | SchemaRestoreJob
+export type SchemaBackupJob = z.output<typeof schemaBackupJobSchema>
+export type SchemaRestoreJob = z.output<typeof schemaRestoreJobSchema>
+export type SchemaJobOf<M extends Mode> = Extract<SchemaJob, { mode: M }>
 
 export type JobOf<M extends Mode> = Extract<Job, { mode: M }>

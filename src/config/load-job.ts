@@ -1,13 +1,31 @@
 import { readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
-import type { JobOf } from './job-schema.ts'
+import type { JobOf, SchemaJobOf } from './job-schema.ts'
 import type { Mode } from './mode.ts'
 import { copyPlain } from './plain.ts'
 import { reportYamlFaults } from './report.ts'
-import { type JobOptions, type Sourced, validateJob } from './validate-job.ts'
+import {
+  type GivenJob,
+  type GivenOptions,
+  type JobOptions,
+  type Sourced,
+  validateJob,
+  validateSchemaJob,
+} from './validate-job.ts'
 import { parseYaml } from './yaml-source.ts'
 
-export type { BackupJob, Job, JobDocuments, JobOf, RestoreJob } from './job-schema.ts'
+export type {
+  BackupJob,
+  Job,
+  JobDocuments,
+  JobOf,
+  RestoreJob,
+  SchemaBackupJob,
+  SchemaJob,
+  SchemaJobDocuments,
+  SchemaJobOf,
+  SchemaRestoreJob,
+} from './job-schema.ts'
 export type { JobOptions } from './validate-job.ts'
 
 /** Reads a job file. Fails with CONFIG_UNREADABLE or, naming all that is wrong at once, CONFIG_INVALID. */
@@ -17,17 +35,40 @@ export async function loadJob<M extends Mode = Mode>(path: string, options: JobO
 
 /** The job in a YAML text. */
 export function parseJob<M extends Mode = Mode>(text: string, options: JobOptions<M> & Sourced): JobOf<M> {
-  const yaml = parseYaml(text)
-  if ('faults' in yaml) throw reportYamlFaults(yaml.faults, options.source)
-  return validateJob({ ...yaml, problems: [] }, options)
+  return validateJob(parseTree(text, options), options)
+}
+
+/** Reads a job file for a command that does not contact Kafka: it may lack `source` or `target`. */
+export async function loadSchemaJob<M extends Mode = Mode>(
+  path: string,
+  options: JobOptions<M>,
+): Promise<SchemaJobOf<M>> {
+  return parseSchemaJob(await readText(path), { source: path, ...options })
+}
+
+/** The same for a YAML text. */
+export function parseSchemaJob<M extends Mode = Mode>(text: string, options: JobOptions<M> & Sourced): SchemaJobOf<M> {
+  return validateSchemaJob(parseTree(text, options), options)
 }
 
 /** The job that a program has written as an object. Its texts are taken as they are where there is no `env`. */
-export function readJob<M extends Mode = Mode>(
-  document: unknown,
-  options: Omit<JobOptions<M>, 'env'> & Partial<Pick<JobOptions, 'env'>> & Sourced,
-): JobOf<M> {
-  return validateJob({ ...copyPlain(document), lineOf: () => undefined }, options)
+export function readJob<M extends Mode = Mode>(document: unknown, options: GivenOptions<M>): JobOf<M> {
+  return validateJob(treeOf(document), options)
+}
+
+/** The same for schemas alone. */
+export function readSchemaJob<M extends Mode = Mode>(document: unknown, options: GivenOptions<M>): SchemaJobOf<M> {
+  return validateSchemaJob(treeOf(document), options)
+}
+
+function treeOf(document: unknown): GivenJob {
+  return { ...copyPlain(document), lineOf: () => undefined }
+}
+
+function parseTree(text: string, { source }: Sourced): GivenJob {
+  const yaml = parseYaml(text)
+  if ('faults' in yaml) throw reportYamlFaults(yaml.faults, source)
+  return { ...yaml, problems: [] }
 }
 
 async function readText(path: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { type Environment, interpolate } from './interpolate.ts'
 import { checkJobRules } from './job-rules.ts'
-import { type Job, type JobOf, jobSchemas } from './job-schema.ts'
+import { type JobOf, jobSchemas, type SchemaJob, type SchemaJobOf, schemaJobSchemas } from './job-schema.ts'
 import { type Mode, modeOf, modes } from './mode.ts'
 import { refuseMode } from './mode-rules.ts'
 import { applyOverrides, type Overridden, wrapAt } from './override.ts'
@@ -23,18 +23,28 @@ export interface Sourced {
 }
 
 /** The job in the data of a file or a program. Names all that is wrong at once, in one CONFIG_INVALID error. */
-export function validateJob<M extends Mode>(
-  given: YamlSource & { problems: readonly Problem[] },
-  options: Omit<JobOptions<M>, 'env'> & { env?: Environment } & Sourced,
-): JobOf<M> {
-  const overridden = withLists(applyOverrides(given.tree, options.set ?? []))
+export function validateJob<M extends Mode>(given: GivenJob, options: GivenOptions<M>): JobOf<M> {
+  return validateBy(jobSchemas, given, options) as JobOf<M>
+}
+
+/** The same for commands that are about schemas alone: the job needs no cluster. */
+export function validateSchemaJob<M extends Mode>(given: GivenJob, options: GivenOptions<M>): SchemaJobOf<M> {
+  return validateBy(schemaJobSchemas, given, options) as SchemaJobOf<M>
+}
+
+export type GivenJob = YamlSource & { problems: readonly Problem[] }
+export type GivenOptions<M extends Mode> = Omit<JobOptions<M>, 'env'> & { env?: Environment } & Sourced
+type Schemas = typeof jobSchemas | typeof schemaJobSchemas
+
+function validateBy(schemas: Schemas, given: GivenJob, options: GivenOptions<Mode>): SchemaJob {
+  const overridden = withLists(schemas, applyOverrides(given.tree, options.set ?? []))
   const { tree, problems: unset } = options.env
     ? interpolate(overridden.tree, options.env)
     : { tree: overridden.tree, problems: [] }
   const mode = modeOf(tree)
-  const { job, problems: found } = checkTree(tree, mode)
+  const { job, problems: found } = checkTree(schemas, tree, mode)
   const problems = [...given.problems, ...overridden.problems, ...unset, ...checkExpected(tree, options.mode), ...found]
-  if (job !== undefined && problems.length === 0) return job as JobOf<M>
+  if (job !== undefined && problems.length === 0) return job
   const origin: Origin = {
     source: options.source,
     written: overridden.tree,
@@ -45,9 +55,9 @@ export function validateJob<M extends Mode>(
 }
 
 /** On a command line a single value stands for a list of one: `--set source.topics.include=orders`. */
-function withLists(overridden: Overridden): Overridden {
+function withLists(schemas: Schemas, overridden: Overridden): Overridden {
   if (overridden.paths.length === 0) return overridden
-  const { problems } = checkTree(overridden.tree, modeOf(overridden.tree))
+  const { problems } = checkTree(schemas, overridden.tree, modeOf(overridden.tree))
   const isSingle = (path: FieldPath) =>
     problems.some(problem => problem.wantsList && isSamePath(problem.path, path)) &&
     typeof valueAt(overridden.tree, path) === 'string'
@@ -57,11 +67,11 @@ function withLists(overridden: Overridden): Overridden {
 /** All that is wrong with a job of that mode, for a caller that has other names for its fields. */
 export function findJobProblems(written: unknown, options: { env: Environment; mode: Mode }): Problem[] {
   const { tree, problems } = interpolate(written, options.env)
-  return [...problems, ...checkTree(tree, options.mode).problems]
+  return [...problems, ...checkTree(jobSchemas, tree, options.mode).problems]
 }
 
-function checkTree(tree: unknown, mode: Mode): { job: Job | undefined; problems: Problem[] } {
-  const checked = jobSchemas[mode].safeParse(tree)
+function checkTree(schemas: Schemas, tree: unknown, mode: Mode): { job: SchemaJob | undefined; problems: Problem[] } {
+  const checked = schemas[mode].safeParse(tree)
   // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
   const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree, mode)]
   return { job: checked.data, problems }

@@ -3,7 +3,7 @@ import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
 import type { ChosenSide } from '../wiring/schema-sides.ts'
-import { type JobInput, jobOf } from './job.ts'
+import { type SchemaJobInput, schemaJobOf } from './job.ts'
 import type { Encryption } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -18,14 +18,14 @@ export type SchemaPlace =
       registry?: undefined
     }
   | {
-      job: JobInput
+      job: SchemaJobInput
       from?: 'backup' | undefined
       backupId?: string | undefined
       generation?: number | undefined
       location?: undefined
       registry?: undefined
     }
-  | { job: JobInput; from: 'registry'; location?: undefined; registry?: undefined }
+  | { job: SchemaJobInput; from: 'registry'; location?: undefined; registry?: undefined }
   | { registry: string; job?: undefined; location?: undefined }
 
 type Options = Pick<RunOptions, 'signal'>
@@ -36,9 +36,15 @@ const leavesNothing = 'Nothing was changed.'
  * Commits the schema registry of a job as a new generation of its backup, with the topics as they were. Kafka is not
  * contacted. A registry that has not changed makes no generation (`isChanged`).
  */
-export async function backupSchemas(job: JobInput<'backup'>, options: RunOptions = {}): Promise<SchemaBackupReport> {
+export async function backupSchemas(
+  job: SchemaJobInput<'backup'>,
+  options: RunOptions = {},
+): Promise<SchemaBackupReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
-    const [{ backupSchemasJob }, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), jobOf(job, 'backup')])
+    const [{ backupSchemasJob }, loaded] = await Promise.all([
+      import('../wiring/schema-jobs.ts'),
+      schemaJobOf(job, 'backup'),
+    ])
     return backupSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -48,20 +54,20 @@ export async function backupSchemas(job: JobInput<'backup'>, options: RunOptions
  * is a RestoreRefusal before the first write; a dry run has it as its result.
  */
 export async function restoreSchemas(
-  job: JobInput<'restore'>,
+  job: SchemaJobInput<'restore'>,
   options: RunOptions & { dryRun: true },
 ): Promise<SchemaRestoreDryRun>
 export async function restoreSchemas(
-  job: JobInput<'restore'>,
+  job: SchemaJobInput<'restore'>,
   options?: RunOptions & { dryRun?: false },
 ): Promise<SchemaRestoreReport>
 export async function restoreSchemas(
-  job: JobInput<'restore'>,
+  job: SchemaJobInput<'restore'>,
   { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
 ): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
   const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
-    const [wiring, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), jobOf(job, 'restore')])
+    const [wiring, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), schemaJobOf(job, 'restore')])
     return dryRun ? wiring.dryRunSchemasJob(loaded, signal) : wiring.restoreSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -104,7 +110,7 @@ async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
     return { side: { ...side, encryption: await parseEncryption(place.encryption) } as typeof side }
   }
   if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')
-  const job = await jobOf(place.job, undefined)
+  const job = await schemaJobOf(place.job, undefined)
   if (place.from === 'registry') return { job, side: sides.jobRegistrySide(job) }
   return { job, side: sides.jobBackupSide(job, place.backupId, place.generation) }
 }

@@ -1,4 +1,4 @@
-import type { BackupJob, RestoreJob } from '../config/load-job.ts'
+import type { SchemaBackupJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
@@ -30,7 +30,11 @@ export type SchemaRestoreReport = SchemaRestoreHead & SchemaReport
 export type SchemaRestoreDryRun = SchemaRestoreHead & SchemaDryRun & { findings: Finding[] }
 
 /** Puts the registry of a job into its backup. Kafka is not asked anything. */
-export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaBackupReport> {
+export async function backupSchemasJob(
+  job: SchemaBackupJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<SchemaBackupReport> {
   requireRegistry(job)
   return withMetrics({ ...job, name: 'schemas backup' }, hooks, watched =>
     withRegistryReader(job, readRegistry =>
@@ -51,7 +55,11 @@ export async function backupSchemasJob(job: BackupJob, hooks: Hooks, signal: Abo
 }
 
 /** Brings the schemas of a backup to the registry of a job, and nothing else. Kafka is not asked anything. */
-export function restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<SchemaRestoreReport> {
+export function restoreSchemasJob(
+  job: SchemaRestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<SchemaRestoreReport> {
   return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, onProgress }) => {
     const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
       import('../schemas/schema-findings.ts'),
@@ -70,7 +78,7 @@ export function restoreSchemasJob(job: RestoreJob, hooks: Hooks, signal: AbortSi
 }
 
 /** What that would do, with all that stands in its way. Nothing is written. */
-export function dryRunSchemasJob(job: RestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
+export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
   return withSurvey(job, quiet, signal, async ({ head, survey }) => {
     const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
       import('../schemas/schema-findings.ts'),
@@ -88,7 +96,7 @@ export async function listSchemasJob(side: SchemaSide, signal: AbortSignal): Pro
 export interface DiffOptions {
   wantsIds: boolean
   /** The left is compared as this job restores it: with its mapping of subjects and its types of schemas. */
-  restoredBy?: RestoreJob | undefined
+  restoredBy?: SchemaRestoreJob | undefined
 }
 
 export async function diffSchemasJob(
@@ -119,7 +127,7 @@ interface Surveyed {
 }
 
 async function withSurvey<T>(
-  job: RestoreJob,
+  job: SchemaRestoreJob,
   hooks: Hooks,
   signal: AbortSignal,
   work: (surveyed: Surveyed) => Promise<T>,

@@ -1,4 +1,4 @@
-import type { Job, RestoreJob } from '../config/load-job.ts'
+import type { SchemaJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { RegistryOptions } from '../registry/client/options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
@@ -16,7 +16,7 @@ export type SchemaSide =
   | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
 
 /** The backup of a job, or another one beside it. */
-export function jobBackupSide(job: Job & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
+export function jobBackupSide(job: SchemaJob & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
   const wished = job.mode === 'restore' ? job.restore.generation : undefined
   return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished, ...keysOf(job) }
 }
@@ -26,7 +26,7 @@ export function locatedSide(path: string, backupId: string, generation?: number,
 }
 
 /** The registry of a job. A job that makes backups looks at what it takes, one that restores at all that is there. */
-export function jobRegistrySide(job: Job): SchemaSide {
+export function jobRegistrySide(job: SchemaJob): SchemaSide {
   const registry = requireRegistry(job)
   const selection = job.mode === 'backup' ? selectionOf(registry) : {}
   return { kind: 'registry', options: registryOptions(registry), selection }
@@ -45,16 +45,16 @@ export function urlSide(text: string, what = 'registry'): SchemaSide {
 /** A side, and the job that it comes from. */
 export interface ChosenSide {
   side: SchemaSide
-  job?: Job
+  job?: SchemaJob
 }
 
 /** What a restore brings to a registry has the names that its job gives; two looks at that registry have them both. */
-export function restoredBy(left: ChosenSide, { job, side }: ChosenSide): { restoredBy?: RestoreJob } {
+export function restoredBy(left: ChosenSide, { job, side }: ChosenSide): { restoredBy?: SchemaRestoreJob } {
   const isTarget = left.side.kind === 'registry' && left.job?.mode === 'restore'
   return job?.mode === 'restore' && side.kind === 'registry' && !isTarget ? { restoredBy: job } : {}
 }
 
-export function requireRegistry(job: Pick<Job, 'enterprise'>): RegistryJob {
+export function requireRegistry(job: Pick<SchemaJob, 'enterprise'>): RegistryJob {
   const registry = registryOf(job)
   if (registry) return registry
   throw new KafkaBackupError('CONFIG_INVALID', 'enterprise.schema_registry.enabled is not true in this job', {

@@ -374,6 +374,10 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     loadJob: answer('loadJob', job),
     loadBackupJob: answer('loadBackupJob', job),
     loadRestoreJob: answer('loadRestoreJob', restoreJob),
+    loadSchemaJob: async (path, options) => {
+      note('loadSchemaJob', [path, options])
+      return options.mode === 'restore' ? restoreJob : job
+    },
     openLocation: answer('openLocation', storage),
     openJobStorage: answer('openJobStorage', storage),
     runBackupJob: answer('runBackupJob', backupReport),

@@ -57,3 +57,34 @@ describe('the job file of a restore', () => {
     })
   }
 })
+
+test('schemas commands take a job file without a cluster, which other commands refuse', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'job-modes-'))
+  const path = join(folder, 'schemas.yaml')
+  const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://registry:8081" } }\n'
+  const storage = 'storage: { backend: filesystem, path: /backups }\n'
+  const { loadSchemaJob, loadBackupJob, loadRestoreJob } = realActions
+  const run = async (mode: string, ...argv: string[]) => {
+    await writeFile(path, `mode: ${mode}\nbackup_id: orders\n${storage}${registry}`)
+    const [io, actions] = [new FakeIo(), fakeActions({ loadSchemaJob, loadBackupJob, loadRestoreJob })]
+    const code = await main([...argv, '--config', path, '--no-progress'], io, actions)
+    return { code, err: io.stderr.text, calls: Object.keys(actions.calls) }
+  }
+  try {
+    assert.deepEqual((await run('backup', 'schemas', 'backup')).calls, ['backupSchemasJob'])
+    assert.deepEqual((await run('restore', 'schemas', 'restore')).calls, ['restoreSchemasJob'])
+    assert.deepEqual((await run('restore', 'schemas', 'list')).calls, ['listSchemasJob'])
+    assert.deepEqual((await run('backup', 'schemas', 'diff')).calls, ['diffSchemasJob'])
+    assert.match((await run('backup', 'schemas', 'restore')).err, /which needs mode: restore/)
+    for (const [command, section] of [
+      ['backup', 'source'],
+      ['restore', 'target'],
+    ] as const) {
+      const { code, err } = await run(command, command)
+      assert.equal(code, 2)
+      assert.match(err, new RegExp(`^  ${section}: is required`, 'm'))
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+})

@@ -193,8 +193,9 @@ other         -            0          -  -              mode READONLY, alias of 
   })
 
   test('looks at a registry by its address, at the backup or the registry of a job, or at a generation', async () => {
-    const loadJob = async () => registryJob
-    const sideOf = async (...argv: string[]) => (await run(['list', ...argv], { loadJob })).calls.listSchemasJob?.[0]
+    const loadSchemaJob = async () => registryJob
+    const sideOf = async (...argv: string[]) =>
+      (await run(['list', ...argv], { loadSchemaJob })).calls.listSchemasJob?.[0]
     assert.deepEqual(await sideOf('--registry', 'http://a:8081, http://b:8081/base'), {
       kind: 'registry',
       options: { urls: ['http://a:8081', 'http://b:8081/base'] },
@@ -235,7 +236,7 @@ describe('schemas diff', () => {
     const argv = ['diff', '--registry', 'http://a', '--against', 'http://b']
     const { code, out, calls } = await run(argv, { diffSchemasJob: async () => found })
     assert.equal(code, 3)
-    assert.equal(calls.loadJob, undefined)
+    assert.equal(calls.loadSchemaJob, undefined)
     assert.match(out, /^THE SCHEMAS DIFFER: 2 differences$/m)
     assert.match(out, /^ {2}IDs {4}1 version with another ID, which counts with --ids$/m)
     assert.match(out, /^\(registry\) {10}- {2}compatibility {2}NONE {2}FULL$/m)
@@ -247,9 +248,10 @@ describe('schemas diff', () => {
   })
 
   test('of a job compares its backup with its registry, or what else is named', async () => {
-    const loadJob: Actions['loadJob'] = async path => (path === 'restore.yaml' ? registryRestoreJob : registryJob)
+    const loadSchemaJob: Actions['loadSchemaJob'] = async path =>
+      path === 'restore.yaml' ? registryRestoreJob : registryJob
     const callOf = async (...argv: string[]) => {
-      const { calls } = await run(['diff', ...argv], { loadJob })
+      const { calls } = await run(['diff', ...argv], { loadSchemaJob })
       return calls.diffSchemasJob as [Record<string, unknown>, Record<string, unknown>, { wantsIds: boolean }]
     }
     const kinds = async (...argv: string[]) =>
@@ -274,8 +276,9 @@ describe('schemas diff', () => {
   })
 
   test('with the registry of a restore, compares under the names that the restore gives', async () => {
-    const loadJob = async () => registryRestoreJob
-    const optionsOf = async (...argv: string[]) => (await run(['diff', ...argv], { loadJob })).calls.diffSchemasJob?.[2]
+    const loadSchemaJob = async () => registryRestoreJob
+    const optionsOf = async (...argv: string[]) =>
+      (await run(['diff', ...argv], { loadSchemaJob })).calls.diffSchemasJob?.[2]
     const restoredBy = registryRestoreJob
     assert.deepEqual(await optionsOf('--config', 'restore.yaml'), { wantsIds: false, restoredBy })
     assert.deepEqual(await optionsOf('--registry', 'http://a', '--against', 'restore.yaml'), {
@@ -312,7 +315,7 @@ const refused: [string[], RegExp][] = [
 ]
 for (const [argv, message] of refused) {
   test(`schemas ${argv.join(' ')} is refused as a bad command line`, async () => {
-    const { code, err } = await run(argv, { loadJob: async () => registryJob })
+    const { code, err } = await run(argv, { loadSchemaJob: async () => registryJob })
     assert.equal(code, 2)
     assert.match(err, message)
   })

@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
 import {
+  backup,
   backupSchemas,
   describe,
   diffSchemas,
@@ -82,6 +83,22 @@ test('a schema that differs on the target is kept by preserve, and reported', ()
       [],
     )
     assert.match(findings[0]?.problem ?? '', /version 1 of subject address is another schema on the target/)
+  }))
+
+test('schemas need no cluster in their jobs, and a cluster that is given has to be right', () =>
+  withTwoRegistries(snapshot, async ({ backupJob, restoreJob }) => {
+    const { source: _, ...from } = backupJob(all)
+    const { target: __, ...to } = restoreJob()
+    assert.equal((await backupSchemas(from)).versions, 5)
+    assert.equal((await listSchemas({ job: from, from: 'registry' })).versions, 5)
+    assert.equal((await restoreSchemas(to)).versions.register, 5)
+    assert.equal((await diffSchemas({ job: to }, { job: to, from: 'registry' })).ok, true)
+    await assert.rejects(backup(from as ReturnType<typeof backupJob>), {
+      code: 'CONFIG_INVALID',
+      message: /source: is required/,
+    })
+    const wrong = { ...to, target: { bootstrap_servers: ['kafka'] } }
+    await assert.rejects(restoreSchemas(wrong), { code: 'CONFIG_INVALID', message: /target\.bootstrap_servers/ })
   }))
 
 test('a conflict of schemas refuses the restore before the first write, as findings', () =>

@@ -22,7 +22,7 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
     refuseBeside('--source registry', { path, 'backup-id': backupId, generation })
     if (config === undefined)
       throw usage('--source registry is that of a job; give it with --config, or use --registry')
-    const job = await session.loadJob(config)
+    const job = await session.loadSchemaJob(config)
     return { side: jobRegistrySide(job), job }
   }
   return chooseBackup(session)
@@ -40,7 +40,7 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
     const others = { path: againstPath, 'backup-id': againstBackupId, generation: againstGeneration }
     refuseBeside('--against', Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])))
     if (/^https?:\/\//i.test(against)) return { side: urlSide(against, '--against') }
-    const job = await session.loadOtherJob(against)
+    const job = await session.loadOtherSchemaJob(against)
     return { side: jobRegistrySide(job), job }
   }
   if ([againstPath, againstBackupId, againstGeneration].some(one => one !== undefined)) {
@@ -66,7 +66,7 @@ async function chooseBackup(session: Session): Promise<ChosenSide> {
   const generation = parseGeneration('--generation', text)
   if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
   if (config !== undefined) {
-    const job = await session.loadJob(config)
+    const job = await session.loadSchemaJob(config)
     return { side: jobBackupSide({ ...job, ...session.givenKeys() }, backupId, generation), job }
   }
   refuseSet(session)

@@ -10,7 +10,7 @@ import { formatWarnings } from './gap-table.ts'
 
 /** `schemas backup`. */
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadBackupJob(session.options.config ?? '')
+  const job = await session.loadSchemaJob(session.options.config ?? '', 'backup')
   const report = await session.withProgress('schemas', 'reading the registry', onProgress =>
     session.actions.backupSchemasJob(job, { onProgress }, session.signal),
   )

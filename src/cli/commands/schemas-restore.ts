@@ -1,4 +1,4 @@
-import type { RestoreJob } from '../../config/load-job.ts'
+import type { SchemaRestoreJob } from '../../config/load-job.ts'
 import { errorTable } from '../../errors.ts'
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
@@ -24,7 +24,7 @@ import {
 /** `schemas restore`. */
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
-  const job = await session.loadRestoreJob(options.config ?? '')
+  const job = await session.loadSchemaJob(options.config ?? '', 'restore')
   if (options.dryRun) return showDryRun(session, job)
   const report = await session
     .withProgress('schemas', 'looking at the backup and the registry', onProgress =>
@@ -42,7 +42,7 @@ export async function run(session: Session): Promise<number> {
 }
 
 /** The exit code is that of the restore. */
-async function showDryRun(session: Session, job: RestoreJob): Promise<number> {
+async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<number> {
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)
   const isRefused = plan.findings.some(({ severity }) => severity === 'error')
   session.print(
