@@ -1,27 +1,27 @@
 import * as z from 'zod'
-import { count, hash } from './scalars.ts'
+import { count, hash, kafkaText } from './scalars.ts'
 
 /** Words of `kafka-acls.sh`; a kind that the writer did not know is `CODE_<number>`. */
 const storedAcl = z.strictObject({
-  resource_type: z.string(),
-  resource_name: z.string(),
-  pattern_type: z.string(),
-  principal: z.string(),
-  host: z.string(),
-  operation: z.string(),
-  permission: z.string(),
+  resource_type: kafkaText,
+  resource_name: kafkaText,
+  pattern_type: kafkaText,
+  principal: kafkaText,
+  host: kafkaText,
+  operation: kafkaText,
+  permission: kafkaText,
 })
 
 const storedQuota = z.strictObject({
   /** One part, or two for a client of a user. A null name is the default. */
-  entity: z.array(z.strictObject({ type: z.string(), name: z.string().nullable() })),
-  key: z.string(),
+  entity: z.array(z.strictObject({ type: kafkaText, name: kafkaText.nullable() })),
+  key: kafkaText,
   /** A double in decimal digits. */
-  value: z.string(),
+  value: kafkaText,
 })
 
 /** Kafka tells no secrets of a login, so that there are none here. */
-const storedUser = z.strictObject({ user: z.string(), mechanism: z.string(), iterations: count })
+const storedUser = z.strictObject({ user: kafkaText, mechanism: kafkaText, iterations: count })
 
 /** `access-<generation>.<run>.json`. */
 export const accessFileSchema = z.strictObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { count, hash, int64, topicName } from './scalars.ts'
+import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 
 const position = z.strictObject({
   topic: topicName,
@@ -8,23 +8,23 @@ const position = z.strictObject({
   offset: int64,
   /** Of the last record that it has read; -1 is unknown. */
   leader_epoch: z.int(),
-  metadata: z.string(),
+  metadata: kafkaText,
   /** From the position to the end of the log, when the ends of the run were fixed; null where the end was not known. */
   lag: int64.nullable(),
 })
 
 const storedGroup = z.strictObject({
-  group: z.string(),
+  group: kafkaText,
   /** `classic`, `consumer` (KIP-848), `streams` (KIP-1071). */
   type: z.enum(['classic', 'consumer', 'streams']),
   /** The broker's own word, such as `Stable` or `Empty`; null where it could not be asked. */
-  state: z.string().nullable(),
+  state: kafkaText.nullable(),
   members: count.nullable(),
   /** Why the group could not be read; its positions are then not known. */
   error: z.string().nullable(),
   positions: z.array(position),
   /** Partitions for which an open transaction held a newer offset; the position, if there is one, is the last committed. */
-  undecided: z.array(z.strictObject({ topic: z.string(), partition: count })).exactOptional(),
+  undecided: z.array(z.strictObject({ topic: topicName, partition: count })).exactOptional(),
 })
 
 /** `groups-<generation>.<run>.json`. */
@@ -33,7 +33,7 @@ export const groupsFileSchema = z.strictObject({
   format_version: z.literal(1),
   groups: z.array(storedGroup),
   /** Groups whose progress is not in the backup: those of types that do not commit offsets, such as share groups. */
-  left_out: z.array(z.strictObject({ group: z.string(), type: z.string() })),
+  left_out: z.array(z.strictObject({ group: kafkaText, type: kafkaText })),
 })
 
 export const takenGroupsSchema = z.strictObject({

@@ -5,7 +5,7 @@ import { accessSectionSchema } from './access-section.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
-import { count, hash, int64, topicName } from './scalars.ts'
+import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
 
 /** The newest format this program writes, and reads. */
@@ -91,17 +91,17 @@ export function isInternalTopic(name: string): boolean {
 
 export const topicSchema = z.strictObject({
   name: topicName,
-  id: z.string(),
+  id: kafkaText,
   /** Counts from 1 within one topic ID, and is absent for the first: a source that lost records starts another. */
   incarnation: z.int().min(2).exactOptional(),
   /** `replaced`: a newer incarnation has its name. `absent`: not part of the newest run. */
   state: z.enum(['current', 'replaced', 'absent']),
   internal: z.boolean(),
   replication_factor: count,
-  configs: z.record(z.string(), z.string()),
+  configs: z.record(kafkaText, kafkaText),
   partitions: z.array(partitionSchema),
   /** The values in force of the settings that decide which records it keeps; absent where no run has stored them. */
-  effective_configs: z.record(z.string(), z.string()).exactOptional(),
+  effective_configs: z.record(kafkaText, kafkaText).exactOptional(),
   /** How many partitions the topic has at the source; absent where all of them are listed. */
   partition_count: count.exactOptional(),
   /** Committed offsets of groups, as they were when a run saw this incarnation last; absent while it is current. */
@@ -110,7 +110,7 @@ export const topicSchema = z.strictObject({
   replaced_at: z.string().exactOptional(),
 })
 
-export const clusterSchema = z.strictObject({ id: z.string().nullable(), brokers: count })
+export const clusterSchema = z.strictObject({ id: kafkaText.nullable(), brokers: count })
 export const selectionSchema = z.strictObject({ include: z.array(z.string()), exclude: z.array(z.string()) })
 
 const encryptionSchema = z.strictObject({
@@ -171,7 +171,7 @@ export const partitionIndexSchema = z.strictObject({
   format: z.literal('kafka-backup-index'),
   format_version: z.literal(FORMAT_VERSION),
   topic: topicName,
-  topic_id: z.string(),
+  topic_id: kafkaText,
   partition: count,
   segments: z.array(segmentSchema),
 })

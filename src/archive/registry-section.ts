@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { levelSources } from '../registry/level-in-force.ts'
-import { count, hash } from './scalars.ts'
+import { count, hash, registryText } from './scalars.ts'
 
 const schemaType = z.enum(['AVRO', 'JSON', 'PROTOBUF'])
 const jsonObject = z.record(z.string(), z.json())
@@ -17,7 +17,7 @@ export const registrySectionSchema = z.strictObject({
   global: storedFile,
   subjects: z.array(
     z.strictObject({
-      name: z.string(),
+      name: registryText,
       /** Of its newest version; null where it has none. */
       schema_type: schemaType.nullable(),
       /** The level in force; null where it is the registry's default, which registries do not report. */
@@ -49,16 +49,16 @@ export const registrySettingsSchema = z.strictObject({
   registry_version: z.string().nullable(),
   schema_types: z.array(schemaType),
   mode: z.string().nullable(),
-  contexts: z.array(z.string()),
+  contexts: z.array(registryText),
   context_settings: z.array(
     z.strictObject({
-      context: z.string(),
+      context: registryText,
       compatibility: z.string().nullable(),
       mode: z.string().nullable(),
       config: jsonObject.nullable(),
     }),
   ),
-  max_ids: z.record(z.string(), z.int()),
+  max_ids: z.record(registryText, z.int()),
   skipped_deleted: count,
   warnings: z.array(z.string()),
 })
@@ -71,7 +71,7 @@ export const globalConfigSchema = z.strictObject({
 
 /** `subjects/<subject>/metadata.json`. */
 export const subjectMetadataSchema = z.strictObject({
-  subject: z.string(),
+  subject: registryText,
   compatibility: z.string().nullable(),
   mode: z.string().nullable(),
   config: jsonObject.nullable(),
@@ -80,7 +80,7 @@ export const subjectMetadataSchema = z.strictObject({
       version: z.int(),
       id: z.int(),
       schema_type: schemaType,
-      references: z.array(z.strictObject({ name: z.string(), subject: z.string(), version: z.int() })),
+      references: z.array(z.strictObject({ name: registryText, subject: registryText, version: z.int() })),
       metadata: jsonObject.nullable(),
       rule_set: jsonObject.nullable(),
       guid: z.string().nullable(),

@@ -4,6 +4,19 @@ export const int64 = z.union([z.int(), z.bigint()]).transform(BigInt)
 export const count = z.int().nonnegative()
 export const hash = z.string().regex(/^[0-9a-f]{64}$/)
 
+/**
+ * Any name or value that Kafka can have told: a string of its protocol has at most 32,767 bytes of UTF-8. It may be empty and may
+ * hold control characters, as names of groups and principals do, so they are made visible where they are printed. Half a
+ * surrogate pair cannot be sent, and would silently become another name.
+ */
+export const kafkaText = z
+  .string()
+  .max(32_767, 'is longer than Kafka allows')
+  .refine(text => text.isWellFormed(), 'is not valid Unicode')
+
+/** The same for a registry, which may hold half a surrogate pair: its JSON writes it as an escape. */
+export const registryText = z.string().max(32_767, 'is longer than any name of a registry')
+
 /** The names that Kafka allows. They become parts of keys, file rows and commands, so no other name is read from a store. */
 export const topicName = z
   .string()

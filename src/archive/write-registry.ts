@@ -6,6 +6,7 @@ import { hashOf } from './hash.ts'
 import { currentRegistryPath, type FolderOf, registryFile, registryKey } from './layout.ts'
 import { layOutRegistry, mappedId, type RegistryFile, type RegistryFiles, subjectsOf } from './registry-files.ts'
 import { type RegistrySection, registryFilesOf, type StoredFile } from './registry-section.ts'
+import { registryText } from './scalars.ts'
 import { assignSubjectFolders, subjectFolder } from './subject-folder.ts'
 
 export interface RegistryPlace {
@@ -31,6 +32,7 @@ export async function writeRegistry(
   place: RegistryPlace,
   signal: AbortSignal,
 ): Promise<RegistrySection> {
+  assertStorable(snapshot)
   const files = layOutRegistry(snapshot, place.folderOf ?? chooseFolders(snapshot, place.previous))
   const previous = place.previous ? registryFilesOf(place.previous) : []
   const known = new Map(previous.map(file => [currentRegistryPath(file.file), file]))
@@ -39,6 +41,18 @@ export async function writeRegistry(
     return [file.path, stored] as const
   })
   return sectionOf(snapshot, files, new Map(written))
+}
+
+/** A registry may answer with anything; what no reader accepts is not written. */
+function assertStorable({ subjects, contexts, versions }: RegistrySnapshot): void {
+  const references = versions.flatMap(one => one.references.flatMap(({ name, subject }) => [name, subject]))
+  const names = [...subjects.keys(), ...contexts, ...versions.map(({ subject }) => subject), ...references]
+  const long = names.find(name => !registryText.safeParse(name).success)
+  if (long === undefined) return
+  const message = `the registry has a name of ${long.length} characters, which begins with ${JSON.stringify(long.slice(0, 60))}`
+  throw new KafkaBackupError('REGISTRY_PROTOCOL', message, {
+    help: 'No registry that is known accepts it; see its log.',
+  })
 }
 
 /** A subject of the generation before keeps its folder. */

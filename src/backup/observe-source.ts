@@ -1,5 +1,6 @@
 import { decisiveOf } from '../archive/effective-settings.ts'
 import type { ManifestTopic } from '../archive/manifest.ts'
+import { topicName } from '../archive/scalars.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import { brokerError } from '../kafka/broker-errors.ts'
@@ -65,6 +66,7 @@ export async function observeSource(
   const selected = selectTopics(options.topics, named)
   const shown = all.topics.filter(topic => selected.names.includes(topic.name))
   for (const topic of shown) {
+    assertStorable(topic.name)
     if (topic.errorCode !== 0) throw brokerError(topic.errorCode, `looking at topic ${topic.name}`)
   }
   const described = await describeTopics(cluster, shown, signal)
@@ -81,6 +83,15 @@ export async function observeSource(
     visible: new Set(named.map(({ name }) => name)),
     warnings,
   }
+}
+
+/** Brokers that only speak Kafka's protocol may have other names, which no reader of a backup accepts. */
+function assertStorable(name: string): void {
+  if (topicName.safeParse(name).success) return
+  const message = `the cluster has a topic named ${JSON.stringify(name.slice(0, 300))}, which is not a name that Kafka allows`
+  throw new KafkaBackupError('KAFKA_PROTOCOL', message, {
+    help: 'A backup cannot hold it. Exclude it with `source.topics.exclude`, or select the others by name.',
+  })
 }
 
 /** Tells how far the topics that are there still go; trouble is left to the next round. */

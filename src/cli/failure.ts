@@ -7,7 +7,7 @@ import type { Io } from './io.ts'
 import type { Look } from './look.ts'
 import type { CommandOptions } from './option-specs.ts'
 import type { Screen } from './screen.ts'
-import { printable } from './text.ts'
+import { printableMessage } from './text.ts'
 
 export interface FailureOutput {
   options: Pick<CommandOptions, 'format' | 'logFormat' | 'verbose'>
@@ -43,9 +43,9 @@ export function reportFailure(error: KafkaBackupError, output: FailureOutput): n
 /** What went wrong, by what, and what to do. */
 function formatFailure({ message, help, code }: KafkaBackupError, causes: readonly string[], look: Look): string {
   return [
-    `${look.bad('error:')} ${printable(message)}`,
-    ...causes.map(cause => look.dim(`  caused by: ${printable(cause)}`)),
-    `${look.bold('help:')} ${printable(help)} ${look.dim(`(${code})`)}`,
+    `${look.bad('error:')} ${printableMessage(message)}`,
+    ...causes.map(cause => look.dim(`  caused by: ${printableMessage(cause)}`)),
+    `${look.bold('help:')} ${printableMessage(help)} ${look.dim(`(${code})`)}`,
   ].join('\n')
 }
 

@@ -1,6 +1,6 @@
 import { fitColumns, GAP, wrapWords } from './fit-columns.ts'
 import type { Look } from './look.ts'
-import { printable } from './text.ts'
+import { printableLines } from './text.ts'
 
 export interface Column<R> {
   title: string
@@ -20,7 +20,7 @@ const INDENT = '    '
 
 /** Aligned columns under dim titles. On a terminal they fit its width; what that leaves out is named below. */
 export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], look: Look): string[] {
-  const cells = rows.map(row => columns.map(column => printable(column.cell(row)).replaceAll('\n', ' ')))
+  const cells = rows.map(row => columns.map(column => printableLines(column.cell(row)).replaceAll('\n', ' ')))
   const wanted = columns.map(({ title }, at) => Math.max(title.length, ...cells.map(line => line[at]?.length ?? 0)))
   const fit = fitColumns(
     columns.map(({ shrinks, wraps, dropAs }, at) => {
@@ -95,7 +95,7 @@ export function formatFields(fields: readonly Field[], look: Look): string[] {
   const room = look.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, look.columns - indent.length)
   return fields.flatMap(([name, value, paint = text => text]) => {
     if (value === undefined) return []
-    const [first = '', ...rest] = wrapWords(printable(value), room)
+    const [first = '', ...rest] = wrapWords(printableLines(value), room)
     return [`${look.dim(name.padEnd(width))}${GAP}${paint(first)}`, ...rest.map(line => indent + paint(line))]
   })
 }

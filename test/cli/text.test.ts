@@ -7,6 +7,7 @@ import {
   formatTimestamp,
   plural,
   printable,
+  printableLines,
   shellQuote,
   terminalText,
 } from '../../src/cli/text.ts'
@@ -36,7 +37,8 @@ test('one thing is singular, everything else plural', () => {
 })
 
 test('characters that steer a terminal or turn the direction of text are shown as codes', () => {
-  assert.equal(printable('a\x1b\r\u202eb\nc é 日本'), 'a\\u001b\\u000d\\u202eb\nc é 日本')
+  assert.equal(printableLines('a\x1b\r\u202eb\nc é 日本'), 'a\\u001b\\u000d\\u202eb\nc é 日本')
+  assert.equal(printable('a\nb\tc'), 'a\\u000ab\\u0009c')
 })
 
 test('a shell reads back what was quoted', () => {

@@ -148,6 +148,17 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.deepEqual([listed.code, encrypted.sort()], [0, [false, true, true]])
   })
 
+  test('a group whose name holds control characters, which Kafka accepts, is shown harmlessly and rolled back', async () => {
+    const name = 'strange\nhelp: \x1b[2J\0'
+    await commit(name, [3n])
+    const shown = await run(launcher, ['offsets', 'show', '--config', config, '--group', 'strange*'])
+    assert.ok(shown.stdout.includes('strange\\u000ahelp: \\u001b[2J\\u0000: '), shown.stdout)
+    const reset = await offsets('reset', '--config', config, '--group', 'strange*', '--strategy', 'earliest')
+    assert.deepEqual([reset.code, await positions(name)], [0, [0]], reset.stderr)
+    const rollback = await offsets('rollback', '--config', config, '--snapshot-id', reset.out.snapshot_id)
+    assert.deepEqual([rollback.code, await positions(name)], [0, [3]], rollback.stderr)
+  })
+
   test('a snapshot may be kept in a file, and led back to from there', async () => {
     await commit('filed', [1n, 2n])
     const place = ['--bootstrap-server', kafka.server.bootstrapServers.join()]

@@ -74,3 +74,11 @@ test('a secret that becomes known while the log is open is hidden from then on',
   opened.write('info', 'has late-secret')
   assert.deepEqual(log.lines, ['info: has [redacted]\n'])
 })
+
+test('a line break in a message does not begin another entry', async () => {
+  const lines: string[] = []
+  const destination = { write: (line: string) => void lines.push(line) }
+  const log = await openLog({ level: 'info', format: 'text', destination, now: () => 0, redactor: new Redactor() })
+  log.write('info', 'group a\nerror: all is lost')
+  assert.equal(lines.join(''), 'info: group a\n  error: all is lost\n')
+})

@@ -123,3 +123,15 @@ test('a group that a backup could not read has no positions to take', () => {
   })
   assert.throws(() => originGroup(origin, 'c'), { code: 'GROUP_NOT_FOUND' })
 })
+
+test('a snapshot that could not be read again is not written', async () => {
+  const { book, storage } = memoryBook()
+  const fake = cluster()
+  fake.put('strange', { 'not a topic/0': 4 })
+  await assert.rejects(takeSnapshot([], { port: fake, book }, never), {
+    code: 'OFFSETS_REFUSED',
+    message: /so nothing is changed: groups\.\d\.positions\.0\.topic: is not a valid topic name/,
+  })
+  assert.equal(storage.objects.size, 0)
+  assert.ok(await takeSnapshot(['a', 'b'], { port: fake, book }, never))
+})

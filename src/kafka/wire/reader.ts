@@ -1,5 +1,8 @@
 import { KafkaBackupError } from '../../errors.ts'
 
+/** Kafka refuses to write a longer one, also where the encoding could hold it. */
+const MAX_STRING_BYTES = 32_767
+
 /** Reads an answer in the protocol's flexible encoding. Running past its end is a protocol error, never a crash. */
 export class Reader {
   readonly buffer: Buffer
@@ -52,6 +55,7 @@ export class Reader {
   nullableString(): string | null {
     const length = this.uvarint() - 1
     if (length < 0) return null
+    if (length > MAX_STRING_BYTES) throw malformed(`a string has ${length} bytes, more than Kafka sends`)
     const start = this.#take(length)
     return this.buffer.toString('utf8', start, start + length)
   }

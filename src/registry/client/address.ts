@@ -30,7 +30,14 @@ export function formatBasic(login: string): string {
 
 /** One segment of a path: a subject may hold slashes, spaces, `%`, or be nothing but dots. */
 export function encodeSegment(text: string): string {
-  return /^\.{1,2}$/.test(text) ? text.replaceAll('.', '%2E') : encodeURIComponent(text)
+  return /^\.{1,2}$/.test(text) ? text.replaceAll('.', '%2E') : encodeText(text)
+}
+
+/** Fails for half a surrogate pair, which no address can name. */
+function encodeText(text: string): string {
+  if (text.isWellFormed()) return encodeURIComponent(text)
+  const shown = JSON.stringify(text.slice(0, 100))
+  throw new KafkaBackupError('REGISTRY_PROTOCOL', `the name ${shown} is not valid Unicode, so no request can name it`)
 }
 
 /**
@@ -38,7 +45,7 @@ export function encodeSegment(text: string): string {
  * `net/url` does it. Others cannot be asked in this way: to Karapace, a plus that is not encoded is a space.
  */
 export function encodeSegmentLikeGo(text: string): string {
-  const encoded = encodeURIComponent(text).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
+  const encoded = encodeText(text).replace(/%(?:24|26|2B|2C|3A|3B|3D|40)/g, decodeURIComponent)
   return encoded.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
 }
 

@@ -108,3 +108,10 @@ describe('an answer that cannot be read is KAFKA_PROTOCOL', () => {
     test(name, () => assert.throws(() => read(new Reader(Buffer.from(hex, 'hex'))), { code: 'KAFKA_PROTOCOL' }))
   }
 })
+
+test('a string longer than Kafka writes is refused, however the length is encoded', () => {
+  const longest = new Writer().string('x'.repeat(32_767)).finish()
+  assert.equal(new Reader(longest).string().length, 32_767)
+  const longer = new Writer().string('x'.repeat(32_768)).finish()
+  assert.throws(() => new Reader(longer).string(), { code: 'KAFKA_PROTOCOL', message: /32768 bytes, more than Kafka/ })
+})
