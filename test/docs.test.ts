@@ -39,7 +39,7 @@ import { versitygwVersion } from './servers/versitygw-binary.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdownBelow('docs')]
+const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md', ...markdownBelow('docs')]
 
 for (const [name, table] of Object.entries(configTables())) {
   test(`docs/configuration.md has the table of the schema: ${name}`, () => {
@@ -72,6 +72,27 @@ for (const [name, table] of Object.entries(operatorTables())) {
     assert.equal(marked(read('docs/operator.md'), `operator-${name}`), table)
   })
 }
+
+test('each promise of docs/security-model.md names a test that exists', () => {
+  const named = [...read('docs/security-model.md').matchAll(/`(test\/[^`]+)` › ("[^"]+"(?:,\s+"[^"]+")*)/g)]
+  const missing = named.flatMap(([, file = '', names = '']) => {
+    const source = existsSync(join(root, file)) ? read(file) : ''
+    return [...names.matchAll(/"([^"]+)"/g)].flatMap(([, name = '']) =>
+      source.includes(name) ? [] : [`${file} › ${name}`],
+    )
+  })
+  assert.deepEqual(missing, [])
+  assert.ok(named.length > 40, `${named.length} tests`)
+})
+
+test('each row of a table of promises in docs/security-model.md names its test', () => {
+  const tables = read('docs/security-model.md')
+    .split(/\n\n/)
+    .filter(block => /^\|.*\| Test \|\n/.test(block))
+  assert.equal(tables.length, 8)
+  const bare = tables.flatMap(table => table.split('\n').slice(2)).filter(row => !/` › "/.test(row))
+  assert.deepEqual(bare, [])
+})
 
 test('docs/result-file.md names every field of a result, in their order', () => {
   const result = new Outcome('backup', 0).resultOf({ exit: 0, nowMs: 0 })

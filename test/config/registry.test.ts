@@ -141,6 +141,10 @@ describe('a schema registry', () => {
       'auth: {type: oauth}',
       ['auth.token_url: is required', 'auth.client_id: is', 'auth.client_secret: is', 'auth.scope: is required'],
     ],
+    'oauth whose token endpoint is not https': [
+      'url: https://x, auth: {type: oauth, token_url: http://auth/token, client_id: me, client_secret: s, scope: all}',
+      ['auth.token_url: the value is not https, and the secret of the client would be sent in the clear'],
+    ],
     'mtls without a url and files': [
       'auth: {type: mtls}',
       [
