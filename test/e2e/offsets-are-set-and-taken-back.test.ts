@@ -5,7 +5,6 @@ import { delimiter, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../../src/kafka/group-offsets.ts'
-import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { jobText } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { launcher, run } from './run-cli.ts'
@@ -13,7 +12,6 @@ import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const consumerGroupCommand = 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand'
-const consoleConsumer = 'org.apache.kafka.tools.consumer.ConsoleConsumer'
 const firstTime = 1_700_000_000_000
 
 describe('positions of consumer groups are set, and taken back', () => {
@@ -180,16 +178,12 @@ describe('positions of consumer groups are set, and taken back', () => {
     assert.equal((await offsets('delete', ...file)).code, 0)
   })
 
-  for (const protocol of ['classic', 'consumer']) {
+  for (const protocol of ['classic', 'consumer'] as const) {
     test(`a group of the ${protocol} protocol with a member is refused by name, and nothing is written`, async () => {
       const group = `active-${protocol}`
-      const args = ['--bootstrap-server', kafka.server.bootstrapServers.join(), '--topic', 'events', '--group', group]
-      const settings = ['--consumer-property', `group.protocol=${protocol}`, '--timeout-ms', '12000']
-      const consuming = runKafkaTool(kafka.server, consoleConsumer, [...args, ...settings, '--from-beginning'])
-      const look = async () => (await offsets('show', '--config', config, '--group', group)).out.groups[0]
-      let seen = await look()
-      while (seen.members === 0) seen = await look()
-      assert.equal(seen.type, protocol)
+      await kafka.driver.holdGroup({ group, topics: ['events'], protocol })
+      const seen = (await offsets('show', '--config', config, '--group', group)).out.groups[0]
+      assert.deepEqual([seen.type, seen.members], [protocol, 1])
       const refused = await offsets(
         'reset',
         '--config',
@@ -209,7 +203,7 @@ describe('positions of consumer groups are set, and taken back', () => {
         { code: 'GROUP_ACTIVE' },
         'who joins after a plan is told by the broker',
       )
-      await consuming
+      await kafka.driver.releaseGroup(group)
       const ended = await offsets(
         'reset',
         '--config',
