@@ -6,10 +6,10 @@ SERVERS := $(NODE) test/servers/prepare.ts
 .DEFAULT_GOAL := help
 # Targets share dist/ and the cores: one after the other, also with -j.
 .NOTPARALLEL:
-.PHONY: help demo picture servers test lint types unit e2e bench soak build docs format clean
+.PHONY: help demo picture servers test test-full lint types unit e2e bench soak build docs format clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(INSTALLED): package.json package-lock.json
 	npm ci --fetch-retries=5 --include=dev --no-fund --no-audit --loglevel=error
@@ -33,6 +33,9 @@ test-servers: $(INSTALLED)
 
 test: lint types test-servers unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end
 
+test-full: export TEST_FULL := 1
+test-full: test ## Run the same with every case of the long matrices
+
 lint: $(INSTALLED) ## Lint and check the formatting
 	@npm run --silent lint
 
@@ -53,7 +56,7 @@ soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and wri
 	@FUZZ_INPUTS=$${FUZZ_INPUTS:-90000} $(NODE) --test test/fuzz/fuzz.test.ts
 	@$(SERVERS) soak
 	@[ "$(SOAK_PART)" = operator ] || $(NODE) test/faults/soak.ts
-	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
+	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || TEST_FULL=1 OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
 
 build: $(INSTALLED) ## Compile to dist/
 	@npm run --silent build

@@ -2,17 +2,30 @@ import { writeFile } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
-import { type Durations, durationsFile, findTestFiles, orderByDuration, readDurations } from './test-files.ts'
+import { isFull } from './full.ts'
+import {
+  countFullCases,
+  type Durations,
+  durationsFile,
+  findTestFiles,
+  keepCompiledModules,
+  orderByDuration,
+  readDurations,
+} from './test-files.ts'
 
 /**
- * `make e2e`: the tests with servers, or those named, two files at a time and the longest first. It ends with the ten slowest files;
- * with RECORD=1 it writes the durations that decide on the order.
+ * `make e2e`: the tests with servers, or those named, two files at a time and the longest first. It ends with the ten
+ * slowest files and with what is left to `make test-full`, which sets TEST_FULL=1. With RECORD=1 it writes the durations
+ * that decide on the order.
  */
 const root = resolve(import.meta.dirname, '..')
 const named = process.argv.slice(2)
-const files = orderByDuration(named.length > 0 ? named : findTestFiles().e2e, readDurations())
+const found = findTestFiles()
+const chosen = named.length > 0 ? named : isFull ? [...found.e2e, ...found.full] : found.e2e
+const files = orderByDuration(chosen, readDurations())
 const durations: Durations = {}
 const start = performance.now()
+keepCompiledModules()
 const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 2, isolation: 'process' })
 
 tests.on('test:fail', () => {
@@ -33,7 +46,11 @@ async function report(): Promise<void> {
   for (const file of slowest.slice(0, 10)) process.stdout.write(`${String(durations[file]).padStart(5)} s  ${file}\n`)
   const minutes = ((performance.now() - start) / 60_000).toFixed(1)
   process.stdout.write(`e2e: ${closing} in ${minutes} min, ${slowest.length} files\n`)
+  const [left, cases] = [found.full.length, countFullCases(found.e2e)]
+  if (!isFull)
+    process.stdout.write(`not run here: ${left} files and ${cases} cases of make test-full, see test/full.md\n`)
   if (process.env.RECORD !== '1') return
-  const recorded = Object.fromEntries(slowest.map(file => [file, durations[file]]))
-  await writeFile(durationsFile, `${JSON.stringify(recorded, null, 2)}\n`)
+  const recorded = { ...readDurations(), ...durations }
+  const ordered = orderByDuration(Object.keys(recorded), recorded).map(file => [file, recorded[file]])
+  await writeFile(durationsFile, `${JSON.stringify(Object.fromEntries(ordered), null, 2)}\n`)
 }

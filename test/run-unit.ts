@@ -1,17 +1,21 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
-import { findTestFiles, planShards } from './test-files.ts'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { type Durations, findTestFiles, keepCompiledModules, orderByDuration, planShards } from './test-files.ts'
 
 /**
  * `make unit`: all tests without servers, spread over one process for each core. Within a process the files share it,
- * because loading the code again for each of them takes longer than its tests.
+ * because loading the code again for each of them takes longer than its tests. It ends with the ten slowest files.
  */
+keepCompiledModules()
 const start = performance.now()
 const shards = planShards(findTestFiles().unit, availableParallelism())
+const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-unit-'))
 const results = await Promise.all(shards.map(runShard))
 for (const { output } of results.slice(1)) process.stdout.write(output)
+await writeSlowest()
 const count = (name: string) => results.reduce((sum, { output }) => sum + readCount(output, name), 0)
 const failed = count('fail') + count('cancelled')
 const seconds = Math.round((performance.now() - start) / 1000)
@@ -20,7 +24,11 @@ if (results.some(({ exitCode }) => exitCode !== 0)) process.exitCode = 1
 
 /** The first one is shown while it runs, the others after it. */
 async function runShard(files: readonly string[], index: number): Promise<{ exitCode: number | null; output: string }> {
-  const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...files], {
+  const reporters = [
+    ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
+    ...['--test-reporter=./test/file-durations.ts', `--test-reporter-destination=${join(folder, `${index}`)}`],
+  ]
+  const child = spawn(process.execPath, ['--test', '--test-isolation=none', ...reporters, ...files], {
     cwd: resolve(import.meta.dirname, '..'),
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -31,6 +39,21 @@ async function runShard(files: readonly string[], index: number): Promise<{ exit
   })
   const [exitCode] = (await once(child, 'close')) as [number | null]
   return { exitCode, output: chunks.join('') }
+}
+
+async function writeSlowest(): Promise<void> {
+  const durations: Durations = {}
+  for (const index of shards.keys()) {
+    const lines = (await readFile(join(folder, `${index}`), 'utf8')).split('\n').filter(Boolean)
+    for (const { file, seconds } of lines.map(line => JSON.parse(line) as { file: string; seconds: number })) {
+      durations[file] = (durations[file] ?? 0) + seconds
+    }
+  }
+  await rm(folder, { recursive: true })
+  process.stdout.write('\nslowest files:\n')
+  for (const file of orderByDuration(Object.keys(durations), durations).slice(0, 10)) {
+    process.stdout.write(`${durations[file]?.toFixed(1).padStart(7)} s  ${file}\n`)
+  }
 }
 
 /** Of the closing lines of Node's test runner, such as `ℹ pass 12`. */

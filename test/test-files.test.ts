@@ -1,16 +1,34 @@
 import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { findTestFiles, orderByDuration, planShards, readDurations } from './test-files.ts'
+import { countFullCases, findTestFiles, fullOnly, orderByDuration, planShards, readDurations } from './test-files.ts'
 
-test('every test file belongs to exactly one of both groups', () => {
-  const { unit, e2e } = findTestFiles()
+const root = resolve(import.meta.dirname, '..')
+
+test('every test file belongs to exactly one group', () => {
+  const { unit, e2e, full } = findTestFiles()
+  assert.deepEqual([...unit, ...e2e, ...full].sort(), globSync('test/**/*.test.ts', { cwd: root }).sort())
+  assert.deepEqual(full, [...fullOnly].sort())
   assert.ok(unit.includes('test/test-files.test.ts'))
   assert.ok(unit.includes('test/lib/clock.test.ts'))
   assert.ok(e2e.includes('test/e2e/command-line.test.ts') && e2e.includes('test/faults/faults.test.ts'))
+})
+
+test('the list of what is left to make test-full names every file that is left out or cut short, and no other', () => {
+  const listed: string[] = readFileSync(resolve(root, 'test/full.md'), 'utf8').match(/test\/[\w/.-]+\.ts/g) ?? []
+  const present = globSync('test/**/*.ts', { cwd: root })
   assert.deepEqual(
-    unit.filter(file => e2e.includes(file)),
+    listed.filter(file => !present.includes(file)),
     [],
   )
+  const cut = present.filter(file => /from '[./]+\/full\.ts'/.test(readFileSync(resolve(root, file), 'utf8')))
+  const users = cut.filter(file => file.includes('/') && !/^test\/(run-\w+|full\.test)\.ts$/.test(file))
+  assert.deepEqual(
+    [...users, ...fullOnly].filter(file => !listed.includes(file)),
+    [],
+  )
+  assert.ok(countFullCases(findTestFiles().e2e) > 0)
 })
 
 test('shards hold every file once and differ by one file at most', () => {
@@ -30,9 +48,9 @@ test('the longest file comes first, and one that was never measured counts as a 
 })
 
 test('durations are of files that exist', () => {
-  const { e2e } = findTestFiles()
+  const { e2e, full } = findTestFiles()
   assert.deepEqual(
-    Object.keys(readDurations()).filter(file => !e2e.includes(file)),
+    Object.keys(readDurations()).filter(file => ![...e2e, ...full].includes(file)),
     [],
   )
 })

@@ -8,11 +8,65 @@ const serverFolders = ['test/e2e/', 'test/faults/', 'test/servers/']
 export const durationsFile = join(import.meta.dirname, 'durations.json')
 export type Durations = Record<string, number>
 
-/** Every test file, relative to the project: those that need servers, and those that need none. */
-export function findTestFiles(): { unit: string[]; e2e: string[] } {
+/**
+ * Files of `make test-full` only. Their promises are tried in `make test` as well, in a smaller way: test/full.md says
+ * where.
+ */
+export const fullOnly: readonly string[] = [
+  'test/e2e/a-release-keeps-its-resources.test.ts',
+  'test/e2e/a-restore-to-another-kafka.test.ts',
+  'test/e2e/awkward-networks.test.ts',
+  'test/e2e/azure-holds-a-whole-backup.test.ts',
+  'test/e2e/gcs-holds-a-whole-backup.test.ts',
+  'test/e2e/many-partitions.test.ts',
+  'test/e2e/the-chart-raises-the-alarm.test.ts',
+  'test/e2e/the-dashboard-shows-a-real-operator.test.ts',
+  'test/e2e/the-demo-plays.test.ts',
+  'test/e2e/the-image-runs.test.ts',
+  'test/e2e/three-secure-brokers.test.ts',
+  'test/faults/operator-and-a-failing-api.test.ts',
+  'test/servers/driver.test.ts',
+  'test/servers/guard.test.ts',
+  'test/servers/kafka-tools.test.ts',
+  'test/servers/kafka.test.ts',
+  'test/servers/kube-fault-proxy.test.ts',
+  'test/servers/kube.test.ts',
+  'test/servers/kubelet-jobs.test.ts',
+  'test/servers/kubelet.test.ts',
+]
+
+export interface TestFiles {
+  /** Those that need no server. */
+  unit: string[]
+  /** Those with servers that `make test` runs. */
+  e2e: string[]
+  /** Those with servers that only `make test-full` runs. */
+  full: string[]
+}
+
+/** Every test file, relative to the project. */
+export function findTestFiles(): TestFiles {
   const files = globSync('test/**/*.test.ts', { cwd: root }).sort()
-  const isServerTest = (file: string) => serverFolders.some(folder => file.startsWith(folder))
-  return { unit: files.filter(file => !isServerTest(file)), e2e: files.filter(isServerTest) }
+  const withServers = files.filter(file => serverFolders.some(folder => file.startsWith(folder)))
+  return {
+    unit: files.filter(file => !withServers.includes(file)),
+    e2e: withServers.filter(file => !fullOnly.includes(file)),
+    full: withServers.filter(file => fullOnly.includes(file)),
+  }
+}
+
+/** What `make test` leaves to `make test-full` in the files that it runs: calls of the functions of test/full.ts. */
+export function countFullCases(files: readonly string[]): number {
+  const calls = files.map(file => readFileSync(join(root, file), 'utf8').match(/^\s*full(?:Test|Describe)\(/gm) ?? [])
+  return calls.flat().length
+}
+
+/**
+ * Node keeps compiled modules, and TypeScript without its types, from one process to the next: a test with servers starts
+ * in a third of the CPU time.
+ */
+export function keepCompiledModules(): void {
+  process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules/.cache/compiled')
 }
 
 export function readDurations(): Durations {

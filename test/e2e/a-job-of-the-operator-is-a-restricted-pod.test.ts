@@ -9,6 +9,7 @@ import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.
 import { readKubeconfig } from '../../src/operator/kube/kubeconfig.ts'
 import { type JobPod, type JobStep, jobFilePath } from '../../src/operator/resource/job-pod.ts'
 import { type ResourceSpec, resourceKinds } from '../../src/operator/resource/resource.ts'
+import { fullTest } from '../full.ts'
 import { type KubeletImage, kafkaBackupImage } from '../servers/kubelet-images.ts'
 import { createSecret, useKube, waitFor } from '../servers/use-kube.ts'
 
@@ -187,7 +188,7 @@ test('a shard that fails is tried again on its own, and what its first pod saw i
   assert.deepEqual([end.isSuccess, end.totals], [true, { records: 20, gaps: 2 }])
 })
 
-test('a shard that is out of tries ends the others, and is the reason', async () => {
+fullTest('a shard that is out of tries ends the others, and is the reason', async () => {
   const value = `
     if [ "$JOB_COMPLETION_INDEX" = 1 ]; then printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"; exit 1; fi
     trap "exit 143" TERM; sleep 60 & wait`
@@ -239,7 +240,7 @@ test('a secret without the key, and then with it', async () => {
   assert.equal((await untilEnd(job)).end.isSuccess, true)
 })
 
-test('a run that takes too long is told to stop, and has failed when its pod is gone', async () => {
+fullTest('a run that takes too long is told to stop, and has failed when its pod is gone', async () => {
   const value = 'trap "sleep 1; exit 143" TERM; sleep 60 & wait'
   const spec = { job: { activeDeadlineSeconds: 2 } }
   const job = await startJob({ name: 'late', image: 'script', spec, env: [{ name: 'JOB_SCRIPT', value }] })

@@ -6,6 +6,7 @@ import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
 import { dryRunRestoreJob, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import { compareJob, findOffsetJob, offsetMapJob } from '../../src/wiring/restored-jobs.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
+import { fullTest } from '../full.ts'
 import { encodeRecord } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
@@ -177,7 +178,7 @@ describe('a restore by key', () => {
     })
   })
 
-  test('that is killed again and again puts each record there once', { timeout: 180_000 }, async t => {
+  fullTest('that is killed again and again puts each record there once', async t => {
     const random = createRandom(11)
     await kafka.driver.createTopic('killed', { partitions: SOURCES })
     const bulk = {

@@ -7,6 +7,7 @@ import type { OnProgress } from '../../src/observe/progress.ts'
 import { backupOptions } from '../../src/wiring/backup-jobs.ts'
 import { openJobStorage, openLocation } from '../../src/wiring/parts.ts'
 import { fastClock } from '../fakes/fast-clock.ts'
+import { fullDescribe } from '../full.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { backUp, type JobSpec, makeJob, withFolder } from './backup-job.ts'
@@ -97,7 +98,7 @@ describe('three brokers', () => {
       await kafka.server.startBroker(1)
     }))
 
-  describe('when all replicas of a partition are down', () => {
+  fullDescribe('when all replicas of a partition are down', () => {
     before(async () => {
       const configs = { 'min.insync.replicas': '1' }
       await kafka.driver.createTopic('alone', { partitions: 3, replicationFactor: 1, configs })

@@ -58,8 +58,9 @@ export const bucketFaults: Fault[] = faults
   .filter(fault => fault !== brokerKilled && fault !== stoppedAtRandom)
   .map(fault => {
     const { test, soak } = fault.rounds
-    // A process for every call takes minutes with a bucket, and the order of the calls is the same.
-    const rounds = { test: fault === deathAtEveryCall ? 0 : Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
+    // These take long with a bucket, and the order of the calls is the same.
+    const isLong = fault === deathAtEveryCall || fault === wakingWriter
+    const rounds = { test: isLong ? 0 : Math.ceil(test / 4), soak: Math.ceil(soak / 4) }
     return { ...fault, name: `${fault.name} (S3)`, rounds }
   })
 

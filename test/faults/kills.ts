@@ -8,7 +8,7 @@ export const killedAtRandom: Fault = {
   name: 'killed at a random moment',
   inject: 'SIGKILL to the command at a random moment between its start and its end; then it is run again',
   promise: 'the last commit verifies after every kill; in the end every record is there once',
-  rounds: { test: 4, soak: 80 },
+  rounds: { test: 2, soak: 80 },
   run: (lab, options) => signalRuns(lab, 'kills', ['SIGKILL'], options),
 }
 
@@ -16,7 +16,7 @@ export const stoppedAtRandom: Fault = {
   name: 'stopped by SIGTERM or SIGINT',
   inject: 'SIGTERM or SIGINT at a random moment; then the command is run again',
   promise: 'it exits with 143 or 130, what is committed verifies; in the end every record is there once',
-  rounds: { test: 4, soak: 40 },
+  rounds: { test: 2, soak: 40 },
   run: (lab, options) => signalRuns(lab, 'stops', ['SIGTERM', 'SIGINT'], options),
 }
 

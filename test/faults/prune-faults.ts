@@ -12,6 +12,7 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { type Ended, runBackup, startProcess } from './command.ts'
 import { Count, type Fault, type FaultOptions, type Outcome } from './fault.ts'
+import { type KillMoment, pickMoments } from './kill-moments.ts'
 import { copyBase, emptyStore, type Lab, openPlace, type Place, prepareSubject, type Subject } from './lab.ts'
 
 export const pruneDeaths: Fault = {
@@ -19,7 +20,8 @@ export const pruneDeaths: Fault = {
   inject:
     'SIGKILL at call 1, 2, … to the last of a prune without a grace period, before the call or after it took effect; then it is run again',
   promise: 'no manifest names an object that is gone; the next prune ends the work, and what is left is exact',
-  rounds: { test: 1, soak: 2 },
+  // `make soak` takes both moments of every call, of which a prune has fewer than this.
+  rounds: { test: 6, soak: 1000 },
   only: 'filesystem',
   run: runDeaths,
 }
@@ -28,32 +30,33 @@ export const pruneBesideBackup: Fault = {
   name: 'a prune while a backup runs',
   inject: 'a prune without a grace period at a random moment of a backup of the same id, each a process of its own',
   promise: 'the backup succeeds; no manifest names an object that is gone, and what is left is exact',
-  rounds: { test: 4, soak: 60 },
+  rounds: { test: 2, soak: 60 },
   only: 'filesystem',
   run: runRaces,
 }
 
 const never = new AbortController().signal
 const child = join(import.meta.dirname, 'dying-prune.ts')
-const moments = ['kill-before', 'kill-after'] as const
 const silent = { onProgress: () => undefined }
 
 async function runDeaths(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
-  const count = new Count('missing', 'unreadable', 'wrong')
+  const count = new Count('missing', 'unreadable', 'wrong', 'failed prunes')
   const subject = await prepareSubject(lab, { topic: 'prunes', partitions: 2, records: 4000, valueBytes: 1000 })
-  for (let round = 0; round < rounds; round++) {
-    // One that takes longer renews its lease, so the last call is where a prune lives to the end.
-    for (let nth = 1, isDead = true; isDead; nth++) {
-      const place = await agedPlace(lab, subject)
-      const { signal } = await runChild(place, nth, moments[(nth + round + seed) % 2] ?? 'kill-before')
-      isDead = signal === 'SIGKILL'
-      if (isDead) count.injected++
-      else if (nth <= 15) throw new Error(`the prune makes ${nth - 1} calls`)
-      count.add({ missing: await countMissing(openPlace(place)) })
-      await finish(place)
-      count.add(await judge(lab, place, subject))
-      await emptyStore(place)
-    }
+  const counted = await runChild(await agedPlace(lab, subject), 0, 'kill-before')
+  const calls = Number(counted.stdout)
+  if (!(calls > 15)) throw new Error(`the prune makes ${calls} calls: ${counted.stderr}`)
+  count.saw('calls of a prune', calls)
+  for (const [nth, moment] of pickMoments(calls, rounds, createRandom(seed))) {
+    const place = await agedPlace(lab, subject)
+    const { signal, code } = await runChild(place, nth, moment)
+    if (signal === 'SIGKILL') count.injected++
+    // One that takes longer renews its lease, so another may have fewer calls than were counted.
+    else if (code === 0) count.saw('ended before that call')
+    else count.add({ 'failed prunes': 1 })
+    count.add({ missing: await countMissing(openPlace(place)) })
+    await finish(place)
+    count.add(await judge(lab, place, subject))
+    await emptyStore(place)
   }
   return count.outcome
 }
@@ -94,7 +97,7 @@ async function agedPlace(lab: Lab, subject: Subject): Promise<AgedPlace> {
   return { ...place, cutoffMs }
 }
 
-function runChild({ spec, cutoffMs }: AgedPlace, nth: number, moment: (typeof moments)[number]): Promise<Ended> {
+function runChild({ spec, cutoffMs }: AgedPlace, nth: number, moment: KillMoment): Promise<Ended> {
   return startProcess(process.execPath, [child, JSON.stringify({ spec, cutoffMs, nth, moment })]).ended
 }
 

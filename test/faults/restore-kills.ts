@@ -20,7 +20,7 @@ export const restoreKilled: Fault = {
   inject:
     'SIGKILL to the restore at a random moment between its start and its end; then it is run again, and killed again',
   promise: 'in the end every record is there once, and every topic has its settings',
-  rounds: { test: 20, soak: 200 },
+  rounds: { test: 5, soak: 200 },
   run: killRestores,
 }
 

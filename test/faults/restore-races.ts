@@ -22,6 +22,7 @@ export const restoresAtOnce: Fault = {
     'the same restore runs twice at once, or another one writes to the same topics, or one sleeps while the other runs to its end',
   promise:
     'one goes on and is exact, or all that wrote exit with 5 and say so; the same command tells the same afterwards',
+  // One of each kind in `make test`.
   rounds: { test: 3, soak: 45 },
   run: meetOthers,
 }

@@ -19,7 +19,7 @@ export const restoreKilledAtRequests: Fault = {
   inject:
     'SIGKILL at a request to the broker, a random one of a run, before it left or before its answer came; then again',
   promise: 'in the end every record is there once, and every topic has its settings',
-  rounds: { test: 5, soak: 60 },
+  rounds: { test: 2, soak: 60 },
   run: (lab, options) => withRequests(lab, options, killAtRequest),
 }
 
@@ -27,7 +27,7 @@ export const restoreAnswersLost: Fault = {
   name: 'the answer to a request of a restore is lost',
   inject: 'a tenth of all requests of a restore reach the broker, and the connection breaks before the answer',
   promise: 'the same run goes on and succeeds; every record is there once',
-  rounds: { test: 20, soak: 400 },
+  rounds: { test: 10, soak: 400 },
   run: (lab, options) => withRequests(lab, options, loseAnswers),
 }
 
@@ -36,7 +36,7 @@ export const restoreLateRequests: Fault = {
   inject:
     'a write is held back on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
   promise: 'the broker or the next run knows it: every record is there once',
-  rounds: { test: 4, soak: 60 },
+  rounds: { test: 2, soak: 60 },
   run: (lab, options) => withRequests(lab, options, deliverLate),
 }
 

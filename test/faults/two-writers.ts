@@ -11,7 +11,7 @@ export const twoWriters: Fault = {
   name: 'two writers at once',
   inject: 'two commands on one backup_id, started together or a moment apart, on an empty store or a backup',
   promise: 'the second waits for the first and succeeds, or exits with 5; nothing is mixed, and the result is exact',
-  rounds: { test: 4, soak: 40 },
+  rounds: { test: 2, soak: 40 },
   run: (lab, options) => raceWriters(lab, 'races', options, race),
 }
 
@@ -19,7 +19,7 @@ export const wakingWriter: Fault = {
   name: 'a writer wakes up after another has committed',
   inject: 'SIGSTOP at a random moment, another command waits for the lease to expire and runs to its end, SIGCONT',
   promise: 'the one that slept exits with 5, or had committed before; nothing is mixed, and the result is exact',
-  rounds: { test: 2, soak: 30 },
+  rounds: { test: 1, soak: 30 },
   run: (lab, options) => raceWriters(lab, 'wakes', options, overtake),
 }
 

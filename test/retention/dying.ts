@@ -1,5 +1,6 @@
 import type { Storage } from '../../src/storage/storage.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
+import { numbersToTry } from '../full.ts'
 
 export class Death extends Error {}
 
@@ -27,8 +28,8 @@ export function dying(storage: Storage, nth: number, kind: 'kill-before' | 'kill
   return { storage: guarded, calls: faulty.calls }
 }
 
-/** Before and after each call. */
-export function everyMoment(calls: number) {
-  const numbers = Array.from({ length: calls }, (_, i) => i + 1)
-  return numbers.flatMap(nth => (['kill-before', 'kill-after'] as const).map(moment => [nth, moment] as const))
+/** Before and after a call, of the calls to try. */
+export function momentsToTry(calls: number) {
+  const moments = ['kill-before', 'kill-after'] as const
+  return moments.flatMap((moment, turn) => numbersToTry(calls, turn).map(nth => [nth, moment] as const))
 }

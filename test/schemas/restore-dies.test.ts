@@ -6,6 +6,7 @@ import type { SchemaOptions } from '../../src/schemas/survey-target.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { isWrite } from '../fakes/registry-proxy.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { numbersToTry } from '../full.ts'
 import { backUp, essence, forced, openJournals, openStage, type Stage } from './schema-stage.ts'
 
 /** What is awkward to go on with: references, numbers with holes, what is marked as deleted, a history that breaks its level, modes, an alias. */
@@ -58,7 +59,7 @@ for (const { name, options, start } of ways) {
       const expected = comparable(await whole.snapshot(), options)
       const writes = whole.takeWrites().length
       assert.ok(writes > 10)
-      for (let nth = 1; nth <= writes; nth++) {
+      for (const nth of numbersToTry(writes)) {
         const stage = await open(t, backup)
         await dieAt(stage, nth, options)
         const { idMap } = await stage.restore(options)

@@ -5,6 +5,7 @@ import type { Resource } from '../../../src/operator/resource/resource.ts'
 import type { Brain } from '../../../src/operator/run/brain.ts'
 import { realBrain } from '../../../src/operator/run/real-brain.ts'
 import type { FakeCall } from '../../fakes/fake-kube.ts'
+import { numbersToTry } from '../../full.ts'
 import {
   isOfElection,
   kinds,
@@ -88,8 +89,8 @@ for (const of of cases) {
       ['500 after it was done', () => new KubeError('KUBE_UNREACHABLE', 'internal error', { status: 500 }), 'after'],
       ['no answer, though it was done', () => new KubeError('KUBE_UNREACHABLE', 'no answer within 30000 ms'), 'after'],
     ]
-    for (const [what, make, when] of faults) {
-      for (let at = 1; at <= total; at++) {
+    for (const [turn, [what, make, when]] of faults.entries()) {
+      for (const at of numbersToTry(total, turn)) {
         const model = new OperatorModel()
         let count = 0
         const operator = await runThrough(model, of, {
