@@ -16,6 +16,7 @@ import type {
 import type { CheckReport } from '../observe/check.ts'
 import type { PrintedDefinitions } from '../operator/crd/print-definitions.ts'
 import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
+import type { ProbeOptions, RegistryProbe } from '../registry/probe/probe-registry.ts'
 import type { RegistryServer } from '../registry/server/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
@@ -103,6 +104,7 @@ export interface Actions {
   /** The definitions of the operator's resources. */
   printDefinitions(apiGroup: string): Promise<PrintedDefinitions>
   openRegistry(options: ServedRegistry, signal: AbortSignal): Promise<RegistryServer>
+  probeRegistryJob(side: SchemaSide, options: ProbeOptions, signal: AbortSignal): Promise<RegistryProbe>
 }
 
 /** Each loads its module when it is called: a command waits only for the code that it runs. */
@@ -156,4 +158,5 @@ export const realActions: Actions = {
   serveOperator: async (...args) => (await import('../operator/run/serve-operator.ts')).serveOperator(...args),
   printDefinitions: async apiGroup => (await import('../operator/crd/print-definitions.ts')).printDefinitions(apiGroup),
   openRegistry: async (...args) => (await import('../wiring/registry-server.ts')).openRegistry(...args),
+  probeRegistryJob: async (...args) => (await import('../wiring/probe-job.ts')).probeRegistryJob(...args),
 }

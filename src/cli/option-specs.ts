@@ -66,6 +66,8 @@ export interface CommandOptions {
   newDataKey: boolean
   listen?: string | undefined
   firstId?: string | undefined
+  url?: string | undefined
+  write: boolean
   generation?: string | undefined
   source?: 'backup' | 'registry' | undefined
   registry?: string | undefined

@@ -120,7 +120,16 @@ function setUp(command: Command, io: Io, look: Look): void {
 /** The rest values of all options. */
 const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
 const several = { newIncarnation: [], paths: [], configs: [], backupIds: [], namespaces: [], jobImagePullSecret: [] }
-const flags = { deep: false, dryRun: false, commit: false, ids: false, strict: false, quiet: false, yes: false }
+const flags = {
+  deep: false,
+  dryRun: false,
+  commit: false,
+  ids: false,
+  strict: false,
+  quiet: false,
+  yes: false,
+  write: false,
+}
 const on = { metrics: true, leaderElect: true }
 const off = {
   ...flags,

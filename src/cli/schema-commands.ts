@@ -109,7 +109,21 @@ export const schemasCommand: CommandSpec = {
   onInterrupt: 'What is registered stays; run the same command again to continue.',
 }
 
-const servedJob: OptionSpec = { ...config, description: 'the job file (YAML) whose backup is served' }
+const servedJob: OptionSpec = {
+  ...config,
+  description: 'the job file (YAML) whose backup is served or, for `probe`, whose registry is probed',
+}
+
+const url: OptionSpec = {
+  name: 'url',
+  value: { kind: 'text', label: 'url' },
+  description: '`probe`: a registry without a login; several addresses of it with commas',
+}
+
+const write: OptionSpec = {
+  name: 'write',
+  description: '`probe`: also registers, deletes and sets things in a corner of its own, and removes them afterwards',
+}
 
 const servedPath: OptionSpec = {
   ...path,
@@ -149,11 +163,13 @@ const tlsCa: OptionSpec = {
 
 export const registryCommand: CommandSpec = {
   name: 'registry',
-  summary: 'serve the schemas of a backup, or an empty registry',
+  summary: 'serve the schemas of a backup, or find out what a registry can do',
   description:
-    'Serves a schema registry over the Confluent API until it is stopped. With a backup it serves the schemas of that, read-only and straight from the archive, so that consumers can decode while the real registry is gone. Without one it is a registry in memory for tests and drills, which keeps nothing when it ends: subjects and versions, references, contexts, IMPORT and the other modes, soft and hard deletes, and the compatibility of Avro schemas.',
-  argument: { name: 'action', choices: ['serve'], description: 'what to do' },
+    '`serve` serves a schema registry over the Confluent API until it is stopped. With a backup it serves the schemas of that, read-only and straight from the archive, so that consumers can decode while the real registry is gone. Without one it is a registry in memory for tests and drills, which keeps nothing when it ends: subjects and versions, references, contexts, IMPORT and the other modes, soft and hard deletes, and the compatibility of Avro schemas. `probe` shows which features a registry has, and so what a restore into it keeps. It only reads, unless `--write` lets it try the rest: in a context of its own or, where there are no contexts, in subjects with a prefix of their own. It removes these afterwards, but every schema may use up an ID of the registry for good.',
+  argument: { name: 'action', choices: ['serve', 'probe'], description: 'what to do' },
   options: [
+    url,
+    write,
     servedPath,
     backupId,
     servedJob,
@@ -182,8 +198,14 @@ export const registryCommand: CommandSpec = {
       command: 'kafka-backup registry serve --listen 127.0.0.1:8082 --first-id 1001',
       meaning: 'a second one, with other IDs',
     },
+    { command: 'kafka-backup registry probe --url http://localhost:8081', meaning: 'what can be seen by reading' },
+    {
+      command: 'kafka-backup registry probe --config restore.yaml --write',
+      meaning: 'all of it, on the registry of a job; uses up schema IDs',
+    },
   ],
-  exits: '0 also when it is stopped by a signal; 3 when the backup is damaged',
-  onInterrupt: 'Nothing is kept; what was registered is gone.',
+  exits:
+    '0 also when `serve` is stopped by a signal; 3 when the backup is damaged; 4 when `probe --write` could not remove all that it wrote',
+  onInterrupt: 'Nothing is kept: a served registry forgets what was registered, and a probe removes what it wrote.',
   stopsAtOnce: true,
 }

@@ -17,6 +17,7 @@ import type { Storage } from '../../src/storage/storage.ts'
 import type { KeyListing } from '../../src/wiring/key-jobs.ts'
 import { restoreDryRun, restoreJob, restoreReport } from './restore-samples.ts'
 import {
+  registryProbe,
   schemaBackupReport,
   schemaDiff,
   schemaListing,
@@ -426,6 +427,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
       list: { kind: 'List' },
     }),
     openRegistry: answer('openRegistry', { url: 'http://127.0.0.1:8081', close: async () => undefined }),
+    probeRegistryJob: answer('probeRegistryJob', registryProbe),
     ...replaced,
   }
 }

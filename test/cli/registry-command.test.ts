@@ -12,6 +12,7 @@ import { withTwoRegistries } from '../fakes/two-registries.ts'
 import { makeIdentity } from '../servers/certificates.ts'
 import { fakeActions } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
+import { registryJob, registryProbe } from './schema-samples.ts'
 
 /** Runs the command until it has said where it is, calls back, and stops it with a signal. */
 async function serve(
@@ -167,3 +168,70 @@ test('registry wants to be told what to do', async () => {
   assert.equal(await main(['registry'], io, realActions), 2)
   assert.equal(await main(['registry', 'export'], io, realActions), 2)
 })
+
+async function probe(args: string[], actions: Actions = realActions) {
+  const io = new FakeIo({ columns: 80, env: { NO_COLOR: '1' } })
+  const code = await main(['registry', 'probe', ...args], io, actions)
+  return { io, code }
+}
+
+test('registry probe reads only, unless --write lets it announce and try the rest', () =>
+  withTwoRegistries(snapshot, async ({ targetUrl, requests, target }) => {
+    const read = await probe(['--url', targetUrl])
+    assert.equal(read.code, 0)
+    assert.deepEqual(
+      requests.filter(one => !one.startsWith('GET ')),
+      [],
+    )
+    assert.match(read.io.stdout.text, /^http:\/\/127\.0\.0\.1:\d+: confluent 8\.0\.0$/m)
+    assert.match(read.io.stdout.text, /^contexts +yes/m)
+    assert.match(read.io.stdout.text, /Use --write to try all of them/)
+    assert.ok(!read.io.stderr.text.includes('Writing'))
+
+    const written = await probe(['--url', targetUrl, '--write', '--format', 'json'])
+    assert.equal(written.code, 0)
+    assert.match(
+      written.io.stderr.text,
+      /Writing test schemas to the context \.kafka-backup-probe-.*use up\s+a schema ID/s,
+    )
+    const document = JSON.parse(written.io.stdout.text)
+    assert.partialDeepStrictEqual(document, {
+      registry_flavour: 'confluent',
+      registry_version: '8.0.0',
+      left_behind: [],
+    })
+    assert.ok(document.features.every(({ has }: { has: boolean }) => has))
+    assert.ok(document.schemas_registered > 10)
+    assert.deepEqual(target.subjects({ prefix: ':*:', including: 'all', offset: 0, limit: 0 }), [])
+  }))
+
+test('registry probe takes the registry of a job, with its login', async () => {
+  const seen: unknown[] = []
+  const actions = fakeActions({
+    loadJob: async () => registryJob,
+    probeRegistryJob: async (side, options) => {
+      seen.push(side, options.isWriting)
+      return { ...registryProbe, leftBehind: ['kafka-backup-probe-1-a'] }
+    },
+  })
+  const { code, io } = await probe(['--config', 'job.yaml', '--write'], actions)
+  assert.equal(code, 4)
+  assert.match(io.stdout.text, /not removed: subject kafka-backup-probe-1-a/)
+  assert.partialDeepStrictEqual(seen, [{ kind: 'registry' }, true])
+})
+
+const misused: [string[], RegExp][] = [
+  [['probe'], /say which registry, with --url or --config/],
+  [['probe', '--url', 'http://a:1', '--config', 'job.yaml'], /give either --url or --config, not both/],
+  [['probe', '--url', 'registry:8081'], /--url is not an address/],
+  [['probe', '--url', 'http://a:1', '--set', 'a=b'], /--set changes a job file/],
+  [['probe', '--url', 'http://a:1', '--first-id', '5'], /--first-id is not for `registry probe`, but for serve/],
+  [['serve', '--write'], /--write is not for `registry serve`, but for probe/],
+]
+for (const [args, message] of misused) {
+  test(`registry ${args.join(' ')} is refused`, async () => {
+    const io = new FakeIo()
+    assert.equal(await main(['registry', ...args], io, realActions), 2)
+    assert.match(io.stderr.text, message)
+  })
+}

@@ -1,4 +1,5 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import type { RegistryProbe } from '../../src/registry/probe/probe-registry.ts'
 import type { SchemaBackupReport } from '../../src/schemas/backup-schemas.ts'
 import type { SchemaDryRun } from '../../src/schemas/schema-dry-run.ts'
 import type { SchemaDiff, SchemaListing, SchemaSource } from '../../src/schemas/schema-listing.ts'
@@ -136,3 +137,20 @@ export const schemaListing: SchemaListing = {
 }
 
 export const schemaDiff: SchemaDiff = { ok: true, left: backupSource, right: registrySource, differences: [], ids: [] }
+
+/** Of a registry that has some features, lacks others, and was not tried for the rest. */
+export const registryProbe: RegistryProbe = {
+  registry: 'http://registry:8081',
+  flavour: 'karapace',
+  version: '6.2.0',
+  features: [
+    { name: 'schema_types', label: 'Avro, JSON and Protobuf', has: true, detail: '' },
+    {
+      ...{ name: 'import', label: 'IDs and numbers as they were', has: false },
+      detail: '`restore.force_ids` is refused; `rewrite_ids` works',
+    },
+    { name: 'modes', label: 'a mode for a single subject', has: null, detail: 'not tried; use --write' },
+  ],
+  registrations: 0,
+  leftBehind: [],
+}

@@ -8,7 +8,7 @@ import type { OffsetsSession } from '../../src/wiring/offset-session.ts'
 import { backupReport, fakeActions, gap, manifest, summaries, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 import { accessReport, carried, differing, findings, restoreDryRun, restoreReport } from './restore-samples.ts'
-import { backupSource, registrySource } from './schema-samples.ts'
+import { backupSource, registryProbe, registrySource } from './schema-samples.ts'
 
 /** Names as they are in large companies, in the place of the short ones of the samples. */
 const LONG_TOPIC = 'eu-west-1.payments.orders.v2'
@@ -111,6 +111,10 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
       diffSchemasJob: async () =>
         ({ ok: false, left: backupSource, right: registrySource, differences: [schemaDifference], ids: [] }) as never,
     },
+  ],
+  'registry probe': [
+    ['registry', 'probe', '--url', 'http://registry:8081'],
+    { probeRegistryJob: async () => ({ ...registryProbe, leftBehind: ['kafka-backup-probe-1-mode'] }) },
   ],
   'schemas restore --dry-run': [['schemas', 'restore', ...config, '--dry-run']],
   'offsets list': [['offsets', 'list', ...config]],

@@ -1,4 +1,7 @@
-import { after, before, describe } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openRegistryClient } from '../../src/registry/client/client.ts'
+import { probeRegistry } from '../../src/registry/probe/probe-registry.ts'
 import { RegistryClient } from './registry-client.ts'
 import { describeContexts } from './registry-contexts.ts'
 import { describeDeletes } from './registry-deletes.ts'
@@ -63,5 +66,37 @@ export function registrySuite(name: string, features: RegistryFeatures, open: ()
     if (features.hasModes) describeReadOnly(registry)
     if (features.hasImport) describeImport(registry)
     if (features.hasAliases) describeAliases(registry)
+
+    test('a probe finds the features that this suite is run with, and leaves nothing behind', async () => {
+      const { features: seen, leftBehind } = await probe(opened)
+      const has = (name: string) => seen.find(one => one.name === name)?.has
+      assert.deepEqual(leftBehind, [])
+      assert.deepEqual(
+        {
+          hasImport: has('import'),
+          hasModes: has('modes'),
+          hasContexts: has('contexts'),
+          hasSchemaList: has('schema_list'),
+          hasUnsetConfigs: has('unset_settings'),
+          hasContracts: has('metadata') && has('rule_sets'),
+          hasAliases: has('settings_without_level'),
+        },
+        {
+          ...{ hasImport: features.hasImport, hasModes: features.hasModes, hasContexts: features.hasContexts },
+          ...{ hasSchemaList: features.hasSchemaList, hasUnsetConfigs: features.hasUnsetConfigs },
+          ...{ hasContracts: features.hasContracts, hasAliases: features.hasAliases },
+        },
+      )
+    })
   })
+}
+
+async function probe({ url }: OpenedRegistry) {
+  const client = await openRegistryClient({ urls: [url] })
+  try {
+    const options = { isWriting: true, onWrite: () => undefined }
+    return await probeRegistry(client, options, new AbortController().signal)
+  } finally {
+    client.close()
+  }
 }

@@ -1,79 +1,41 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { ServedRegistry } from '../../wiring/registry-server.ts'
-import type { Session } from '../session.ts'
-import { printable } from '../text.ts'
-import { backupSideOf } from './schema-side.ts'
+import type { CommandOptions } from '../option-specs.ts'
+import type { RunCommand, Session } from '../session.ts'
 
-/** Serves until it is stopped, which is its normal end. */
+type Action = 'serve' | 'probe'
+
+const loaders: Record<Action, () => Promise<{ run: RunCommand }>> = {
+  serve: () => import('./registry-serve.ts'),
+  probe: () => import('./registry-probe.ts'),
+}
+
+/** The options that only one of the actions has. */
+const owners: readonly [option: string, key: keyof CommandOptions, action: Action][] = [
+  ['--url', 'url', 'probe'],
+  ['--write', 'write', 'probe'],
+  ['--path', 'path', 'serve'],
+  ['--backup-id', 'backupId', 'serve'],
+  ['--generation', 'generation', 'serve'],
+  ['--key-file', 'keyFile', 'serve'],
+  ['--first-id', 'firstId', 'serve'],
+  ['--username', 'username', 'serve'],
+  ['--tls-cert', 'tlsCert', 'serve'],
+  ['--tls-key', 'tlsKey', 'serve'],
+  ['--tls-ca', 'tlsCa', 'serve'],
+]
+
 export async function run(session: Session): Promise<number> {
-  const { options, look } = session
-  const address = parseAddress(options.listen ?? '')
-  const firstId = parseFirstId(options.firstId ?? '1')
-  const protection = { ...loginOf(session), ...tlsOf(session) }
-  const backup = await servedBackup(session)
-  if (backup && options.firstId !== undefined)
-    throw usage('--first-id is for an empty registry; a backup has its own IDs')
-  const served = { ...address, firstId, ...protection, ...(backup && { backup }) }
-  const server = await session.actions.openRegistry(served, session.signal)
-  const what =
-    backup?.kind === 'backup'
-      ? `The schemas of the backup ${printable(backup.backupId)} are`
-      : 'A registry in memory is'
-  try {
-    session.print(
-      () => [`${what} at ${look.bold(server.url)} until this command is stopped.`],
-      () => ({ url: server.url, ...(backup?.kind === 'backup' && { backup_id: backup.backupId, read_only: true }) }),
-    )
-    await untilAborted(session.signal)
-    return 0
-  } finally {
-    await server.close()
+  const action = session.options.action as Action
+  refuseIdle(session.options, action)
+  return (await loaders[action]()).run(session)
+}
+
+/** An option that would have no effect is a misunderstanding. */
+function refuseIdle(options: CommandOptions, action: Action): void {
+  for (const [option, key, owner] of owners) {
+    const value = options[key]
+    const isGiven = Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false
+    if (isGiven && owner !== action)
+      throw new KafkaBackupError('USAGE', `${option} is not for \`registry ${action}\`, but for ${owner}`)
   }
-}
-
-/** Undefined where the options speak of none. */
-async function servedBackup(session: Session): Promise<ServedRegistry['backup']> {
-  const { path, backupId, config, set, generation } = session.options
-  const isAsked = [path, backupId, config, generation].some(one => one !== undefined) || set.length > 0
-  return isAsked ? backupSideOf(session) : undefined
-}
-
-function loginOf(session: Session): Pick<ServedRegistry, 'basicAuth'> {
-  const { username, passwordEnv = '' } = session.options
-  if (username === undefined) return {}
-  const password = session.secret(passwordEnv)
-  if (password !== undefined) return { basicAuth: { username, password } }
-  throw usage(
-    `--username needs a password: set the environment variable ${passwordEnv}, or name another --password-env`,
-  )
-}
-
-function tlsOf({ options: { tlsCert: cert, tlsKey: key, tlsCa: ca } }: Session): Pick<ServedRegistry, 'tls'> {
-  if (cert !== undefined && key !== undefined) return { tls: { cert, key, ...(ca !== undefined && { ca }) } }
-  if (cert === undefined && key === undefined && ca === undefined) return {}
-  throw usage('TLS needs both --tls-cert and --tls-key')
-}
-
-function parseAddress(text: string): { host: string; port: number } {
-  const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text) ?? []
-  const host = bracketed ?? plain
-  const port = Number(digits)
-  if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`--listen ${text} is not an address: give a host and a port, such as 127.0.0.1:8081`)
-}
-
-/** Ids are four bytes in a message, and the first bit is none of them. */
-function parseFirstId(text: string): number {
-  const id = Number(text)
-  if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id
-  throw usage(`--first-id ${text} is not a valid ID: give a whole number from 1 to 2147483647`)
-}
-
-function usage(message: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', message)
-}
-
-function untilAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise(resolve => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

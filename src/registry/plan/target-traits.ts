@@ -62,8 +62,7 @@ export function traitsOf(flavour: RegistryFlavour, version: string | null): Targ
       return { ...modern, ...plain, canImport: false, hasModes: false, hasEarlyLevels: false, keepsLevelNone: false }
     case 'karapace': {
       // What reports no version is older than the releases that have modes.
-      const isKnown = version !== null
-      const canImport = (isKnown && isFrom(6, 3)) || (isFrom(6, 2) && /^6\.2\.([4-9]|\d\d)/.test(version ?? ''))
+      const canImport = version !== null && (isFrom(6, 3) || /^6\.2\.([4-9]|\d\d)/.test(version))
       return { ...modern, ...plain, canImport, hasModes: canImport, hasJsonReferences: false }
     }
     case 'redpanda': {

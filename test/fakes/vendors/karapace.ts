@@ -90,7 +90,9 @@ class Karapace {
     if (schemaType === 'JSON' && refs.length > 0) refuse(44302, 'Schema references are not supported for JSON Schema')
     for (const reference of refs) this.#checkReference(reference)
     const text = schemaType === 'PROTOBUF' ? String(schema) : sortKeys(String(schema))
-    const answer = pass(this.#store, request, JSON.stringify({ schema: text, schemaType, references: refs }))
+    const known = new URLSearchParams(isFlag(request.query, 'deleted') ? { deleted: 'true' } : {})
+    const body = JSON.stringify({ schema: text, schemaType, references: refs })
+    const answer = pass(this.#store, { ...request, query: known }, body)
     if (!isRegistration) return shape(answer)
     return 'json' in answer ? { json: { id: Object(answer.json).id } } : answer
   }

@@ -1,0 +1,85 @@
+import { KafkaBackupError } from '../../errors.ts'
+import type { FeatureResult } from '../../registry/probe/feature-check.ts'
+import type { RegistryProbe } from '../../registry/probe/probe-registry.ts'
+import { jobRegistrySide, type SchemaSide, urlSide } from '../../wiring/schema-sides.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatTable, formatText } from '../table.ts'
+import { plural, printable } from '../text.ts'
+
+const LEFT_BEHIND = 4
+
+/** `registry probe`. */
+export async function run(session: Session): Promise<number> {
+  const { options, signal } = session
+  const side = await chooseRegistry(session)
+  const onWrite = (place: string) => {
+    session.tell(look => [...formatText(printable(announce(place)), look)])
+  }
+  const probe = await session.actions.probeRegistryJob(side, { isWriting: options.write, onWrite }, signal)
+  session.print(
+    () => formatProbe(probe, session.look),
+    () => documentOf(probe),
+  )
+  return probe.leftBehind.length === 0 ? 0 : LEFT_BEHIND
+}
+
+function announce(place: string): string {
+  return (
+    `Writing test schemas to ${place}, and removing them afterwards. Each may use up a schema ID of the registry for ` +
+    'good: IDs are not given twice.'
+  )
+}
+
+async function chooseRegistry(session: Session): Promise<SchemaSide> {
+  const { url, config, set } = session.options
+  if (url !== undefined && config !== undefined) throw usage('give either --url or --config, not both')
+  if (url === undefined && config === undefined) throw usage('say which registry, with --url or --config')
+  if (set.length > 0 && config === undefined) throw usage('--set changes a job file; give it with --config')
+  return url === undefined ? jobRegistrySide(await session.loadJob(config ?? '')) : urlSide(url, '--url')
+}
+
+function documentOf({ registry, flavour, version, features, registrations, leftBehind }: RegistryProbe) {
+  return {
+    registry,
+    registry_flavour: flavour,
+    registry_version: version,
+    features: features.map(({ name, label, has, detail }) => ({ name, label, has, detail })),
+    schemas_registered: registrations,
+    left_behind: leftBehind,
+  }
+}
+
+function formatProbe(probe: RegistryProbe, look: Look): string[] {
+  const { registry, flavour, version, features, registrations, leftBehind } = probe
+  const untried = features.filter(({ has }) => has === null).length
+  return [
+    ...formatText(`${look.bold(printable(registry))}: ${printable(`${flavour} ${version ?? '(no version)'}`)}`, look),
+    '',
+    ...formatTable<FeatureResult>(
+      [
+        { title: 'FEATURE', cell: feature => feature.label },
+        {
+          title: 'HAS',
+          cell: ({ has }) => (has === null ? '?' : has ? 'yes' : 'no'),
+          paint: (text, { has }) => (has === null ? look.dim(text) : has ? look.good(text) : look.warn(text)),
+        },
+        { title: 'MEANING', wraps: true, cell: feature => feature.detail },
+      ],
+      features,
+      look,
+    ),
+    '',
+    ...formatText(
+      registrations === 0
+        ? `${plural(untried, 'feature')} not tried. Use --write to try all of them.`
+        : `${plural(registrations, 'schema')} registered and removed again.`,
+      look,
+    ),
+    ...leftBehind.flatMap(subject => formatText(look.bad(printable(`not removed: subject ${subject}`)), look)),
+  ]
+}
+
+function usage(message: string): KafkaBackupError {
+  return new KafkaBackupError('USAGE', message)
+}

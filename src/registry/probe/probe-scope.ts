@@ -1,0 +1,149 @@
+import type { RegistryCall, RegistryClient } from '../client/client.ts'
+import type { Identity } from '../client/flavour.ts'
+import { asList, asRecord } from '../client/json-shape.ts'
+import { pathOf } from '../client/paths.ts'
+import { RegistryError } from '../client/registry-error.ts'
+import { DEFAULT_CONTEXT, joinSubject } from '../model.ts'
+
+export interface ProbeAnswer {
+  isOk: boolean
+  status: number
+  errorCode: number | null
+  /** Undefined for a refusal. */
+  body: unknown
+}
+
+interface Schema {
+  schema: string
+  schemaType?: string
+  references?: { name: string; subject: string; version: number }[]
+  metadata?: object
+  ruleSet?: object
+  id?: number
+  version?: number
+}
+
+/** These come from the network or from a login, and say nothing of a feature. */
+const passing = new Set([401, 403, 408, 425, 429, 502, 503, 504])
+
+/** A corner of a registry that belongs to one probe: a context of its own or, without contexts, a prefix of subjects. */
+export class ProbeScope {
+  readonly identity: Identity
+  /** Whether the corner is a context. */
+  readonly hasContexts: boolean
+  /** Registrations that got an ID. */
+  registrations = 0
+  readonly #client: RegistryClient
+  readonly #name: string
+  #signal: AbortSignal
+  /** A subject of this probe that holds a schema and has no settings; undefined before the first registration. */
+  ownSample: string | undefined
+  /** In the order of their first use. */
+  readonly #subjects = new Set<string>()
+
+  constructor(
+    client: RegistryClient,
+    { identity, hasContexts, name }: { identity: Identity; hasContexts: boolean; name: string },
+    signal: AbortSignal,
+  ) {
+    this.#client = client
+    this.identity = identity
+    this.hasContexts = hasContexts
+    this.#name = name
+    this.#signal = signal
+  }
+
+  /** For messages: where the probe writes. */
+  get place(): string {
+    return this.hasContexts ? `the context .${this.#name}` : `subjects that begin with ${this.#name}-`
+  }
+
+  get context(): string {
+    return this.hasContexts ? `.${this.#name}` : DEFAULT_CONTEXT
+  }
+
+  /** A subject of this probe, which is removed in the end. */
+  subject(name: string): string {
+    const own = this.hasContexts ? name : `${this.#name}-${name}`
+    const subject = joinSubject({ context: this.context, name: own })
+    this.#subjects.add(subject)
+    return subject
+  }
+
+  /** A subject that holds a schema: of this probe, or whichever the registry lists first; undefined where it has none. */
+  async sample(): Promise<string | undefined> {
+    if (this.ownSample !== undefined) return this.ownSample
+    const [first] = asList((await this.ask({ path: '/subjects', query: { limit: 1 } })).body) ?? []
+    return typeof first === 'string' ? first : undefined
+  }
+
+  /** As a reference within this corner has it. */
+  plain(name: string): string {
+    return this.hasContexts ? name : `${this.#name}-${name}`
+  }
+
+  async ask(call: RegistryCall): Promise<ProbeAnswer> {
+    try {
+      return { isOk: true, status: 200, errorCode: null, body: await this.#client.call(call, this.#signal) }
+    } catch (error) {
+      if (!(error instanceof RegistryError) || passing.has(error.status)) throw error
+      return { isOk: false, status: error.status, errorCode: error.errorCode, body: undefined }
+    }
+  }
+
+  get(resource: 'subjects' | 'config' | 'mode', subject: string, rest = '', query = {}): Promise<ProbeAnswer> {
+    return this.ask({ path: pathOf(this.identity, resource, subject, rest), subject, query })
+  }
+
+  put(resource: 'config' | 'mode', subject: string, body: object, query = {}): Promise<ProbeAnswer> {
+    return this.ask({ method: 'PUT', path: pathOf(this.identity, resource, subject), subject, body, query })
+  }
+
+  async register(subject: string, schema: Schema, query = {}): Promise<ProbeAnswer & { id: number | undefined }> {
+    const path = pathOf(this.identity, 'subjects', subject, '/versions')
+    const answer = await this.ask({ method: 'POST', path, subject, body: schema, query })
+    const id = asRecord(answer.body)?.id
+    if (answer.isOk) {
+      this.registrations++
+      this.ownSample ??= subject
+    }
+    return { ...answer, id: typeof id === 'number' ? id : undefined }
+  }
+
+  remove(subject: string, rest = '', query = {}): Promise<ProbeAnswer> {
+    const path = pathOf(this.identity, 'subjects', subject, rest)
+    return this.ask({ method: 'DELETE', path, subject, query })
+  }
+
+  /** The version of a subject as the registry shows it. */
+  async version(subject: string, version: number): Promise<Record<string, unknown> | undefined> {
+    return asRecord((await this.get('subjects', subject, `/versions/${version}`, { deleted: true })).body)
+  }
+
+  /** Removes everything that was written, what refers to others first. The subjects that are still there. */
+  async clear(): Promise<string[]> {
+    // Also after an interruption.
+    this.#signal = new AbortController().signal
+    const all = [...this.#subjects].reverse()
+    for (const subject of all) {
+      const unset = (resource: 'mode' | 'config') =>
+        this.ask({ method: 'DELETE', path: pathOf(this.identity, resource, subject), subject })
+      const { isOk, status } = await unset('mode')
+      if (!isOk && status !== 404) await this.put('mode', subject, { mode: 'READWRITE' })
+      await unset('config')
+      await this.remove(subject)
+      await this.remove(subject, '', { permanent: true })
+    }
+    const left: string[] = []
+    for (const subject of all) {
+      const { isOk, body } = await this.get('subjects', subject, '/versions', { deleted: true })
+      if (isOk && Array.isArray(body) && body.length > 0) left.push(subject)
+    }
+    return left
+  }
+}
+
+/** An Avro record that no other check registers. */
+export function record(name: string, more: object = {}): string {
+  return JSON.stringify({ type: 'record', name, ...more, fields: [] })
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { describe, type TestContext, test } from 'node:test'
+import { openRegistryClient } from '../../../src/registry/client/client.ts'
+import { featureChecks, probeRegistry } from '../../../src/registry/probe/probe-registry.ts'
+import { openRegistryServer } from '../../../src/registry/server/open-registry-server.ts'
+import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
+import { JumpingClock } from '../../fakes/jumping-clock.ts'
+import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
+import { startVendor, type VendorRegistry } from '../../fakes/vendors/start-vendor.ts'
+import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
+
+const start = snapshotOf([versionOf('theirs', 1, 7), versionOf('gone', 1, 8, { isDeleted: true })])
+
+interface Wish {
+  isWriting?: boolean
+  signal?: AbortSignal
+  onWrite?: (place: string) => void
+}
+
+async function probe(t: TestContext, url: string, wish: Wish = {}) {
+  const { isWriting = true, signal = new AbortController().signal, onWrite = () => undefined } = wish
+  const client = await openRegistryClient({ urls: [url] }, { clock: new JumpingClock() })
+  t.after(() => client.close())
+  return probeRegistry(client, { isWriting, onWrite }, signal)
+}
+
+async function vendor(t: TestContext, name: VendorName, onRequest?: (call: { method: string }) => void) {
+  const registry = await startVendor(name, { start, ...(onRequest && { onRequest }) })
+  t.after(() => registry.close())
+  return registry
+}
+
+/** What the registry holds, of its own and of the probe. */
+function held({ store }: Pick<VendorRegistry, 'store'>): string[] {
+  return store.subjects({ prefix: ':*:', including: 'all', offset: 0, limit: 0 })
+}
+
+const lacks: Record<VendorName, string[]> = {
+  confluent: ['rule_sets', 'import_contracts'],
+  karapace: [
+    ...['contexts', 'exact_texts', 'json_references', 'metadata', 'rule_sets', 'deleted_chains', 'forced_registration'],
+    ...['settings', 'settings_without_level', 'modes', 'import'],
+  ],
+  axonops: [
+    ...['unset_context_settings', 'avro_docs', 'slashes_in_names', 'numbers_restart', 'forced_registration'],
+    ...['settings_without_level', 'import_contracts', 'import_twins', 'import_deleted_references'],
+  ],
+}
+
+describe('a probe that may write', () => {
+  for (const name of ['confluent', 'karapace', 'axonops'] as const) {
+    test(`finds what ${name} lacks, and leaves the registry as it was`, async t => {
+      const registry = await vendor(t, name)
+      const places: string[] = []
+      const before = held(registry)
+      const { features, leftBehind, registrations } = await probe(t, registry.url, { onWrite: one => places.push(one) })
+      assert.deepEqual(
+        features.filter(({ has }) => has === false).map(one => one.name),
+        lacks[name],
+      )
+      const untried = name === 'karapace' ? ['unset_context_settings', ...importOnly] : []
+      assert.deepEqual(
+        features.filter(({ has }) => has === null).map(one => one.name),
+        untried,
+      )
+      assert.deepEqual([leftBehind, held(registry)], [[], before])
+      assert.ok(registrations > 10)
+      assert.match(
+        places.join(),
+        name === 'karapace' ? /^subjects that begin with kafka-backup-/ : /^the context \.kafka-/,
+      )
+    })
+  }
+
+  test('finds every feature in the embedded registry', async t => {
+    const server = await openRegistryServer({ store: new RegistryStore({}, start), host: '127.0.0.1', port: 0 })
+    t.after(() => server.close())
+    const { features } = await probe(t, server.url)
+    assert.deepEqual(
+      features.filter(({ has }) => has !== true),
+      [],
+    )
+    assert.equal(features.length, featureChecks.length)
+  })
+
+  test('removes what it wrote also when it is interrupted', async t => {
+    const stop = new AbortController()
+    let writes = 0
+    const registry = await vendor(t, 'confluent', ({ method }) => {
+      if (method === 'POST' && ++writes === 12) stop.abort(new Error('stopped'))
+    })
+    const before = held(registry)
+    await assert.rejects(probe(t, registry.url, { signal: stop.signal }), /stopped/)
+    assert.deepEqual(held(registry), before)
+  })
+
+  test('names what it could not remove', async t => {
+    const registry = await vendor(t, 'confluent')
+    const { store } = registry
+    const deleteSubject = store.deleteSubject.bind(store)
+    store.deleteSubject = (subject, isPermanent) =>
+      subject.endsWith(':text') ? [] : deleteSubject(subject, isPermanent)
+    const { leftBehind } = await probe(t, registry.url)
+    assert.equal(leftBehind.length, 1)
+    assert.match(leftBehind.join(), /^:\.kafka-backup-probe-\w+:text$/)
+  })
+})
+
+const importOnly = ['import_contracts', 'import_twins', 'import_deleted_references']
+
+describe('a probe that may not write', () => {
+  for (const name of ['confluent', 'karapace', 'axonops'] as const) {
+    test(`sends ${name} nothing but reads, and says what was not tried`, async t => {
+      const methods = new Set<string>()
+      const registry = await vendor(t, name, ({ method }) => methods.add(method))
+      const { features, registrations } = await probe(t, registry.url, { isWriting: false })
+      assert.deepEqual([...methods], ['GET'])
+      assert.equal(registrations, 0)
+      const tried = features.filter(({ has }) => has !== null).map(one => one.name)
+      const byReading = ['schema_list', 'schema_types', 'contexts', 'unset_settings', 'highest_id']
+      assert.deepEqual(
+        tried.filter(one => one !== 'unset_context_settings'),
+        byReading,
+      )
+      assert.match(features.at(-1)?.detail ?? '', /--write/)
+    })
+  }
+})
