@@ -68,6 +68,7 @@ class AxonOps {
     if (first === 'v1') return { json: third === 'id' ? { id: 'axon' } : this.#about() }
     if (first === 'contexts') return pass(this.#store, request)
     if (first === 'config' || first === 'mode') return this.#settings(request, first, scopeOf(context, second))
+    if (first === 'compatibility') return this.#judge(request, scopeOf(context, third), rest)
     if (first === 'schemas') return this.#schemas(request, context, segments.slice(1))
     if (first !== 'subjects' || (third ?? 'versions') !== 'versions' || rest.length > 2) return undefined
     if (second === undefined) return { json: this.#subjects(context, isFlag(request.query, 'deleted')) }
@@ -76,6 +77,11 @@ class AxonOps {
     if (request.method === 'DELETE') return this.#delete(request, subject, rest[0])
     const path = ['', 'subjects', subject, third, ...rest].filter(part => part !== undefined).map(encodeURIComponent)
     return this.#shape(pass(this.#store, { ...request, path: path.join('/') }), subject)
+  }
+
+  #judge(request: VendorRequest, subject: string, rest: string[]): VendorAnswer {
+    const path = ['', 'compatibility', 'subjects', subject, ...rest].map(encodeURIComponent).join('/')
+    return pass(this.#store, { ...request, path })
   }
 
   #about(): JsonObject {
