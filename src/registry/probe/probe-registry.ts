@@ -61,6 +61,11 @@ async function runCheck(check: FeatureCheck, scope: ProbeScope, isWriting: boole
   if (isWrite && !isWriting) return { name, label, has: null, detail: 'not tried; use --write' }
   const verdict = await check.run(scope)
   if (verdict === undefined)
-    return { name, label, has: null, detail: isWrite ? 'needs a feature that is missing' : 'cannot be seen on this registry now' }
+    return {
+      name,
+      label,
+      has: null,
+      detail: isWrite ? 'needs a feature that is missing' : 'cannot be seen on this registry now',
+    }
   return { name, label, has: verdict.has, detail: verdict.detail ?? (verdict.has ? '' : without) }
 }
