@@ -57,6 +57,7 @@ export const chartCases: Record<string, ChartValues> = {
   defaults: {},
   ...withoutDefinitions({
     'one replica without a leader': { replicas: 1, leaderElection: { enabled: false } },
+    'a role to release resources in deleted namespaces': { rbac: { releaseInDeletedNamespaces: true } },
     'three replicas with a lease of their own': {
       replicas: 3,
       leaderElection: { leaseName: 'backup-leader' },

@@ -102,4 +102,27 @@ describe('the operator serves each namespace on its own', () => {
       ),
     )
   })
+
+  test('a namespace that is deleted is not held up where the operator has lost its Role there first', async () => {
+    await operator.stop()
+    const [home, lost] = [await kube.makeNamespace('home'), await kube.makeNamespace('lost')]
+    const { account, args } = await installOperatorAccess(kube, home, {
+      watchNamespaces: [home, lost],
+      fullnameOverride: 'home',
+      rbac: { aggregateRoles: false, releaseInDeletedNamespaces: true },
+    })
+    await start(home, account, args)
+    const ref = await put(lost, 'orders', { deletionPolicy: 'Delete', job: { terminationGracePeriodSeconds: 5 } })
+    await untilStarted(lost, 'orders')
+    await kube.api.wait(ref, ({ metadata }) => (metadata.finalizers ?? []).length > 0)
+    // Kubernetes deletes the objects of a namespace in any order; this is the worst.
+    await kube.api.delete({ ...binding(lost), name: 'home' })
+    await kube.api.delete({ apiVersion: 'v1', kind: 'Namespace', name: lost })
+    await kube.api.waitGone({ apiVersion: 'v1', kind: 'Namespace', name: lost }, 120_000)
+    await waitFor('the log of it', async () =>
+      /Its data stays in the storage.*kafka-backup delete --path s3:\/\/backups --backup-id orders/.test(
+        await operator.log(),
+      ),
+    )
+  })
 })

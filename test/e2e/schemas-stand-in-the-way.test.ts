@@ -5,13 +5,15 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
 import type { KafkaBackupError } from '../../src/errors.ts'
+import { VALUE_HEADER } from '../../src/registry/ids/schema-id.ts'
 import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
 import { checkJob } from '../../src/wiring/check-job.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { type JobRestoreReport, runRestoreJob } from '../../src/wiring/restore-jobs.ts'
+import { startRegistryProxy } from '../fakes/registry-proxy.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { withFolder } from './backup-job.ts'
-import { openRegistry, register, type WatchedRegistry, writesIn } from './schema-world.ts'
+import { openRegistry, register, send, type WatchedRegistry, writesIn } from './schema-world.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -144,6 +146,54 @@ describe('what stands in the way of schemas and their IDs is told before the fir
       assert.deepEqual(found[3]?.key, long(7, 3))
       assert.deepEqual(found[3]?.value, frame(1001))
     })
+  })
+
+  test('a GUID in a header that no schema of the target has, or that its registry does not know at all', async () => {
+    await using source = await openRegistry({ firstId: 7 })
+    await using target = await openRegistry({ firstId: 1001 })
+    await using older = await openRegistry({ firstId: 1001 })
+    await register(source.server.url, { subject: 'guids-value', type: 'AVRO', schema: '"string"' })
+    const stored = (await send(source.server.url, 'GET', '/subjects/guids-value/versions/1')) as { guid: string }
+    const named = (guid: string, text: string): SeedRecord => ({
+      ...value(Buffer.from(text)),
+      headers: [[VALUE_HEADER, Buffer.from(`01${guid.replaceAll('-', '')}`, 'hex')]],
+    })
+    const stray = '0123456789abcdef0123456789abcdef'
+    await seed('guids', [named(stored.guid, 'one'), named(stored.guid, 'two')])
+    await seed('strays', [named(stored.guid, 'one'), named(stray, 'two')])
+    // As registries of before Confluent 8 answer.
+    const withoutGuids = await startRegistryProxy(older.server.url, () => ({
+      kind: 'edit',
+      edit: answer => answer.replaceAll(/"guid":"[^"]*",?/g, ''),
+    }))
+    try {
+      await withFolder(async path => {
+        await backup(path, 'guids', source.server.url)
+        const { totals } = await restore(path, 'guids', target.server.url, { check_ids: 'all' })
+        assert.equal(totals.schemaIds?.value.unknown ?? 0, 0)
+        const [found = []] = await kafka.driver.consume('new-guids', { isolation: 'read_committed' })
+        assert.deepEqual(
+          found.map(({ headers }) => headers),
+          [named(stored.guid, 'one').headers, named(stored.guid, 'two').headers],
+        )
+        const elsewhere = { topic_mapping: { guids: 'old-guids' } }
+        const onto = (restoring: object) => restore(path, 'guids', withoutGuids.url, restoring, elsewhere)
+        await assert.rejects(onto({}), {
+          message: new RegExp(`GUID ${stored.guid.replaceAll('-', '-?')} not found`, 'i'),
+        })
+        await assert.rejects(kafka.driver.describeTopic('old-guids'), /UnknownTopicOrPartition/)
+        const passed = await onto({ unknown_ids: 'pass', check_ids: 'all' })
+        assert.equal(passed.totals.schemaIds?.value.unknown, 2)
+      })
+      await withFolder(async path => {
+        await backup(path, 'strays', source.server.url)
+        await assert.rejects(restore(path, 'strays', target.server.url, { check_ids: 'all' }), {
+          message: /GUID 01234567-?89ab-?cdef-?0123-?456789abcdef not found/i,
+        })
+      })
+    } finally {
+      await withoutGuids.close()
+    }
   })
 
   test('schemas and topics that are in the way are told together', async () => {

@@ -134,6 +134,18 @@ describe('a release for two other namespaces', () => {
   })
 })
 
+describe('a release that may let go of resources in a deleted namespace', () => {
+  const watched = ['doomed-one']
+  const rbac = { aggregateRoles: false, releaseInDeletedNamespaces: true }
+  const use = useRelease({ watchNamespaces: watched, fullnameOverride: 'releasing', ...withoutShared, rbac }, watched)
+
+  test('reads and patches the KafkaBackups of any namespace, and nothing else there', async () => {
+    const backups = rights(['get', 'list', 'watch', 'patch', 'update'], defaultApiGroup, 'kafkabackups')
+    assert.deepEqual(await rightsOf(kube, use.user, use.elsewhere), backups.sort())
+    assert.deepEqual(await rightsOf(kube, use.user, watched[0]), [...work].sort())
+  })
+})
+
 describe('a release for all namespaces', () => {
   const use = useRelease({ clusterWide: true, fullnameOverride: 'wide', ...withoutShared })
 

@@ -8,12 +8,13 @@ export interface ProxiedCall {
   body: string
 }
 
-/** What becomes of a request. `cut` after it took effect, or before; `answer` comes instead; `send` is another body. */
+/** What becomes of a request. `cut` after it took effect, or before; `answer` comes instead; `send` is another body, and `edit` changes the answer. */
 export type Treatment =
   | { kind: 'pass' }
   | { kind: 'cut-before' | 'cut-after' }
   | { kind: 'answer'; status: number; json: unknown }
   | { kind: 'send'; body: string }
+  | { kind: 'edit'; edit: (answer: string) => string }
 
 /** Stands before a registry, and does to requests what networks and vendors do. `nth` counts from 1. */
 export async function startRegistryProxy(
@@ -33,7 +34,7 @@ export async function startRegistryProxy(
     const { status, body } = await forward(upstream, sent)
     if (treatment.kind === 'cut-after') return incoming.socket.destroy()
     answer.writeHead(status, { 'content-type': 'application/vnd.schemaregistry.v1+json' })
-    return answer.end(body)
+    return answer.end(treatment.kind === 'edit' ? treatment.edit(body) : body)
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {

@@ -1,3 +1,4 @@
+import { mayHoldDeletedKeys } from '../../archive/deleted-keys.ts'
 import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { VerifyReport } from '../../archive/verify.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
@@ -16,7 +17,19 @@ export function backupFacts({ manifest, copied, newGaps, occupiedBytes }: Backup
   const schemas = schemaTotalsOf(manifest)
   const groups = manifest.consumer_groups?.state === 'taken' ? { groups: manifest.consumer_groups.groups } : {}
   const size = occupiedBytes === undefined ? {} : { stored_bytes: occupiedBytes }
-  const backup = { topics, partitions, records, bytes, ...size, gaps, ...groups, ...(schemas && { schemas }) }
+  const suspects = manifest.topics.flatMap(topic => topic.partitions.filter(one => mayHoldDeletedKeys(topic, one)))
+  const deleted = { may_hold_deleted_keys: suspects.length }
+  const backup = {
+    topics,
+    partitions,
+    records,
+    bytes,
+    ...size,
+    gaps,
+    ...deleted,
+    ...groups,
+    ...(schemas && { schemas }),
+  }
   return { generation: manifest.generation, totals: { ...copied, backup }, gaps: newGaps.length }
 }
 

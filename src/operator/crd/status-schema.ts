@@ -32,6 +32,7 @@ export const statusSchema: FieldSchema = {
     bytes: count('Their bytes.'),
     storedBytes: count('Bytes that the complete backup occupies in the store.'),
     gaps: count('Gaps that the last run met: records that expired at the source before they were read.'),
+    mayHoldDeletedKeys: count('Partitions of the backup that may hold keys which were deleted at the source.'),
     backupId: text('The backup that the last run made or read.'),
     snapshotId: text('The snapshot of positions before a reset or rollback, or the one that was asked for.'),
     report: text('The key of the full report in the storage.'),
@@ -85,6 +86,7 @@ function progressSchema(): FieldSchema {
       bytes: count('Their bytes.'),
       remainingSeconds: { description: 'How long it will still take, at the present pace.', type: 'number' },
       storedBytes: count('Bytes that the whole backup occupies in the store, as a continuous run measured it.'),
+      gaps: count('Gaps that the run has met so far: records that expired at the source before they were read.'),
     },
   }
 }
@@ -114,6 +116,7 @@ function endedSchema(): FieldSchema {
       storedBytes: count('Bytes that the complete backup occupies in the store.'),
       groups: count('Consumer groups whose committed offsets were set, kept or compared.'),
       gaps: count('Gaps that it met.'),
+      mayHoldDeletedKeys: count('Partitions of the backup that may hold keys which were deleted at the source.'),
       snapshotId: text('The snapshot that it took.'),
       report: text('The key of the full report in the storage.'),
       dryRun: { description: 'It only showed what it would do, and changed nothing.', type: 'boolean' },

@@ -1,5 +1,6 @@
 import { containerOf, type EndedAttempt } from './attempt.ts'
 import type { Pod } from './kube-job.ts'
+import { kubectlIn } from './names.ts'
 import { cutText } from './pod-result.ts'
 
 export interface Explanation {
@@ -62,7 +63,7 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   if (terminated && /^(StartError|ContainerCannotRun)$/.test(terminated.reason ?? '')) {
     return { reason: 'ContainerCannotRun', message: sentences(`Pod ${name} cannot start`, foreign(text)) }
   }
-  const look = `\`kubectl logs ${name}\` may show more.`
+  const look = `\`${kubectlIn(pod.metadata)} logs ${name}\` may show more.`
   if (ended.exitCode === KILLED) {
     const why = 'was killed before it could report a cause: by its node, its memory limit or a SIGKILL'
     return { reason: 'Killed', message: sentences(`Pod ${name} ${why}`, look) }

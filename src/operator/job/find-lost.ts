@@ -1,6 +1,7 @@
 import { type Attempt, containerOf, timeOf } from './attempt.ts'
 import type { JobState } from './job-state.ts'
 import type { Pod } from './kube-job.ts'
+import { kubectlIn } from './names.ts'
 
 /** How long a node may be silent, or a pod may outlive its grace period, before the pod counts as lost. */
 const LOST_MS = 5 * 60_000
@@ -43,11 +44,12 @@ function isReadyItself(pod: Pod): boolean {
   return containerOf(pod) !== undefined && containerStatuses.every(({ ready }) => ready === true)
 }
 
-function messageOf({ metadata: { name }, spec }: Pod, sinceMs: number): string {
+function messageOf({ metadata, spec }: Pod, sinceMs: number): string {
+  const { name } = metadata
   const node = typeof spec?.nodeName === 'string' ? spec.nodeName : 'unknown'
   const since = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
   const safe = 'The pod may still be writing, so it is not replaced.'
   const gone = `If the node is gone for good, delete it: \`kubectl delete node ${node}\`.`
-  const force = `Only if you are sure that the process has ended: \`kubectl delete pod ${name} --force\`.`
+  const force = `Only if you are sure that the process has ended: \`${kubectlIn(metadata)} delete pod ${name} --force\`.`
   return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
 }

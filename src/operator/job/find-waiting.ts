@@ -1,6 +1,7 @@
 import { type Attempt, containerOf, timeOf } from './attempt.ts'
 import type { Explanation } from './explain-failure.ts'
 import type { Job, Pod } from './kube-job.ts'
+import { kubectlIn } from './names.ts'
 import { cutText } from './pod-result.ts'
 
 /** So long a pod may take to be made and started before anybody is told. */
@@ -37,7 +38,7 @@ function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
     return { reason: unscheduled.reason ?? 'Unschedulable', message }
   }
   if (isPatient(creationTimestamp, nowMs)) return undefined
-  const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`kubectl describe pod ${name}\` shows which.`
+  const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`${kubectlIn(pod.metadata)} describe pod ${name}\` shows which.`
   return { reason: 'ContainerCreating', message }
 }
 
@@ -45,7 +46,7 @@ function whyThereIsNone({ metadata, status }: Job, nowMs: number): Explanation |
   const isOver = status?.conditions?.some(condition => condition.status === 'True')
   if (isOver || isPatient(metadata.creationTimestamp, nowMs)) return undefined
   const { name } = metadata
-  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`kubectl describe job ${name}\` shows which.`
+  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`${kubectlIn(metadata)} describe job ${name}\` shows which.`
   return { reason: 'NoPod', message }
 }
 

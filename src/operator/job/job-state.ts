@@ -49,6 +49,7 @@ export interface JobTotals {
   records?: number
   bytes?: number
   storedBytes?: number
+  mayHoldDeletedKeys?: number
   groups?: number
   gaps?: number
   /** Of the first pod that told one: a pod that tried again took its own after the reset. */

@@ -32,6 +32,11 @@ export function configMapName({ metadata }: Pick<KubeObject, 'metadata'>, jobFil
   return `${cutName(metadata.name)}-${hashOf(metadata.uid ?? '', 'job file', jobFile)}`
 }
 
+/** The command with the namespace of the object, for messages that are read anywhere. */
+export function kubectlIn({ namespace }: Pick<ObjectMeta, 'namespace'>): string {
+  return namespace === undefined ? 'kubectl' : `kubectl -n ${namespace}`
+}
+
 /** Without dots: pods of an Indexed Job are named after it as hosts are. */
 function cutName(name: string): string {
   return name.slice(0, NAME_LENGTH).replaceAll('.', '-').replace(/-+$/, '')

@@ -13,6 +13,8 @@ export interface PodResult {
   bytes: number | undefined
   /** What the whole backup takes in the store. */
   storedBytes: number | undefined
+  /** Partitions of the backup that may hold keys which were deleted at the source. */
+  mayHoldDeletedKeys: number | undefined
   /** Groups whose committed offsets were set, kept or compared. */
   groups: number | undefined
   snapshotId: string | undefined
@@ -47,6 +49,7 @@ export function parsePodResult(message: string | undefined): PodResult | undefin
     records: count(totals.records),
     bytes: count(totals.bytes),
     storedBytes: count(asObject(totals.backup)?.stored_bytes),
+    mayHoldDeletedKeys: count(asObject(totals.backup)?.may_hold_deleted_keys),
     groups: groupsDone(command, totals),
     snapshotId: name(totals.snapshot_id),
     report: name(result.report),

@@ -15,6 +15,7 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
     ...given('records', sum(last.map(one => one?.records))),
     ...given('bytes', sum(last.map(one => one?.bytes))),
     ...given('storedBytes', last.findLast(one => one?.storedBytes !== undefined)?.storedBytes),
+    ...given('mayHoldDeletedKeys', last.findLast(one => one?.mayHoldDeletedKeys !== undefined)?.mayHoldDeletedKeys),
     ...given('groups', sum(all.map(({ result }) => result.groups))),
     ...given('gaps', sum([...gapsOf.values()])),
     ...given('snapshotId', snapshotOf(all.map(({ result }) => result))),

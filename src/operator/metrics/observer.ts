@@ -9,7 +9,7 @@ export interface OperatorObserver {
   seen(controller: Controller, resource: Resource): void
   gone(controller: Controller, ref: ObjectRef): void
   /** How far a run is; the sum over its pods since it began. Never less than before for the same run. */
-  progressed(controller: Controller, resource: Resource, run: string, done: { records: number }): void
+  progressed(controller: Controller, resource: Resource, run: string, done: { records: number; gaps?: number }): void
   /** Once for each run, after its end is in the status. */
   ended(controller: Controller, resource: Resource, run: EndedRun): void
   reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void

@@ -65,8 +65,8 @@ export class OperatorMetrics implements OperatorObserver {
     this.#forget(keyOf(controller, ref))
   }
 
-  progressed(controller: Controller, resource: Resource, run: string, { records }: { records: number }): void {
-    this.#find(controller, resource)?.runs.progressed(resource, run, records)
+  progressed(...[controller, resource, run, done]: Parameters<OperatorObserver['progressed']>): void {
+    this.#find(controller, resource)?.runs.progressed(resource, run, done)
   }
 
   ended(controller: Controller, resource: Resource, run: EndedRun): void {

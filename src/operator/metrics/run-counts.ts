@@ -15,6 +15,8 @@ export class RunCounts {
   readonly #counted = new Map<string, number>()
   /** Runs that were under way at the first sight, until their pods tell of them. */
   readonly #resumed = new Set<string>()
+  /** Gaps counted by run, while it is under way. */
+  readonly #gaps = new Map<string, { counted: number; isResumed: boolean }>()
 
   constructor(controller: Controller, series: OwnedSeries) {
     this.#controller = controller
@@ -37,6 +39,7 @@ export class RunCounts {
     if (first?.purpose !== 'main' || !progress) return
     this.#counted.set(first.run, progress.records)
     this.#resumed.add(first.run)
+    this.#gaps.set(first.run, { counted: progress.gaps ?? 0, isResumed: true })
   }
 
   /** Forgets runs that nobody can tell of any more. */
@@ -51,7 +54,8 @@ export class RunCounts {
    * A status may count pods that are gone, of which a new process knows nothing: it goes on from what the present ones
    * tell at first, as a counter that waits for them to catch up would stand still.
    */
-  progressed(resource: Resource, run: string, records: number): void {
+  progressed(resource: Resource, run: string, { records, gaps = 0 }: { records: number; gaps?: number }): void {
+    this.#countGaps(resource, run, gaps)
     // None is also what a pod tells that does other work by now, as to compare.
     if (records === 0) return
     if (this.#resumed.delete(run)) this.#counted.set(run, Math.min(records, this.#counted.get(run) ?? 0))
@@ -70,6 +74,7 @@ export class RunCounts {
       if (groups) this.#series.add(groups, labels(resource, outcome), run.groups ?? 0)
     }
     this.#counted.set(run.run, Number.POSITIVE_INFINITY)
+    this.#gaps.delete(run.run)
   }
 
   /** Of both outcomes; the labels of a reset and a rollback change with their spec. */
@@ -97,9 +102,16 @@ export class RunCounts {
     const tookMs = Date.parse(run.completionTime) - Date.parse(run.startTime)
     const isTimed = !Number.isNaN(tookMs) && !isContinuous(resource, run)
     if (isTimed) this.#series.observe(duration, named, Math.max(0, tookMs) / 1000)
-    if (this.#controller === 'backup') {
-      this.#series.add('kafka_backup_gaps_total', backupLabels(resource), run.gaps ?? 0)
-    }
+    this.#countGaps(resource, run.run, run.gaps ?? 0)
+  }
+
+  /** A continuous run may never end, so its gaps count as its pods find them. */
+  #countGaps(resource: Resource, run: string, gaps: number): void {
+    if (this.#controller !== 'backup' || this.#counted.get(run) === Number.POSITIVE_INFINITY) return
+    const { counted, isResumed } = this.#gaps.get(run) ?? { counted: 0, isResumed: false }
+    const before = isResumed ? Math.min(counted, gaps) : counted
+    this.#series.add('kafka_backup_gaps_total', backupLabels(resource), Math.max(0, gaps - before))
+    this.#gaps.set(run, { counted: Math.max(before, gaps), isResumed: false })
   }
 
   #countRecords(resource: Resource, run: string, records: number, outcome: 'success' | 'failure'): void {

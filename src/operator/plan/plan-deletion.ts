@@ -1,3 +1,4 @@
+import type { Resource } from '../resource/resource.ts'
 import { endRun } from './end-run.ts'
 import type { Facts } from './facts.ts'
 import { lastOf } from './history.ts'
@@ -84,12 +85,16 @@ function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
 
 /** No Job can be created any more, and the namespace waits for this resource: the data has to stay. */
 function keptBackup({ resource }: Facts): Wait {
+  return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource), isPolled: false }
+}
+
+export function describeKept(resource: Resource): string {
   const { namespace, name } = resource.metadata
   const which = resource.spec.mode === 'full' ? `--match '${resource.spec.backupId ?? name}-*'` : ''
   const id = which || `--backup-id ${resource.spec.backupId ?? name}`
   const why = `Namespace ${namespace} is being deleted, so no Job can delete the backup. Its data stays in the storage.`
   const how = `To delete it, run \`kafka-backup delete --path ${formatLocation(resource.spec.storage)} ${id}\`.`
-  return { phase: 'Failed', reason: 'BackupKept', message: `${why} ${how}`, isPolled: false }
+  return `${why} ${how}`
 }
 
 function failed(reason: string, message: string): Wait {

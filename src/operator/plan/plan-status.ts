@@ -47,7 +47,7 @@ function runFields(
   progress: RunProgress | undefined,
 ): Fields {
   const last = lastOf(history, 'main')
-  const firstTold = <Name extends 'storedBytes' | 'snapshotId'>(name: Name) =>
+  const firstTold = <Name extends 'storedBytes' | 'snapshotId' | 'mayHoldDeletedKeys'>(name: Name) =>
     history.find(run => run.purpose === 'main' && run[name] !== undefined)?.[name] ?? before[name]
   const counted = live ? progress : last
   return {
@@ -58,6 +58,7 @@ function runFields(
     bytes: counted?.bytes,
     storedBytes: progress?.storedBytes ?? firstTold('storedBytes'),
     gaps: last?.gaps,
+    mayHoldDeletedKeys: firstTold('mayHoldDeletedKeys'),
     backupId: live?.backupId ?? last?.backupId,
     snapshotId: firstTold('snapshotId'),
     report: last?.report,

@@ -23,6 +23,8 @@ export interface ResourceStatus {
   /** What the whole backup takes in the store. */
   storedBytes?: number
   gaps?: number
+  /** Partitions of compacted topics that may hold keys which were deleted at the source. */
+  mayHoldDeletedKeys?: number
   backupId?: string
   /** The positions before a reset or rollback, or those that a snapshot took. */
   snapshotId?: string
@@ -76,6 +78,8 @@ export interface RunProgress {
   remainingSeconds?: number
   /** What the whole backup occupies in the store, where a continuous run has measured it. */
   storedBytes?: number
+  /** Ranges that the source lost before the run read them; absent without any. */
+  gaps?: number
 }
 
 /** What a run is for; the name of its label value. */
@@ -102,6 +106,7 @@ export interface EndedRun extends ActiveRun {
   /** Consumer groups whose committed offsets were set, kept or compared. */
   groups?: number
   gaps?: number
+  mayHoldDeletedKeys?: number
   snapshotId?: string
   report?: string
   /** It only showed what it would do. */

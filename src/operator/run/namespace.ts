@@ -13,14 +13,12 @@ const namespaceKind: ResourceKind = { apiVersion: 'v1', kind: 'Namespace', plura
  */
 export async function isNamespaceTerminating(
   api: KubeApi,
-  { apiVersion }: ResourceKind,
-  { metadata }: Resource,
+  kind: ResourceKind,
+  resource: Resource,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { namespace, deletionTimestamp, finalizers = [] } = metadata
-  const isWaiting =
-    deletionTimestamp !== undefined && finalizers.includes(finalizerName(apiVersion.split('/')[0] ?? ''))
-  if (namespace === undefined || !isWaiting) return false
+  const { namespace } = resource.metadata
+  if (namespace === undefined || !isWaiting(kind, resource)) return false
   try {
     const found = await api.getMetadata(namespaceKind, { name: namespace }, signal)
     return found.metadata.deletionTimestamp !== undefined
@@ -28,6 +26,12 @@ export async function isNamespaceTerminating(
     if (hasCode(error, 'KUBE_DENIED', 'KUBE_NOT_FOUND')) return false
     throw error
   }
+}
+
+/** Whether the resource is being deleted and waits for the operator to remove its finalizer. */
+export function isWaiting({ apiVersion }: ResourceKind, { metadata }: Resource): boolean {
+  const { deletionTimestamp, finalizers = [] } = metadata
+  return deletionTimestamp !== undefined && finalizers.includes(finalizerName(apiVersion.split('/')[0] ?? ''))
 }
 
 /** The API server refused to create an object because the namespace is being deleted. */

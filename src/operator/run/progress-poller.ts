@@ -59,7 +59,7 @@ async function pollRun(
   const meter = memory.meters.get(job.run) ?? new RunMeter()
   memory.meters.set(job.run, meter)
   const progress = meter.add(answers)
-  if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, { records: progress.records })
+  if (job.purpose === 'main') parts.observer.progressed(controller, resource, job.run, progress)
   if (job.purpose === 'main') noteRound(memory, answers, parts.clock.now())
   const nowMs = parts.clock.monotonic()
   const { run } = job

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util'
-import { hasCode } from '../../errors.ts'
 import type { EventRecorder, Happening } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import type { Plan, Situation } from '../plan/plan.ts'
@@ -13,9 +12,13 @@ import { startLastWords } from './last-words.ts'
 import { look } from './look.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
+import { isSettled, releaseInDeletedNamespace } from './release.ts'
 import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
 import { JobRefused } from './start-job.ts'
 import { plain, writeStatus } from './write-status.ts'
+
+/** A namespace that cannot be read may be deleted later, and nothing tells it. */
+const RELEASE_AGAIN_MS = 60_000
 
 /** Brings resources of one kind, one at a time, from what is to what should be. Lives as long as this process leads. */
 export class Reconciler {
@@ -47,13 +50,20 @@ export class Reconciler {
       return {}
     }
     // It is touched again when the namespace can be read.
-    if (!this.#view.isServed(stored.metadata.namespace)) return {}
+    if (!this.#view.isServed(stored.metadata.namespace)) {
+      const isWaiting = (await releaseInDeletedNamespace(...this.#releasing(stored), signal)) === 'waiting'
+      return isWaiting ? { againAtMs: this.#parts.clock.now() + RELEASE_AGAIN_MS } : {}
+    }
     try {
       return await this.#workOn(stored, this.#memoryOf(key, stored), signal)
     } catch (error) {
-      if (signal.aborted || !(await this.#isGone(error, stored, signal))) throw error
+      if (signal.aborted || !(await isSettled(error, ...this.#releasing(stored), signal))) throw error
       return {}
     }
+  }
+
+  #releasing(stored: Resource) {
+    return [this.#parts, this.#view.kinds[this.#controller], stored] as const
   }
 
   async #workOn(stored: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
@@ -153,18 +163,6 @@ export class Reconciler {
     const memory = known?.uid === uid ? known : newMemory(uid)
     this.memories.set(key, memory)
     return memory
-  }
-
-  /** Whether it failed because the resource was removed in the middle of it. */
-  async #isGone(error: unknown, { metadata }: Resource, signal: AbortSignal): Promise<boolean> {
-    if (!hasCode(error, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT')) return false
-    const { namespace, name, uid } = metadata
-    try {
-      const kind = this.#view.kinds[this.#controller]
-      return (await this.#parts.api.getMetadata(kind, { namespace, name }, signal)).metadata.uid !== uid
-    } catch (failure) {
-      return hasCode(failure, 'KUBE_NOT_FOUND')
-    }
   }
 
   #about({ metadata: { namespace, name } }: Resource): Record<string, unknown> {

@@ -11,6 +11,8 @@ export interface PodProgress {
   lastRoundMs?: number
   /** What the whole backup occupies in the store, where a continuous run has measured it. */
   storedBytes?: number
+  /** Ranges that the source lost before they were read, found since the pod's process began. */
+  gaps?: number
 }
 
 /** Undefined where the text is not the page. Whoever runs the pod writes it, so that no number in it is trusted. */
@@ -22,11 +24,12 @@ export function parseProgress(text: string): PodProgress | undefined {
     return undefined
   }
   if (typeof page !== 'object' || page === null) return undefined
-  const { phase, fraction, records, bytes, remaining_seconds, last_round_at, stored_bytes } = page
+  const { phase, fraction, records, bytes, remaining_seconds, last_round_at, stored_bytes, gaps } = page
   if (typeof phase !== 'string' || !isExact(records) || !isExact(bytes)) return undefined
   const lastRoundMs = typeof last_round_at === 'string' ? Date.parse(last_round_at) : Number.NaN
   return {
     ...(!Number.isNaN(lastRoundMs) && { lastRoundMs }),
+    ...(isExact(gaps) && gaps > 0 && { gaps: Math.floor(gaps) }),
     ...(isExact(stored_bytes) && { storedBytes: Math.floor(stored_bytes) }),
     phase: phase.slice(0, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
@@ -39,6 +42,7 @@ export function parseProgress(text: string): PodProgress | undefined {
 interface PodCount {
   records: number
   bytes: number
+  gaps: number
 }
 
 /** Sums over the pods of a run, also over those that are gone; never less than before. */
@@ -52,11 +56,13 @@ export class RunMeter {
     const fractions = pages.flatMap(({ fraction }) => fraction ?? [])
     const remaining = pages.flatMap(({ remainingSeconds }) => remainingSeconds ?? [])
     const sizes = pages.flatMap(({ storedBytes }) => storedBytes ?? [])
+    const totals = this.#totals()
     const isWhole = fractions.length === pages.length && pages.length > 0
     return {
       phase: pages[0]?.phase ?? 'preparing',
       ...(isWhole && { percent: Math.floor((100 * sum(fractions)) / fractions.length) }),
-      ...this.#totals(),
+      ...{ records: totals.records, bytes: totals.bytes },
+      ...(totals.gaps > 0 && { gaps: totals.gaps }),
       ...(remaining.length > 0 && { remainingSeconds: Math.max(...remaining) }),
       ...(sizes.length > 0 && { storedBytes: Math.max(...sizes) }),
     }
@@ -66,10 +72,14 @@ export class RunMeter {
    * A page counts from 0 again when a restore compares what it wrote: these are no more records, whatever phase it is in
    * when it tells of them.
    */
-  #count(pod: string, { phase, records, bytes }: PodProgress): void {
+  #count(pod: string, { phase, records, bytes, gaps = 0 }: PodProgress): void {
     if (phase === 'comparing') return
-    const known = this.#pods.get(pod) ?? { records: 0, bytes: 0 }
-    this.#pods.set(pod, { records: Math.max(known.records, records), bytes: Math.max(known.bytes, bytes) })
+    const known = this.#pods.get(pod) ?? { records: 0, bytes: 0, gaps: 0 }
+    this.#pods.set(pod, {
+      records: Math.max(known.records, records),
+      bytes: Math.max(known.bytes, bytes),
+      gaps: Math.max(known.gaps, gaps),
+    })
   }
 
   #totals(): PodCount {
@@ -77,6 +87,7 @@ export class RunMeter {
     return {
       records: sumExactly(pods.map(pod => pod.records)),
       bytes: sumExactly(pods.map(pod => pod.bytes)),
+      gaps: sumExactly(pods.map(pod => pod.gaps)),
     }
   }
 }

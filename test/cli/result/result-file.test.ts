@@ -36,6 +36,7 @@ describe('the result file', () => {
         ...{ records: 500_000, bytes: 429_496_730, topics: 1, partitions: 1, stored_bytes: 200 },
         backup: {
           ...{ topics: 1, partitions: 1, records: 1_500_000, bytes: 1_288_490_189, stored_bytes: 394_264_600, gaps: 0 },
+          may_hold_deleted_keys: 1,
         },
       },
       ...{ backup_id: 'orders', generation: 3, warnings: 1, gaps: 1, report: null },

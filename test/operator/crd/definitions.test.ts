@@ -61,6 +61,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     bytes: true,
     storedBytes: true,
     gaps: true,
+    mayHoldDeletedKeys: true,
     backupId: true,
     snapshotId: true,
     report: true,
@@ -90,6 +91,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     bytes: true,
     remainingSeconds: true,
     storedBytes: true,
+    gaps: true,
   }
   const ended: AllOf<EndedRun> = {
     run: true,
@@ -106,6 +108,7 @@ test('the status has all fields that the operator writes, and no others', () => 
     storedBytes: true,
     groups: true,
     gaps: true,
+    mayHoldDeletedKeys: true,
     snapshotId: true,
     report: true,
     dryRun: true,

@@ -11,7 +11,7 @@ const written = {
   message: 'topic `orders`: not allowed',
   help: 'Ask for it.',
   retryable: false,
-  totals: { records: 5, bytes: 7, backup: { stored_bytes: 9 } },
+  totals: { records: 5, bytes: 7, backup: { stored_bytes: 9, may_hold_deleted_keys: 2 } },
   backup_id: 'orders',
   generation: 7,
   warnings: 0,
@@ -35,6 +35,7 @@ test('what the command writes is read, also where its texts were cut to fit', ()
     records: 5,
     bytes: 7,
     storedBytes: 9,
+    mayHoldDeletedKeys: 2,
     groups: undefined,
     snapshotId: undefined,
     report: 'orders/reports/x.json',
@@ -70,7 +71,13 @@ test('what a hostile pod says is bounded, and never more than text and numbers',
   assert.deepEqual(result, {
     ...{ exit: 1, command: '', code: undefined, message: '', help: '[31mred', isRetryable: false, gaps: 0 },
     ...{ isDryRun: false },
-    ...{ records: undefined, bytes: undefined, storedBytes: undefined, groups: undefined },
+    ...{
+      records: undefined,
+      bytes: undefined,
+      storedBytes: undefined,
+      groups: undefined,
+      mayHoldDeletedKeys: undefined,
+    },
     ...{ snapshotId: undefined, report: undefined },
   })
 })

@@ -18,7 +18,12 @@ const trying = () => sampleJob({ startTime: timeAt(1), active: 1 })
 
 describe('a Job that is over', () => {
   test('is a success with what its pod told', () => {
-    const totals = { records: 10, bytes: 20, stored_bytes: 30, backup: { stored_bytes: 400, groups: 3 } }
+    const totals = {
+      records: 10,
+      bytes: 20,
+      stored_bytes: 30,
+      backup: { stored_bytes: 400, may_hold_deleted_keys: 1, groups: 3 },
+    }
     const result = { ok: true, retryable: false, totals, report: 'orders/reports/r.json' }
     assert.deepEqual(read(complete(), samplePod({ status: ended(0, result) })), {
       name: 'orders-3eba439a89',
@@ -35,7 +40,14 @@ describe('a Job that is over', () => {
         isSuccess: true,
         isStillTrying: false,
         completedMs: Date.parse(completionTime),
-        totals: { records: 10, bytes: 20, storedBytes: 400, gaps: 0, report: 'orders/reports/r.json' },
+        totals: {
+          records: 10,
+          bytes: 20,
+          storedBytes: 400,
+          mayHoldDeletedKeys: 1,
+          gaps: 0,
+          report: 'orders/reports/r.json',
+        },
       },
       waiting: undefined,
       running: [],
@@ -195,7 +207,7 @@ describe('a pod that left no result', () => {
     assert.match(reasonOf(ended(128, text, 'StartError')), /^ContainerCannotRun: .*executable file not found/)
     assert.match(reasonOf({ phase: 'Failed' }), /^PodFailed: .*before its process began/)
     const secret = reasonOf(ended(1, 'Error: the password is hunter2\n'))
-    assert.match(secret, /^PodFailed: .*exit code 1 and left no result.*kubectl logs/)
+    assert.match(secret, /^PodFailed: .*exit code 1 and left no result.*kubectl -n team-a logs/)
     assert.doesNotMatch(secret, /hunter2/, 'what a process printed is not copied into a status')
   })
 

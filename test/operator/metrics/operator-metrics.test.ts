@@ -152,6 +152,37 @@ describe('a run', () => {
     assert.equal(found.get(`kafka_backup_backups_total${orders('failure')}`), 1)
   })
 
+  test('counts its gaps as its pods find them, since a continuous one may never end', async () => {
+    const { metrics, samples } = make()
+    const resource = sampleResource({ status: { phase: 'Running', active: [active] } })
+    metrics.seen('backup', resource)
+    const name = `kafka_backup_gaps_total${ofOrders}`
+    for (const [gaps, counted] of [
+      [0, 0],
+      [2, 2],
+      [1, 2],
+      [3, 3],
+    ] as const) {
+      metrics.progressed('backup', resource, active.run, { records: 5, gaps })
+      assert.equal((await samples()).get(name), counted)
+    }
+    metrics.ended('backup', resource, endedRun({ ...active, records: 5, gaps: 4 }))
+    assert.equal((await samples()).get(name), 4)
+    metrics.progressed('backup', resource, active.run, { records: 5, gaps: 9 })
+    assert.equal((await samples()).get(name), 4)
+  })
+
+  test('under way at a restart counts no gap again that its status has', async () => {
+    const { metrics, samples } = make()
+    const progress = { phase: 'copying', records: 10, bytes: 1, gaps: 5 }
+    const resource = sampleResource({ status: { phase: 'Running', active: [active], progress } })
+    metrics.seen('backup', resource)
+    metrics.progressed('backup', resource, active.run, { records: 10, gaps: 5 })
+    assert.equal((await samples()).get(`kafka_backup_gaps_total${ofOrders}`), 0)
+    metrics.progressed('backup', resource, active.run, { records: 10, gaps: 6 })
+    assert.equal((await samples()).get(`kafka_backup_gaps_total${ofOrders}`), 1)
+  })
+
   test('that ends with fewer records than it told of takes none back', async () => {
     const { metrics, samples } = make()
     const resource = sampleResource({ status: { active: [active] } })

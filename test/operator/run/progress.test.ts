@@ -48,6 +48,13 @@ test('progress is the sum over the pods, and never less than before', () => {
   })
 })
 
+test('gaps of all pods are summed, and absent without any', () => {
+  const meter = new RunMeter()
+  assert.equal('gaps' in meter.add(new Map([['a', podOf({ records: 1, bytes: 1 })]])), false)
+  assert.equal(meter.add(new Map([['a', podOf({ records: 1, bytes: 1, gaps: 2 })]])).gaps, 2)
+  assert.equal(meter.add(new Map([['b', podOf({ records: 1, bytes: 1, gaps: 1 })]])).gaps, 3)
+})
+
 test('a restore that compares what it wrote has not restored more for that', () => {
   const meter = new RunMeter()
   const told = (fields: object) => meter.add(new Map([['a', podOf(fields)]]))
