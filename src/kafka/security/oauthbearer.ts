@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
+import type { TokenSource } from '../../lib/oauth.ts'
 import type { SaslMechanism } from './mechanism.ts'
-import type { OAuthTokenSource } from './oauth-token.ts'
 import type { OAuthOptions } from './options.ts'
 
 const SEPARATOR = '\x01'
@@ -11,7 +11,7 @@ const SEPARATOR = '\x01'
  */
 export function oauthBearer(
   { clientId, extensions = {} }: Pick<OAuthOptions, 'clientId' | 'extensions'>,
-  tokens: Pick<OAuthTokenSource, 'token'>,
+  tokens: Pick<TokenSource, 'token'>,
 ): SaslMechanism {
   return {
     name: 'OAUTHBEARER',

@@ -3,7 +3,7 @@ import type { Clock } from '../../lib/clock.ts'
 import type { TlsSettings } from '../wire/socket.ts'
 import type { SaslMechanism } from './mechanism.ts'
 import { mskIam } from './msk-iam.ts'
-import { OAuthTokenSource } from './oauth-token.ts'
+import { openOAuthTokens } from './oauth-token.ts'
 import { oauthBearer } from './oauthbearer.ts'
 import { type SaslOptions, type SecurityOptions, usesTls } from './options.ts'
 import { plain } from './plain.ts'
@@ -59,7 +59,7 @@ function makeMechanism(sasl: SaslOptions, parts: SecurityParts): SaslMechanism {
     case 'SCRAM-SHA-512':
       return scram(sasl.mechanism, sasl)
     case 'OAUTHBEARER':
-      return oauthBearer(sasl.oauth, new OAuthTokenSource(sasl.oauth, parts))
+      return oauthBearer(sasl.oauth, openOAuthTokens(sasl.oauth, parts))
     case 'AWS_MSK_IAM':
       return mskIam(sasl.aws ?? {}, parts.clock)
     default:

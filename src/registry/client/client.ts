@@ -1,13 +1,20 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { sendHttp } from '../../lib/http.ts'
 import { RateLimiter } from '../../lib/rate-limiter.ts'
 import { retry } from '../../lib/retry.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { type Address, formatQuery, parseAddress } from './address.ts'
-import { exchange, type HttpAnswer } from './http-exchange.ts'
 import { type Agents, type Login, makeLogin, openAgents } from './login.ts'
 import { defaultAttempts, defaultConcurrency, type RegistryOptions, timeoutsOf } from './options.ts'
-import { classifyAnswer, classifyFailure, describeHtml, isHtml, RegistryError } from './registry-error.ts'
+import {
+  classifyAnswer,
+  classifyFailure,
+  describeHtml,
+  isHtml,
+  type RegistryAnswer,
+  RegistryError,
+} from './registry-error.ts'
 
 export interface RegistryCall {
   method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -32,6 +39,8 @@ interface ClientParts {
 export const noBody = Symbol('no body')
 
 const MAX_REDIRECTS = 3
+/** A page of schemas has some megabytes. A longer answer does not come from a registry. */
+const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const headers = {
   accept: 'application/vnd.schemaregistry.v1+json, application/json',
   /** Without it, Confluent Cloud leaves out guid and deleted. */
@@ -158,7 +167,7 @@ export class RegistryClient {
     { method = 'GET', path, body }: RegistryCall,
     where: string,
     signal: AbortSignal,
-  ): Promise<HttpAnswer> {
+  ): Promise<RegistryAnswer> {
     const { agents, login, options, clock } = this.#parts
     const send = async (authorization: string | undefined) => {
       await this.#pace(signal)
@@ -172,11 +181,13 @@ export class RegistryClient {
           ...(authorization !== undefined && { authorization }),
           ...(body !== undefined && { 'content-type': 'application/vnd.schemaregistry.v1+json' }),
         },
-        ...(body !== undefined && { body: JSON.stringify(body) }),
+        ...(body !== undefined && { body: [Buffer.from(JSON.stringify(body))] }),
         agent: agents.for(origin),
         timeouts: timeoutsOf(options),
+        maxBytes: MAX_ANSWER_BYTES,
       }
-      return exchange(request, clock, signal)
+      const answer = await sendHttp(request, clock, signal)
+      return { ...answer, body: answer.body.toString('utf8') }
     }
     try {
       const shown = (await login.authorization(signal)) ?? ofAddress
@@ -204,14 +215,14 @@ function describe(method: string, address: string, subject: string | undefined):
 }
 
 /** Where a redirect within the same server leads; one to elsewhere is not followed, so that no login goes there. */
-function sameOrigin({ status, headers }: HttpAnswer, origin: string, path: string): string | undefined {
+function sameOrigin({ status, headers }: RegistryAnswer, origin: string, path: string): string | undefined {
   if (status < 300 || status >= 400 || headers.location === undefined) return undefined
   if (!URL.canParse(headers.location, `${origin}${path}`)) return undefined
   const target = new URL(headers.location, `${origin}${path}`)
   return target.origin === origin ? `${target.pathname}${target.search}` : undefined
 }
 
-function parseAnswer(answer: HttpAnswer, where: string, nowMs: number): unknown {
+function parseAnswer(answer: RegistryAnswer, where: string, nowMs: number): unknown {
   const { status, body } = answer
   if (status < 200 || status >= 300) throw classifyAnswer(answer, where, nowMs)
   const facts = { status, errorCode: null }

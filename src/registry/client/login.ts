@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { type AgentOptions, Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 import { formatBasic } from './address.ts'
-import { type TokenParts, TokenSource } from './oauth-token.ts'
+import { openRegistryTokens, type TokenParts } from './oauth-token.ts'
 import type { RegistryAuth, RegistryOptions } from './options.ts'
 
 /** What every request shows. */
@@ -52,7 +52,7 @@ export function makeLogin(auth: RegistryAuth | undefined, parts: TokenParts): Lo
       return { authorization: async () => header, refused: () => false }
     }
     case 'oauth': {
-      const tokens = new TokenSource(auth, parts)
+      const tokens = openRegistryTokens(auth, parts)
       return {
         authorization: async signal => `Bearer ${await tokens.token(signal)}`,
         refused: shown => {

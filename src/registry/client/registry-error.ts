@@ -1,5 +1,7 @@
 import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
-import { AnswerTooLong, type HttpAnswer } from './http-exchange.ts'
+import { AnswerTooLong, type HttpAnswer, HttpTimeout } from '../../lib/http.ts'
+
+export type RegistryAnswer = Omit<HttpAnswer, 'body'> & { body: string }
 
 /** An answer that is not a success, with what callers decide by. */
 export class RegistryError extends KafkaBackupError {
@@ -32,7 +34,7 @@ const tlsCodes =
   /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
 
 /** `where` names method, address and subject: `GET http://r:8081/subjects (subject "a")`. */
-export function classifyAnswer(answer: HttpAnswer, where: string, nowMs: number): RegistryError {
+export function classifyAnswer(answer: RegistryAnswer, where: string, nowMs: number): RegistryError {
   const { status } = answer
   const { errorCode, message } = parseErrorBody(answer)
   const facts = { status, errorCode, retryAfterMs: parseRetryAfter(answer.headers['retry-after'], nowMs) }
@@ -50,7 +52,7 @@ function codeOf(status: number, errorCode: number | null): ErrorCode {
   return 'REGISTRY_REFUSED'
 }
 
-function parseErrorBody(answer: HttpAnswer): { errorCode: number | null; message: string } {
+function parseErrorBody(answer: RegistryAnswer): { errorCode: number | null; message: string } {
   const { body, status } = answer
   const location = answer.headers.location
   if (status >= 300 && status < 400 && location !== undefined) {
@@ -69,7 +71,7 @@ function parseErrorBody(answer: HttpAnswer): { errorCode: number | null; message
   }
 }
 
-export function isHtml({ headers, body }: HttpAnswer): boolean {
+export function isHtml({ headers, body }: RegistryAnswer): boolean {
   return /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*<(!doctype|html)/i.test(body)
 }
 
@@ -90,7 +92,7 @@ export function parseRetryAfter(text: string | undefined, nowMs: number): number
 export function classifyFailure(error: unknown, where: string): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
   const { code = '', message } = error as NodeJS.ErrnoException
-  const why = code === '' ? message : `${code} (${message})`
+  const why = code === '' || error instanceof HttpTimeout ? message : `${code} (${message})`
   const kind = error instanceof AnswerTooLong ? 'REGISTRY_PROTOCOL' : kindOf(code)
   return new KafkaBackupError(kind, `${where} failed: ${why}`, { cause: error })
 }

@@ -1,5 +1,6 @@
 import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import type {
   ByteRange,
   ListPageOptions,
@@ -10,7 +11,6 @@ import type {
   PutCondition,
   UploadedPart,
 } from '../bucket/api.ts'
-import { untilAborted } from '../until-aborted.ts'
 import { type OpenedContainer, openContainer } from './client.ts'
 import { errorNameOf, mapAzureError } from './error.ts'
 import type { AzureOptions } from './options.ts'

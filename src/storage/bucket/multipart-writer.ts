@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { untilAborted } from '../until-aborted.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import type { MultipartApi, UploadedPart } from './api.ts'
 import { BucketWriter } from './writer.ts'
 

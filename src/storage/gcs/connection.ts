@@ -1,36 +1,47 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import { openAgents } from '../bucket/agents.ts'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type HttpAnswer, type HttpRequest, sendHttp } from '../../lib/http.ts'
+import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
-import { exchange, type HttpAnswer, type HttpRequest, type Line } from './exchange.ts'
 import { endpointOf, type GcsOptions, gcsDefaults } from './options.ts'
 
-export type GcsRequest = Omit<HttpRequest, 'headers'> & { headers?: Record<string, string> }
+export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & { headers?: Record<string, string> }
 
-/** What a request is for, to be said where it fails. */
+/** Only small objects are read in one piece; segments are read in ranges. */
+const MAX_ANSWER_BYTES = 1024 ** 3
+
+/** What a request is for, for messages. */
 export interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missing'> {
-  /** Answers beside 2xx that are none of a failure. */
+  /** Statuses other than 2xx that are not failures. */
   expected?: readonly number[]
 }
 
-export async function openGcsConnection(options: GcsOptions, location: string, clock?: Clock): Promise<GcsConnection> {
+export async function openGcsConnection(
+  options: GcsOptions,
+  location: string,
+  clock: Clock = systemClock,
+): Promise<GcsConnection> {
   const identity = await openGcsIdentity(options, location)
-  const { connectTimeoutMs, idleTimeoutMs } = { ...gcsDefaults, ...options }
+  const { connectTimeoutMs: connectMs, idleTimeoutMs: idleMs } = { ...gcsDefaults, ...options }
   const agents = await openAgents(options)
-  const line = { origin: endpointOf(options), agents, connectTimeoutMs, idleTimeoutMs, ...(clock && { clock }) }
-  return new GcsConnection({ line, identity, bucket: options.bucket, location })
+  const origin = endpointOf(options)
+  const agent = /^https:/i.test(origin) ? agents.httpsAgent : agents.httpAgent
+  const endpoint = { origin, agent, timeouts: { connectMs, idleMs }, maxBytes: MAX_ANSWER_BYTES }
+  return new GcsConnection({ endpoint, agents, clock, identity, bucket: options.bucket, location })
 }
 
 interface ConnectionParts {
-  line: Line
+  endpoint: Pick<HttpRequest, 'origin' | 'agent' | 'timeouts' | 'maxBytes'>
+  agents: StoreAgents
+  clock: Clock
   identity: GcsIdentity
   bucket: string
   location: string
 }
 
-/** Sends requests under an identity and tells failures. */
+/** Sends requests with credentials and classifies failures. */
 export class GcsConnection {
   readonly #parts: ConnectionParts
 
@@ -53,7 +64,7 @@ export class GcsConnection {
 
   /** Taken without its host: a token never goes to another than the endpoint. */
   sessionOf({ headers: { location } }: HttpAnswer): GcsSession {
-    const { origin } = this.#parts.line
+    const { origin } = this.#parts.endpoint
     if (location !== undefined && URL.canParse(location, origin)) {
       const { pathname, search } = new URL(location, origin)
       return `${pathname}${search}` as GcsSession
@@ -62,19 +73,19 @@ export class GcsConnection {
   }
 
   close(): void {
-    const { line, identity } = this.#parts
+    const { agents, identity } = this.#parts
     identity.close()
-    line.agents.httpAgent.destroy()
-    line.agents.httpsAgent.destroy()
+    agents.httpAgent.destroy()
+    agents.httpsAgent.destroy()
   }
 
   /** A token may be withdrawn before its time. A new one is tried once. */
   async #identified(request: GcsRequest, signal: AbortSignal): Promise<HttpAnswer> {
-    const { identity, line } = this.#parts
+    const { identity, endpoint, clock } = this.#parts
     for (let isFirst = true; ; isFirst = false) {
       const shown = await identity.headers(signal)
       const headers = { 'user-agent': 'kafka-backup', ...request.headers, ...shown }
-      const answer = await exchange({ ...request, headers }, line, signal)
+      const answer = await sendHttp({ ...endpoint, ...request, headers }, clock, signal)
       if (answer.status !== 401 || !isFirst || shown.authorization === undefined) return answer
       identity.renew(shown)
     }

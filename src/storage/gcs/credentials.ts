@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { isLoopback } from '../loopback.ts'
-import { untilAborted } from '../until-aborted.ts'
 import { networkMeaning } from './error.ts'
 import { endpointOf, type GcsOptions, gcsDefaults, publicUniverse } from './options.ts'
 

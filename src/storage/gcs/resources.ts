@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
+import type { HttpAnswer } from '../../lib/http.ts'
 import type { UploadState } from './api.ts'
-import type { HttpAnswer } from './exchange.ts'
 
 export interface ObjectResource {
   name: string

@@ -1,6 +1,6 @@
 import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import { BucketWriter } from '../bucket/writer.ts'
-import { untilAborted } from '../until-aborted.ts'
 import type { GcsApi } from './api.ts'
 import { GcsUpload } from './upload.ts'
 

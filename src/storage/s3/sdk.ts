@@ -14,6 +14,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import type {
   ByteRange,
   ListPageOptions,
@@ -24,7 +25,6 @@ import type {
   PutCondition,
   UploadedPart,
 } from '../bucket/api.ts'
-import { untilAborted } from '../until-aborted.ts'
 import { checksumFields, uploadChecksumFields } from './checksum.ts'
 import { openS3Client } from './client.ts'
 import { mapS3Error } from './error.ts'

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, test } from 'node:test'
-import { OAuthTokenSource } from '../../../src/kafka/security/oauth-token.ts'
+import { openOAuthTokens } from '../../../src/kafka/security/oauth-token.ts'
 import { oauthBearer } from '../../../src/kafka/security/oauthbearer.ts'
 import { systemClock } from '../../../src/lib/clock.ts'
+import type { TokenSource } from '../../../src/lib/oauth.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 
 const never = new AbortController().signal
@@ -105,7 +106,11 @@ describe('the tokens of all connections', () => {
     'a page that is no JSON': [response => response.end('<html>'), 'KAFKA_AUTH', /has no access_token/],
     'too many requests': [response => answer(response, 429, {}), 'KAFKA_UNREACHABLE', /status 429/],
     'a lost connection': [response => response.destroy(), 'KAFKA_UNREACHABLE', /cannot be reached: ECONNRESET/],
-    'an endless answer': [response => response.end('x'.repeat(2 << 20)), 'KAFKA_UNREACHABLE', /its answer is too long/],
+    'an endless answer': [
+      response => response.end('x'.repeat(2 << 20)),
+      'KAFKA_UNREACHABLE',
+      /the answer is longer than 1048576 bytes/,
+    ],
   }
   for (const [name, [respond, code, message]] of Object.entries(refusals)) {
     test(`${name} names the endpoint without its query and without the secret`, () =>
@@ -130,12 +135,20 @@ describe('the tokens of all connections', () => {
       assert.equal(await other, 'token-1')
     }))
 
-  test('an endpoint that does not answer is given up', () =>
+  test('a caller that is aborted already does not wait', () =>
+    withEndpoint(
+      () => undefined,
+      async ({ source }) => {
+        await assert.rejects(source().token(AbortSignal.abort(new Error('stop'))), { message: 'stop' })
+      },
+    ))
+
+  test('a request that gets no answer fails after its timeout', () =>
     withEndpoint(
       () => undefined,
       async ({ url }) => {
         const options = { tokenUrl: url, clientId: 'c', clientSecret: 'hush', clientAuth: 'basic' as const }
-        const source = new OAuthTokenSource(options, { clock: systemClock, timeoutMs: 30 })
+        const source = openOAuthTokens(options, { clock: systemClock, timeoutMs: 30 })
         await assert.rejects(source.token(never), { code: 'KAFKA_UNREACHABLE', message: /no answer within 30 ms/ })
       },
     ))
@@ -154,12 +167,7 @@ function answer(response: ServerResponse, status: number, body: unknown): void {
 
 async function withEndpoint(
   respond: Answer,
-  work: (parts: {
-    source: () => OAuthTokenSource
-    clock: JumpingClock
-    asked: () => number
-    url: string
-  }) => Promise<void>,
+  work: (parts: { source: () => TokenSource; clock: JumpingClock; asked: () => number; url: string }) => Promise<void>,
 ): Promise<void> {
   const clock = new JumpingClock()
   let nth = 0
@@ -172,7 +180,7 @@ async function withEndpoint(
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token?key=1`
   const options = { tokenUrl: url, clientId: 'c', clientSecret: 'hush', clientAuth: 'basic' as const }
   try {
-    const source = () => new OAuthTokenSource(options, { clock, timeoutMs: 5000 })
+    const source = () => openOAuthTokens(options, { clock, timeoutMs: 5000 })
     await work({ source, clock, asked: () => nth, url })
   } finally {
     server.closeAllConnections()

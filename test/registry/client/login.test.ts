@@ -86,7 +86,7 @@ describe('a login by token', () => {
     const { client } = await open({ urls: [registry.url], auth: oauth(endpoint) })
     await assert.rejects(client.call({ path: '/subjects' }, never), {
       code: 'REGISTRY_AUTH',
-      message: `the token endpoint ${endpoint.url}/token gave no token: it answered 401, invalid_client: who?`,
+      message: `the token endpoint ${endpoint.url}/token gave no token: status 401, invalid_client: who?`,
     })
     assert.equal(registry.requests.length, 0)
   })

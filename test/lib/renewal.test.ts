@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { renewAfterMs } from '../../../src/kafka/security/renewal.ts'
+import { renewAfterMs } from '../../src/lib/renewal.ts'
 
 test('a login is renewed after a part of its life, at least two seconds early, and never before half of it', () => {
   const table: [lifeMs: number, part: number, afterMs: number][] = [

@@ -1,4 +1,4 @@
-/** Waits for the work until the signal is aborted. The work goes on then; only the waiting for it ends. */
+/** Waits for the work until the signal is aborted. An abort ends only the waiting, not the work. */
 export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

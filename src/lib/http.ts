@@ -1,0 +1,121 @@
+import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import type { Clock } from './clock.ts'
+
+export interface HttpRequest {
+  /** Scheme, host and port; anything else in it is not sent. */
+  origin: string
+  /** With the query, encoded, sent unchanged: dots are not resolved. */
+  path: string
+  method: string
+  headers: Record<string, string>
+  body?: readonly Uint8Array[]
+  agent: Agent
+  timeouts: HttpTimeouts
+  /** A longer answer is an error. */
+  maxBytes: number
+}
+
+export interface HttpTimeouts {
+  /** Of a new connection, TLS included. */
+  connectMs: number
+  /** Of the complete exchange. */
+  requestMs?: number
+  /** How long the connection may be silent. */
+  idleMs?: number
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** Sends one request and reads the complete answer. Follows no redirect. Rejects with Node's own errors. */
+export function sendHttp(sent: HttpRequest, clock: Clock, signal: AbortSignal): Promise<HttpAnswer> {
+  const isTls = /^https:/i.test(sent.origin)
+  const open = isTls ? requestHttps : requestHttp
+  const { connectMs, requestMs, idleMs } = sent.timeouts
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted()
+    const request = open(sent.origin, {
+      method: sent.method,
+      path: sent.path,
+      headers: withLength(sent),
+      agent: sent.agent,
+      ...(idleMs !== undefined && { timeout: idleMs }),
+    })
+    const timers: (() => void)[] = []
+    const settle = (finish: () => void) => {
+      for (const cancel of timers) cancel()
+      signal.removeEventListener('abort', onAbort)
+      finish()
+    }
+    const fail = (error: unknown) =>
+      settle(() => {
+        request.destroy()
+        reject(error)
+      })
+    const limit = (ms: number, what: string) => {
+      const cancel = clock.after(ms, () => fail(new HttpTimeout(`${what} within ${ms} ms`)))
+      timers.push(cancel)
+      return cancel
+    }
+    const onAbort = () => fail(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    if (requestMs !== undefined) limit(requestMs, 'no answer')
+    request.on('socket', socket => {
+      // A kept socket, or one that comes out of the tunnel of a proxy, is already connected.
+      if (socket.connecting) socket.once(isTls ? 'secureConnect' : 'connect', limit(connectMs, 'no connection'))
+    })
+    request.on('timeout', () => fail(new HttpTimeout(`no data for ${idleMs} ms`)))
+    request.on('error', fail)
+    request.on('response', response => {
+      readBody(response, sent.maxBytes).then(body => {
+        settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }))
+      }, fail)
+    })
+    for (const piece of sent.body ?? []) request.write(piece)
+    request.end()
+  })
+}
+
+export class HttpTimeout extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+export class AnswerTooLong extends Error {
+  constructor(maxBytes: number) {
+    super(`the answer is longer than ${maxBytes} bytes`)
+  }
+}
+
+function withLength({ method, headers, body = [] }: HttpRequest): Record<string, string> {
+  const bytes = body.reduce((sum, piece) => sum + piece.length, 0)
+  return method === 'GET' || (method === 'DELETE' && bytes === 0)
+    ? headers
+    : { ...headers, 'content-length': String(bytes) }
+}
+
+/** A body whose length was announced is read into one buffer. An incomplete one fails. */
+async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const announced = response.headers['content-length']
+  if (announced !== undefined && Number(announced) > maxBytes) throw new AnswerTooLong(maxBytes)
+  if (announced === undefined || response.statusCode === 304) return collect(response, maxBytes)
+  const bytes = Buffer.allocUnsafeSlow(Number(announced))
+  let filled = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
+  if (filled < bytes.length) throw Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' })
+  return bytes
+}
+
+async function collect(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    bytes += chunk.length
+    if (bytes > maxBytes) throw new AnswerTooLong(maxBytes)
+  }
+  return Buffer.concat(chunks)
+}
