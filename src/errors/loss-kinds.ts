@@ -8,6 +8,7 @@ export const lossKinds = {
   id_unmapped: 'a schema ID of the backup leads to no schema on the target; records with it stop a restore of data',
   version_number: 'a version has another number on the target',
   version_merged: 'two versions of a subject are one on the target',
+  documentation: 'doc and aliases of an Avro schema are those of another version that is the same otherwise',
   deleted_version_live: 'a version that is deleted in the backup is live on the target',
   live_version_deleted: 'a version that is live in the backup is deleted on the target',
   metadata: 'the metadata of schemas is dropped',

@@ -5,6 +5,7 @@ import { parseSealed } from '../archive/manifest.ts'
 import { sealJson } from '../archive/seal.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
+import { type Lessons, mergeLessons, noLessons } from '../registry/plan/lessons.ts'
 import type { RestoreJournal } from '../registry/plan/restore-step.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Journaled } from './survey-target.ts'
@@ -14,6 +15,30 @@ const scope = z.union([
   z.strictObject({ kind: z.literal('context'), context: z.string() }),
   z.strictObject({ kind: z.literal('subject'), subject: z.string() }),
 ])
+
+/** Pairs of a version and what was learned of it. */
+const pairs = <T extends z.ZodType>(value: T) => z.array(z.tuple([z.string(), value]))
+
+const lessonsSchema = z.strictObject({
+  drops: z.array(z.enum(['metadata', 'ruleSet'])),
+  held_as: pairs(z.int()),
+  undeletable: pairs(z.string()),
+  settings: z.array(
+    z.strictObject({
+      scope,
+      setting: z.union([
+        z.strictObject({
+          config: z.strictObject({
+            compatibility: z.string().nullable(),
+            config: z.record(z.string(), z.json()).nullable(),
+          }),
+        }),
+        z.strictObject({ mode: z.string().nullable() }),
+      ]),
+      reason: z.string(),
+    }),
+  ),
+})
 
 const journalSchema = z.strictObject({
   format: z.literal('kafka-backup-registry-journal'),
@@ -33,6 +58,7 @@ const journalSchema = z.strictObject({
   fillers: z.array(z.string()),
   modesNotRead: z.array(z.string()).optional(),
   imported: z.array(z.string()).optional(),
+  lessons: lessonsSchema.optional(),
   checksum: z.string(),
 })
 
@@ -73,17 +99,16 @@ export class JournalBook {
     this.#open = written.filter(key => !done.has(`${key}${DONE}`))
     const journals = new Map<string, RestoreJournal>()
     for (const key of written) {
-      const {
-        imported = [],
-        modesNotRead = [],
-        ...journal
-      } = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
-      journals.set(key, { ...journal, imported, modesNotRead })
+      const parsed = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
+      const { imported = [], modesNotRead = [], lessons, ...journal } = parsed
+      const learned = lessons && { lessons: parseLessons(lessons) }
+      journals.set(key, { ...journal, imported, modesNotRead, ...learned })
     }
     const unfinished = this.#open.flatMap(key => journals.get(key) ?? [])
     return {
       unfinished: unfinished.length === 0 ? undefined : mergeJournals(unfinished),
       imported: new Set([...journals.values()].flatMap(({ imported }) => imported)),
+      lessons: [...journals.values()].flatMap(({ lessons }) => lessons ?? []).reduce(mergeLessons, noLessons),
     }
   }
 
@@ -92,7 +117,9 @@ export class JournalBook {
     const stamp = createdAt.replaceAll(/[:.]/g, '-')
     const key = `${this.#prefix}${stamp}.${this.#newRun()}.json`
     const head = { format: 'kafka-backup-registry-journal', format_version: 1, created_at: createdAt }
-    await this.#create(key, sealJson({ ...head, ...journal }), signal)
+    const { lessons, ...rest } = journal
+    const learned = lessons && { lessons: formatLessons(lessons) }
+    await this.#create(key, sealJson({ ...head, ...rest, ...learned }), signal)
     this.#open.push(key)
   }
 
@@ -115,6 +142,15 @@ export class JournalBook {
       throw new KafkaBackupError(cause.code, message, { cause, help })
     }
   }
+}
+
+/** What was refused is not kept: the next run tries it again. */
+function formatLessons({ drops, heldAs, undeletable, settings }: Lessons): z.infer<typeof lessonsSchema> {
+  return { drops: [...drops], held_as: [...heldAs], undeletable: [...undeletable], settings: [...settings] }
+}
+
+function parseLessons({ drops, held_as, undeletable, settings }: z.infer<typeof lessonsSchema>): Lessons {
+  return { ...noLessons, drops, heldAs: new Map(held_as), undeletable: new Map(undeletable), settings }
 }
 
 /** A scope that several have touched is the same in all of them: as it was before the first. */

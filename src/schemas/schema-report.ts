@@ -34,7 +34,10 @@ export function reportSchemas(
     subjects: new Set(plan.versions.map(({ subject }) => subject)).size,
     ids: idPairsOf(after.plan).sort((a, b) => compareText(a.context, b.context) || a.source - b.source),
     unmappedIds: [...after.plan.unmappedIds.keys()],
-    notes: plan.notes,
+    notes: [
+      ...plan.notes.filter(({ kind }) => kind === 'undecodable'),
+      ...after.plan.notes.filter(({ kind }) => kind !== 'undecodable'),
+    ],
     requests,
     durationMs,
   }

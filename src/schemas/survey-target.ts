@@ -3,6 +3,7 @@ import { asRecord } from '../registry/client/json-shape.ts'
 import { qualify } from '../registry/client/parse-version.ts'
 import { pathOf } from '../registry/client/paths.ts'
 import { type RegistrySnapshot, splitSubject, versionKey } from '../registry/model.ts'
+import { noLessons } from '../registry/plan/lessons.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
 import type { RegistryPlan } from '../registry/plan/restore-step.ts'
@@ -11,15 +12,12 @@ import { sentReferences } from '../registry/write/sent-references.ts'
 import { readTarget, type SettingsReading } from './read-target.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
-export type SchemaOptions = Omit<
-  RegistryRestoreOptions,
-  'traits' | 'sameTexts' | 'unfinished' | 'imported' | 'modesNotRead'
->
+export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'modesNotRead' | keyof Journaled>
 
 /** What the journals of this restore say of the target. */
-export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported'>
+export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported' | 'lessons'>
 
-export const nothingJournaled: Journaled = { unfinished: undefined, imported: new Set() }
+export const nothingJournaled: Journaled = { unfinished: undefined, imported: new Set(), lessons: noLessons }
 
 export interface Survey {
   plan: RegistryPlan
@@ -37,11 +35,22 @@ export async function surveyTarget(
 ): Promise<Survey> {
   const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
   const { target, modesNotRead } = await readTarget(client, backup, { ...wish, ...journaled }, reading, signal)
+  return planForTarget(backup, client, { ...wish, ...journaled, modesNotRead }, target, signal)
+}
+
+/** Plans against what a reading has found. The registry is asked about texts that may be one schema. */
+export async function planForTarget(
+  backup: RegistrySnapshot,
+  client: RegistryClient,
+  wish: Omit<RegistryRestoreOptions, 'traits' | 'sameTexts'>,
+  target: RegistrySnapshot,
+  signal: AbortSignal,
+): Promise<Survey> {
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
-    const options = { ...wish, ...journaled, traits, sameTexts, modesNotRead }
+    const options = { ...wish, traits, sameTexts }
     const plan = planRegistryRestore(backup, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
     if (open.length === 0) return { plan, target, options }

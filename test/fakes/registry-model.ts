@@ -55,6 +55,9 @@ export class RegistryModel {
       case 'delete-version':
         this.#delete(step.subject, step.version, step.permanent)
         break
+      case 'delete-subject':
+        this.#deleteSubject(step.subject)
+        break
       case 'verify':
         break
       default:
@@ -151,6 +154,13 @@ export class RegistryModel {
     this.#versions = this.#versions.filter(each => each !== one)
     if (!permanent) this.#versions.push({ ...one, isDeleted: true })
     else if (!this.#versions.some(each => each.subject === subject)) this.#set({ kind: 'subject', subject }, unset)
+  }
+
+  #deleteSubject(subject: string): void {
+    if (this.#versions.some(one => one.subject === subject && !one.isDeleted))
+      refuse('40405 not deleted first', { subject })
+    this.#versions = this.#versions.filter(one => one.subject !== subject)
+    this.#set({ kind: 'subject', subject }, unset)
   }
 
   #find(subject: string, version: number): SchemaVersion | undefined {

@@ -13,12 +13,12 @@ const path = 'syntax = "proto3";\npackage geo;\nimport "geo/point.proto";\nmessa
 
 /**
  * One of everything: references five deep and a diamond, subjects that refer to each other by their versions, three types,
- * sparse and deleted versions, one schema twice in a subject and one under two, two contexts with the same IDs, an alias,
+ * sparse and deleted versions, one schema twice in a subject and one under two, contexts with the same IDs, an alias,
  * levels, modes, data contracts, and IDs that were given and are held by nothing.
  */
 export function sampleRegistry(): RegistrySnapshot {
   return snapshotOf([...avro(), ...others(), ...history(), ...european()].sort(byPlace), {
-    contexts: ['.', '.eu'],
+    contexts: ['.', '.eu', '.us'],
     subjects: {
       Chain1: { compatibility: 'FULL' },
       closed: { mode: 'READONLY', compatibility: 'NONE' },
@@ -31,6 +31,7 @@ export function sampleRegistry(): RegistrySnapshot {
     maxIds: new Map([
       ['.', 400],
       ['.eu', 11],
+      ['.us', 7],
     ]),
   })
 }
@@ -99,15 +100,16 @@ function history(): SchemaVersion[] {
   ]
 }
 
-/** The same IDs as elsewhere, of other schemas; a reference within the context, and one to the default one. */
+/** The same IDs as elsewhere, of other schemas; a reference within the context, and one to another. */
 function european(): SchemaVersion[] {
   return [
     versionOf(':.eu:Chain5', 1, 11, { schema: record('Chain5', 'string') }),
     versionOf(':.eu:orders', 1, 2, { schema: record('Orders', 'Chain5'), references: refs('Chain5@1') }),
     versionOf(':.eu:visits', 1, 3, {
       schema: record('Visits', 'Chain5'),
-      references: [{ name: 'Chain5', subject: ':.:Chain5', version: 1 }],
+      references: [{ name: 'Chain5', subject: ':.us:Chain5', version: 1 }],
     }),
+    versionOf(':.us:Chain5', 1, 7, { schema: record('Chain5', 'long') }),
   ]
 }
 

@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { openRegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
@@ -33,6 +34,8 @@ export interface Stage {
   store: RegistryStore
   /** Where journals are kept. */
   storage: MemoryStorage
+  /** What runs have warned of. */
+  warnings: string[]
   /** All that runs have asked of the registry. */
   calls: Request[]
   /** Told of every request of a run before it takes effect; what it throws is the registry's answer. */
@@ -58,9 +61,14 @@ export async function openStage(
 ): Promise<Stage> {
   const storage = openMemoryStorage()
   const calls: Request[] = []
+  const warnings: string[] = []
+  const onProgress = (event: ProgressEvent) => {
+    if (event.type === 'warning') warnings.push(event.message)
+  }
   let isRunning = false
   let runs = 0
   let taken = 0
+  let journals = 0
   const onRequest = (call: Request) => {
     if (!isRunning) return
     calls.push(call)
@@ -78,18 +86,18 @@ export async function openStage(
     const clock = new JumpingClock()
     clock.pass(++runs * 1000)
     const client = await openRegistryClient({ urls: [url] }, { clock })
-    const parts = { storage: journalIn, clock, newRun: () => `run${runs}` }
+    const parts = { storage: journalIn, clock, newRun: () => `run${runs}.${++journals}` }
     const journal = new JournalBook(parts, { backupId: 'b', registry: 'target' })
     isRunning = true
     try {
-      return await work({ client, journal, clock, onProgress: () => undefined })
+      return await work({ client, journal, clock, onProgress })
     } finally {
       isRunning = false
       client.close()
     }
   }
   const stage: Stage = {
-    ...{ store, storage, calls, onRequest: undefined },
+    ...{ store, storage, warnings, calls, onRequest: undefined },
     setProxy: async treat => {
       const proxy = await startRegistryProxy(server.url, treat)
       t.after(() => proxy.close())

@@ -1,9 +1,18 @@
-import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
+import {
+  DEFAULT_CONTEXT,
+  joinSubject,
+  type RegistrySnapshot,
+  resolveReference,
+  type SchemaVersion,
+  splitSubject,
+  versionKey,
+} from '../model.ts'
 import { type Decision, isMade } from './decide-versions.ts'
 import { idKey } from './plan-ids.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
-import { keepsContracts } from './target-index.ts'
+import { isSame } from './same-schema.ts'
+import { keptParts } from './target-index.ts'
 import type { Wanted } from './wanted-version.ts'
 
 /** Pure. Subjects that become one would mix their versions. */
@@ -44,6 +53,44 @@ export function checkAbilities(
       return { kind: 'unsupported', subject, version: source.version, message }
     }),
   ]
+}
+
+/** Pure. Names that requests cannot carry to the target, one conflict a subject. */
+export function checkNames(made: readonly Decision[], { traits }: Pick<RegistryRestoreOptions, 'traits'>): Conflict[] {
+  if (traits.takesSlashes) return []
+  const names = new Set(made.map(({ wanted }) => wanted.subject).filter(subject => subject.includes('/')))
+  return [...names].map(subject => {
+    const message =
+      `the target registry (${traits.flavour}) takes no subject with a slash in its name, as ${subject} has; give it another ` +
+      'name by restore.subject_mapping, which references follow, or leave it out'
+    return { kind: 'unsupported', subject, version: null, message }
+  })
+}
+
+/** Pure. References that no registry resolves: out of a context into the default one, one conflict for each pair. */
+export function checkContextReferences(
+  made: readonly Decision[],
+  { traits }: Pick<RegistryRestoreOptions, 'traits'>,
+): Conflict[] {
+  if (!traits.hasContexts) return []
+  const found = new Map<string, Conflict>()
+  for (const { wanted } of made) {
+    const { context } = splitSubject(wanted.subject)
+    for (const { target } of wanted.references) {
+      const other = splitSubject(target)
+      const isMet =
+        other.context === context || (traits.contextReferences === 'named' && other.context !== DEFAULT_CONTEXT)
+      if (isMet) continue
+      const whose = other.context === DEFAULT_CONTEXT ? 'the default context' : `the context ${other.context}`
+      const message =
+        `subject ${wanted.subject} refers to ${target}, of ${whose}, which the target registry (${traits.flavour}) looks for ` +
+        `in the context ${context}; map both to one context by restore.subject_mapping, as ${target} to ` +
+        joinSubject({ context, name: other.name })
+      const conflict: Conflict = { kind: 'mapping', subject: wanted.subject, version: null, message }
+      found.set(JSON.stringify([wanted.subject, target]), conflict)
+    }
+  }
+  return [...found.values()]
 }
 
 /** Pure. What stays on the target and refers to what has to go. */
@@ -91,26 +138,49 @@ export function tellUndecodable(
 /** Pure. What the target does not keep of what it is given, now or in an earlier run. */
 export function tellLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
   const { traits } = options
+  const kept = keptParts(options)
   const notes: Note[] = []
   const registry = `the target registry (${traits.flavour})`
   const bySubject = Map.groupBy(held, ({ wanted }) => wanted.subject)
   for (const [subject, some] of bySubject) {
     const has = (part: 'metadata' | 'ruleSet') => some.some(({ wanted: { source } }) => source[part] !== null)
-    if (!keepsContracts(options)) {
-      if (has('metadata'))
-        notes.push(lossNote('metadata', subject, `${registry} does not keep the metadata of ${subject}`))
-      if (has('ruleSet'))
-        notes.push(lossNote('rule_set', subject, `${registry} does not keep the rule sets of ${subject}`))
+    if (!kept.metadata && has('metadata'))
+      notes.push(lossNote('metadata', subject, `${registry} does not keep the metadata of ${subject}`))
+    if (!kept.ruleSet && has('ruleSet'))
+      notes.push(lossNote('rule_set', subject, `${registry} does not keep the rule sets of ${subject}`))
+    const undocumented = traits.ignoresDocs ? some.filter(differsInDocs) : []
+    if (undocumented.length > 0) {
+      const message = `${registry} holds ${listVersions(undocumented)} of ${subject} with doc and aliases of another version`
+      notes.push(lossNote('documentation', subject, message))
     }
     if (!traits.hasContexts && splitSubject(subject).context !== '.') {
       notes.push(lossNote('context', subject, `${registry} has no contexts: ${subject} is a plain name there`))
     }
-    if (!options.forceIds && keepsContracts(options) && inherits(some)) {
+    if (!options.forceIds && kept.metadata && inherits(some)) {
       const message = `a version of ${subject} without metadata gets those of the version before it from the target registry`
       notes.push(lossNote('metadata_inherited', subject, message))
     }
   }
   return notes
+}
+
+/** The registry has taken it for a schema that it had. */
+function differsInDocs({ wanted: { source }, theirs, action }: Decision): boolean {
+  return action === 'keep' && theirs?.schemaType === 'AVRO' && !isSameText(source.schema, theirs.schema)
+}
+
+function isSameText(a: string, b: string): boolean {
+  if (a === b) return true
+  try {
+    return isSame(JSON.parse(a), JSON.parse(b))
+  } catch {
+    return false
+  }
+}
+
+function listVersions(decisions: readonly Decision[]): string {
+  const numbers = decisions.map(({ wanted }) => wanted.source.version).sort((a, b) => a - b)
+  return `${numbers.length === 1 ? 'version' : 'versions'} ${numbers.join(', ')}`
 }
 
 /** A registry gives a version that has none the metadata of the one before it. */

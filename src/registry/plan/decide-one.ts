@@ -1,4 +1,4 @@
-import type { SchemaVersion } from '../model.ts'
+import { type SchemaVersion, versionKey } from '../model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import type { TargetIndex, TargetSubject } from './target-index.ts'
@@ -12,6 +12,8 @@ export interface Verdict {
   reason?: string
   conflict?: Conflict
   note?: Note
+  /** The registry refuses it, or something that it needs. */
+  isRefused?: true
 }
 
 export interface DecidingOptions extends RegistryRestoreOptions {
@@ -26,25 +28,73 @@ const maxFillers = 100
 
 /**
  * What becomes of one version, where those that it refers to and those before it in its subject are decided. `broken` says
- * which of its references the target cannot have.
+ * which of its references the target cannot have, `unmet` which of them the registry refuses.
  */
 export function decideOne(
   ours: SchemaVersion,
   index: TargetIndex,
   options: DecidingOptions,
-  broken: string | undefined,
+  { broken, unmet }: { broken: string | undefined; unmet: string | undefined },
 ): Verdict {
   const at = index.subject(ours.subject)
   if (at.isLeft) return look(ours, at, index, options)
+  const held = findHeld(ours, at, options)
+  if (held) return held
+  const refused = findRefused(ours, at, options, unmet)
+  const verdict = decideBy(ours, at, index, options, broken)
+  if (refused === undefined || !isWritten(verdict)) return verdict
+  at.refused ??= ours.version
+  return { ...leave(ours, index, refused), isRefused: true }
+}
+
+function decideBy(
+  ours: SchemaVersion,
+  at: TargetSubject,
+  index: TargetIndex,
+  options: DecidingOptions,
+  broken: string | undefined,
+): Verdict {
   if (options.forceIds) return decideForced(ours, at, index, options)
   return options.strategy === 'overwrite'
     ? decideOverwritten(ours, at, index, options)
     : decidePreserved(ours, at, index, options, broken)
 }
 
+function isWritten({ action }: Verdict): boolean {
+  return action === 'register' || action === 'replace'
+}
+
+/** The registry holds it by another version of the subject, which it has answered with. */
+function findHeld(ours: SchemaVersion, at: TargetSubject, { lessons }: DecidingOptions): Verdict | undefined {
+  const number = lessons.heldAs.get(versionKey(ours.subject, ours.version))
+  const theirs = number === undefined ? undefined : at.theirs.find(one => one.version === number)
+  if (!theirs) return undefined
+  if (at.theirs[at.matched] === theirs) at.matched++
+  const message =
+    `version ${ours.version} of subject ${ours.subject} is the same schema as its version ${number} to the target registry, ` +
+    'which keeps one of them for both'
+  return { action: 'keep', version: theirs.version, theirs, note: lossNote('version_merged', ours.subject, message) }
+}
+
+/** Why it is not sent again. Without IDs of the source a version takes the next number, which may be that of a refused one. */
+function findRefused(
+  { subject, version }: SchemaVersion,
+  at: TargetSubject,
+  { lessons, forceIds }: DecidingOptions,
+  unmet: string | undefined,
+): string | undefined {
+  const name = `version ${version} of subject ${subject}`
+  const own = lessons.refused.get(versionKey(subject, version))
+  if (own !== undefined) return `the target registry refuses ${name}: ${own}`
+  if (unmet !== undefined) return `${name} ${unmet}`
+  if (forceIds || at.refused === undefined) return undefined
+  return `${name} is not restored before version ${at.refused}, whose number it would take`
+}
+
 /** The target stays as it is; it may have the schema all the same. */
 function look(ours: SchemaVersion, at: TargetSubject, index: TargetIndex, { strategy }: DecidingOptions): Verdict {
-  const here = findSame(ours, at, index)
+  const alike = strategy === 'lookup' ? at.theirs.find(one => index.isReadAlike(ours, one)) : undefined
+  const here = findSame(ours, at, index) ?? alike
   if (here) return { action: 'leave', version: here.version, theirs: here }
   const reason =
     strategy === 'skip'
@@ -122,7 +172,9 @@ function decideOverwritten(
   }
   if (theirs) {
     at.isDiverged = true
-    at.highest = at.theirs[at.matched - 1]?.version ?? 0
+    if (at.matched === 0 || options.traits.numbersRestart === 'versions') {
+      at.highest = at.theirs[at.matched - 1]?.version ?? 0
+    }
   }
   return append(ours, at, options, at.isDiverged ? 'replace' : 'register')
 }

@@ -11,6 +11,8 @@ export interface Decision extends Omit<Verdict, 'action' | 'conflict' | 'note'> 
   action: Verdict['action'] | 'merge'
   /** With the numbers of the target. */
   references: SchemaReference[]
+  /** With `merge`: the version that stands for it. */
+  standIn?: Wanted
 }
 
 export interface Decisions {
@@ -42,7 +44,10 @@ export function decideVersions(
     })
     const references = resolved.map(({ reference }) => reference)
     const ours = { ...wanted.source, subject: wanted.subject, references }
-    const { conflict, note, ...verdict } = decideOne(ours, index, options, findLeftOut(resolved, options))
+    const { conflict, note, ...verdict } = decideOne(ours, index, options, {
+      broken: findLeftOut(resolved, options),
+      unmet: findUnmet(resolved),
+    })
     const decision: Decision = { wanted, references, ...verdict }
     byKey.set(wanted.key, decision)
     found.all.push(decision)
@@ -53,7 +58,8 @@ export function decideVersions(
   for (const [twin, standIn] of twins) {
     const decision = byKey.get(standIn.key)
     if (!decision) continue
-    found.all.push({ ...decision, wanted: twin, action: decision.action === 'leave' ? 'leave' : 'merge' })
+    const action = decision.action === 'leave' ? 'leave' : 'merge'
+    found.all.push({ ...decision, wanted: twin, action, standIn })
     found.notes.push(tellMerged(twin, standIn))
   }
   if (options.forceIds) found.all = renewRemoved(found.all)
@@ -139,6 +145,12 @@ function findLeftOut(resolved: readonly Resolved[], options: DecidingOptions): s
     if (broken) return `refers to version ${one.wanted.version} of subject ${one.wanted.target}, which ${broken.why}`
   }
   return undefined
+}
+
+/** What the registry refuses cannot be referred to, with any strategy. */
+function findUnmet(resolved: readonly Resolved[]): string | undefined {
+  const one = resolved.find(({ decision }) => decision?.isRefused)
+  return one && `refers to version ${one.wanted.version} of subject ${one.wanted.target}, which is not restored`
 }
 
 function judgeReference(

@@ -1,20 +1,21 @@
-import { canonical } from './same-schema.ts'
+import { withoutDocs } from './avro-docs.ts'
+import { canonical, type KeptParts } from './same-schema.ts'
 import type { Wanted } from './wanted-version.ts'
 
 /**
  * Pure. Versions of a subject that are one schema: a registry that numbers what it registers keeps it once. Each maps to the
  * one that stands for it: the highest that is live, else the highest.
  */
-export function mergeTwins(wanted: readonly Wanted[]): Map<Wanted, Wanted> {
+export function mergeTwins(wanted: readonly Wanted[], kept: KeptParts, ignoresDocs: boolean): Map<Wanted, Wanted> {
   const twins = new Map<Wanted, Wanted>()
   const groups = Map.groupBy(wanted, ({ subject, source, references }) =>
     canonical([
       subject,
       source.schemaType,
-      source.schema,
+      ignoresDocs ? withoutDocs(source) : source.schema,
       references.map(({ name, key }) => [name, key]),
-      source.metadata,
-      source.ruleSet,
+      kept.metadata ? source.metadata : null,
+      kept.ruleSet ? source.ruleSet : null,
     ]),
   )
   for (const group of groups.values()) {

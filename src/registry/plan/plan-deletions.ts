@@ -2,13 +2,24 @@ import { type RegistrySnapshot, resolveReference, type SchemaVersion, versionKey
 import { type Decision, isMade } from './decide-versions.ts'
 import { nodeOf, orderVersions } from './order-versions.ts'
 import { deletionOf } from './plan-registrations.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
+import type { TargetTraits } from './target-traits.ts'
 
 /** Pure. What has to go from the target, referrers before what they refer to. */
-export function planRemovals(deleted: readonly SchemaVersion[]): RestoreStep[] {
+export function planRemovals(
+  deleted: readonly SchemaVersion[],
+  emptied: ReadonlySet<string>,
+  { numbersRestart }: Pick<TargetTraits, 'numbersRestart'>,
+): RestoreStep[] {
+  // Where numbers start again with the subject alone, its last versions go with it.
+  const isWhole = (subject: string) => numbersRestart === 'subject' && emptied.has(subject)
   const nodes = deleted.map(one => nodeOf(one, placesOf(one)))
   const { order, circular } = orderVersions(nodes)
-  return [...circular, ...order.reverse()].map(({ subject, version }) => deletionOf(subject, version, true))
+  return [
+    ...[...circular, ...order.reverse()].map(({ subject, version }) => deletionOf(subject, version, !isWhole(subject))),
+    ...[...emptied].filter(isWhole).map((subject): RestoreStep => ({ type: 'delete-subject', subject })),
+  ]
 }
 
 /**
@@ -41,23 +52,33 @@ export interface PlainDeletions {
   notes: Note[]
 }
 
-/** Pure. Without IMPORT a version that a live one refers to cannot be deleted: it stays, and that is told. */
+/** Pure. Without IMPORT a version that another one refers to cannot be deleted: it stays, and that is told. */
 export function planSoftDeletes(
   all: readonly Decision[],
   softDeletes: readonly Decision[],
   target: RegistrySnapshot,
   removed: readonly SchemaVersion[],
+  options: Pick<RegistryRestoreOptions, 'traits' | 'forceIds' | 'lessons'>,
 ): PlainDeletions {
+  const { traits, forceIds } = options
   const gone = new Set(removed)
   const due = new Set(softDeletes)
   const duePlaces = new Set(softDeletes.map(placeOf))
+  // To some registries what is marked as deleted refers as well.
+  const counts = (isDeleted: boolean) => !isDeleted || !traits.deletesReferredByDeleted
   const livePlaces = new Set([
-    ...all.filter(one => isMade(one) && !due.has(one)).flatMap(referencesOf),
+    ...all.filter(one => isMade(one) && counts(due.has(one))).flatMap(referencesOf),
     ...target.versions
-      .filter(one => !one.isDeleted && !gone.has(one) && !duePlaces.has(versionKey(one.subject, one.version)))
+      .filter(one => !gone.has(one) && counts(one.isDeleted || duePlaces.has(versionKey(one.subject, one.version))))
       .flatMap(placesOf),
   ])
   const found: PlainDeletions = { steps: [], notes: [] }
+  const tellReferred = ({ wanted, version }: Decision) => {
+    const message =
+      `version ${version} of subject ${wanted.subject} is deleted at the source, but another version refers to it, so that ` +
+      `the target registry keeps it live${forceIds || !traits.canImport ? '' : '; with restore.force_ids it can be as it was'}`
+    found.notes.push(lossNote('deleted_version_live', wanted.subject, message))
+  }
   for (const decision of softDeletes.toReversed()) {
     const { wanted, version } = decision
     if (version === null) continue
@@ -67,21 +88,43 @@ export function planSoftDeletes(
     }
     // What it refers to has a live referrer now.
     for (const place of referencesOf(decision)) livePlaces.add(place)
-    const message =
-      `version ${version} of subject ${wanted.subject} is deleted at the source, but a live version refers to it, so that ` +
-      'the target keeps it live; with restore.force_ids it can be as it was'
-    found.notes.push(lossNote('deleted_version_live', wanted.subject, message))
+    tellReferred(decision)
   }
-  found.notes.push(...all.filter(one => !due.has(one)).flatMap(tellAlive))
+  // It was there before this run, or an earlier one could not delete it.
+  for (const decision of all.filter(one => !due.has(one) && isAlive(one) && !isUndeletable(one, options))) {
+    if (livePlaces.has(placeOf(decision))) tellReferred(decision)
+    else found.notes.push(tellAlive(decision))
+  }
   return found
 }
 
-/** It was there before this run, or an earlier one could not delete it. */
-function tellAlive({ wanted, action, theirs }: Decision): Note[] {
-  if (action !== 'keep' || !wanted.source.isDeleted || !theirs || theirs.isDeleted) return []
-  const { subject, version } = theirs
+export function isUndeletable(decision: Decision, { lessons }: Pick<RegistryRestoreOptions, 'lessons'>): boolean {
+  return lessons.undeletable.has(placeOf(decision))
+}
+
+/** What the registry has refused to mark as deleted. */
+export function tellUndeletable(
+  all: readonly Decision[],
+  { lessons }: Pick<RegistryRestoreOptions, 'lessons'>,
+): Note[] {
+  return all.flatMap(decision => {
+    const { wanted, theirs } = decision
+    const reason = lessons.undeletable.get(placeOf(decision))
+    if (reason === undefined || !wanted.source.isDeleted || theirs?.isDeleted) return []
+    const message =
+      `version ${decision.version} of subject ${wanted.subject} is deleted at the source, and the target registry keeps it ` +
+      `live: ${reason}`
+    return [lossNote('deleted_version_live', wanted.subject, message)]
+  })
+}
+
+function isAlive({ wanted, action, theirs }: Decision): boolean {
+  return action === 'keep' && wanted.source.isDeleted && theirs?.isDeleted === false
+}
+
+function tellAlive({ wanted: { subject }, version }: Decision): Note {
   const message = `version ${version} of subject ${subject} is deleted at the source, and live on the target, where it stays so`
-  return [lossNote('deleted_version_live', subject, message)]
+  return lossNote('deleted_version_live', subject, message)
 }
 
 function placeOf({ wanted, version }: Decision): string {

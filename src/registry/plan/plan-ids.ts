@@ -3,7 +3,8 @@ import { type Decision, isMade } from './decide-versions.ts'
 import { idNotFound } from './restore-messages.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, importKey, lossNote, type Note } from './restore-step.ts'
-import { canonical, compareSchemas } from './same-schema.ts'
+import { canonical, compareSchemas, type KeptParts } from './same-schema.ts'
+import { keptParts } from './target-index.ts'
 
 /** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
 export const RESERVE_SUBJECT = 'kafka-backup.reserved-ids'
@@ -30,15 +31,24 @@ export function planIds(
   const known = new Map<string, number>()
   const contexts = new Map<string, Set<string>>()
   const open = new Map<string, string>()
-  for (const { wanted, theirs, action, reason } of all) {
+  for (const decision of all) {
+    const { wanted, reason } = decision
     const { source } = wanted
     const key = idKey(source.subject, source.id)
-    const id = theirs?.id ?? (options.forceIds && isMade({ action }) ? source.id : undefined)
-    if (id !== undefined) known.set(key, Math.min(id, known.get(key) ?? id))
+    const id = knownId(decision, options.forceIds)
+    const before = known.get(key)
+    // What has the ID of the source itself, under another subject, is what it means.
+    const isOwn = options.forceIds && before === source.id
+    if (id !== undefined && !isOwn)
+      known.set(key, id === source.id && options.forceIds ? id : Math.min(id, before ?? id))
     else if (reason !== undefined) open.set(key, reason)
     contexts.set(key, (contexts.get(key) ?? new Set()).add(splitSubject(wanted.subject).context))
   }
-  const made = new Set(all.filter(isMade).map(({ wanted }) => idKey(wanted.source.subject, wanted.source.id)))
+  const made = new Set(
+    all
+      .filter(one => isMade(one) || one.action === 'merge')
+      .map(({ wanted }) => idKey(wanted.source.subject, wanted.source.id)),
+  )
   for (const [key, id] of options.idOverrides) known.set(key, id)
   const unmapped = new Map([...open].filter(([key]) => !known.has(key) && !made.has(key)))
   const missing = [...unmapped].map(([key, reason]) => idNotFound(key, reason, ID_ADVICE[options.strategy]))
@@ -55,6 +65,12 @@ export function planIds(
       ? []
       : [...missing.map(message => lossNote('id_unmapped', null, message)), ...tellLeft(all, unmapped)],
   }
+}
+
+/** The ID on the target, where it is known before the registration. */
+export function knownId({ wanted, theirs, action, standIn }: Decision, forceIds: boolean): number | undefined {
+  const isImported = forceIds && (isMade({ action }) || action === 'merge')
+  return theirs?.id ?? (isImported ? (standIn ?? wanted).source.id : undefined)
 }
 
 /** What makes the target have a schema, by strategy. */
@@ -103,16 +119,17 @@ export function checkForcedIds(
   all: readonly Decision[],
   target: RegistrySnapshot,
   deleted: readonly SchemaVersion[],
-  options: Pick<RegistryRestoreOptions, 'forceIds' | 'traits' | 'imported'>,
+  options: Pick<RegistryRestoreOptions, 'forceIds' | 'traits' | 'imported' | 'lessons'>,
 ): Conflict[] {
   if (!options.forceIds) return []
   const own = all.flatMap(({ theirs, wanted }) => (theirs && theirs.id === wanted.source.id ? [theirs] : []))
   const gone = new Set(deleted)
   const rest = target.versions.filter(one => !gone.has(one))
   return [
-    ...checkEmpty(all, target, options),
-    ...checkTaken(all.filter(isMade), rest, own, options.traits.keepsImportedContracts),
+    ...checkEmpty(all, target, new Set(own), options),
+    ...checkTaken(all.filter(isMade), rest, own, keptParts(options)),
     ...checkTwinIds(all, options.traits.allowsTwinIds),
+    ...checkMergedIds(all, options),
   ]
 }
 
@@ -120,7 +137,7 @@ function checkTaken(
   made: readonly Decision[],
   rest: readonly SchemaVersion[],
   own: readonly SchemaVersion[],
-  keepsContracts: boolean,
+  kept: KeptParts,
 ): Conflict[] {
   const holders = new Map(rest.map(one => [idKey(one.subject, one.id), one]))
   const isOwn = new Set(own.map(one => idKey(one.subject, one.id)))
@@ -129,7 +146,7 @@ function checkTaken(
     const key = idKey(subject, source.id)
     const holder = holders.get(key)
     if (!holder || isOwn.has(key)) return []
-    if (compareSchemas({ ...source, references }, holder, keepsContracts) === 'same') return []
+    if (compareSchemas({ ...source, references }, holder, kept) === 'same') return []
     const message =
       `schema ID ${key} of version ${source.version} of subject ${source.subject} is taken on the target by version ` +
       `${holder.version} of subject ${holder.subject}, another schema; set restore.force_ids to false, or use an empty registry`
@@ -155,13 +172,32 @@ function checkTwinIds(all: readonly Decision[], allowsTwinIds: boolean): Conflic
     })
 }
 
+/** Where one version stands for several, only its ID is on the target; records with another could not be read. */
+function checkMergedIds(all: readonly Decision[], { traits }: Pick<RegistryRestoreOptions, 'traits'>): Conflict[] {
+  const held = new Set(
+    all
+      .filter(one => isMade(one) || one.action === 'keep')
+      .map(({ wanted }) => idKey(wanted.subject, wanted.source.id)),
+  )
+  return all.flatMap(({ wanted: { subject, source }, action, standIn }): Conflict[] => {
+    if (action !== 'merge' || standIn === undefined || held.has(idKey(subject, source.id))) return []
+    const message =
+      `versions ${source.version} and ${standIn.source.version} of subject ${subject} are one schema to the target registry ` +
+      `(${traits.flavour}), which keeps one of the IDs ${source.id} and ${standIn.source.id} for both; set ` +
+      'restore.force_ids to false and restore.rewrite_ids to true'
+    return [{ kind: 'unsupported', subject, version: source.version, message }]
+  })
+}
+
 /**
  * IDs are those of a context, so only the contexts that are restored into have to be empty. Versions that are marked as
- * deleted count: their IDs still mean them. What an earlier run of this restore has imported does not.
+ * deleted count: their IDs still mean them. What an earlier run of this restore has imported does not, nor what is the same
+ * under the same ID as what would be imported.
  */
 function checkEmpty(
   all: readonly Decision[],
   target: RegistrySnapshot,
+  own: ReadonlySet<SchemaVersion>,
   { traits, imported }: Pick<RegistryRestoreOptions, 'traits' | 'imported'>,
 ): Conflict[] {
   const contextOf = (subject: string) => (traits.hasContexts ? splitSubject(subject).context : DEFAULT_CONTEXT)
@@ -170,6 +206,7 @@ function checkEmpty(
     one =>
       contexts.has(contextOf(one.subject)) &&
       !imported.has(importKey(one)) &&
+      !own.has(one) &&
       splitSubject(one.subject).name !== RESERVE_SUBJECT,
   )
   const [first] = foreign

@@ -4,7 +4,7 @@ import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
 import { isForced } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { RegisterStep, RestoreStep } from './restore-step.ts'
-import { FILLER_NAME, keepsContracts, type TargetIndex } from './target-index.ts'
+import { FILLER_NAME, keptParts, type TargetIndex } from './target-index.ts'
 
 type Deletion = Extract<RestoreStep, { type: 'delete-version' }>
 
@@ -63,18 +63,19 @@ function registrationOf(
   options: RegistryRestoreOptions,
 ): RegisterStep {
   const { id, schemaType, schema, metadata, ruleSet } = wanted.source
-  const isKept = keepsContracts(options)
+  const kept = keptParts(options)
   return {
     type: 'register',
     purpose: 'schema',
     subject: wanted.subject,
+    key: wanted.key,
     version,
     id: options.forceIds ? id : null,
     schemaType,
     schema,
     references,
-    metadata: isKept ? metadata : null,
-    ruleSet: isKept ? ruleSet : null,
+    metadata: kept.metadata ? metadata : null,
+    ruleSet: kept.ruleSet ? ruleSet : null,
     force: isForced(options),
     lift: null,
     sourceIds,
@@ -93,6 +94,7 @@ function placeholder(subject: string, version: number, purpose: 'filler' | 'rese
     type: 'register',
     purpose,
     subject,
+    key: null,
     version,
     id: id ?? null,
     ...content,

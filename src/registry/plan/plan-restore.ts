@@ -1,15 +1,23 @@
 import type { RegistrySnapshot } from '../model.ts'
-import { checkAbilities, checkMapping, checkReferrers, tellLosses, tellUndecodable } from './check-target.ts'
+import {
+  checkAbilities,
+  checkContextReferences,
+  checkMapping,
+  checkNames,
+  checkReferrers,
+  tellLosses,
+  tellUndecodable,
+} from './check-target.ts'
 import { type Decision, type Decisions, decideVersions, isMade } from './decide-versions.ts'
 import { mergeTwins } from './merge-twins.ts'
 import { listNotRestored, orderWanted, tellCircular } from './order-wanted.ts'
-import { checkForcedIds, planIds } from './plan-ids.ts'
+import { checkForcedIds, knownId, planIds } from './plan-ids.ts'
 import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, PlannedVersion, RegistryPlan } from './restore-step.ts'
 import { SettingsBook } from './settings-book.ts'
-import { TargetIndex } from './target-index.ts'
+import { keptParts, TargetIndex } from './target-index.ts'
 import { listWanted, type Wanted } from './wanted-version.ts'
 
 /**
@@ -24,9 +32,12 @@ export function planRegistryRestore(
   const wanted = listWanted(backup, options)
   const mixed = checkMapping(wanted)
   if (mixed.length > 0) return { ...emptyPlan(), conflicts: mixed }
-  const book = new SettingsBook(target, options.unfinished, options.traits.canDeleteModes)
+  const book = new SettingsBook(target, options.unfinished, options.traits)
   const index = new TargetIndex(target, options)
-  const twins = options.forceIds ? new Map<Wanted, Wanted>() : mergeTwins(wanted)
+  const isMerged = !options.forceIds || !options.traits.keepsImportedTwins
+  const twins = isMerged
+    ? mergeTwins(wanted, keptParts(options), options.traits.ignoresDocs)
+    : new Map<Wanted, Wanted>()
   const { order, circular } = orderWanted(wanted, twins, options.forceIds)
   const canFill = (subject: string) =>
     options.forceRegister || levelDuring(subject, index.isFresh(subject), book, options) === 'NONE'
@@ -76,6 +87,8 @@ function checkWrites(
 ): Conflict[] {
   return [
     ...checkAbilities(all.filter(isMade), options),
+    ...checkNames(all.filter(isMade), options),
+    ...checkContextReferences(all.filter(isMade), options),
     ...checkForcedIds(all, target, deleted, options),
     ...checkReferrers(target, deleted),
   ]
@@ -86,13 +99,14 @@ function tellWrites({ all, deleted }: Decisions, target: RegistrySnapshot, optio
   return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(held, options)]
 }
 
-function describe({ wanted, action, version, theirs }: Decision, forceIds: boolean): PlannedVersion {
+function describe(decision: Decision, forceIds: boolean): PlannedVersion {
+  const { wanted, action, version } = decision
   const { subject, version: number, id } = wanted.source
   return {
     source: { subject, version: number, id },
     subject: wanted.subject,
     version,
-    id: theirs?.id ?? (forceIds && isMade({ action }) ? id : null),
+    id: knownId(decision, forceIds) ?? null,
     action,
   }
 }

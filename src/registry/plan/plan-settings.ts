@@ -1,8 +1,8 @@
-import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../model.ts'
 import { splitSubject } from '../model.ts'
+import { findRefusal } from './lessons.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
-import { type Conflict, lossNote, type Note, type RestoreStep, type Scope } from './restore-step.ts'
+import type { Conflict, RestoreStep, Scope } from './restore-step.ts'
 import {
   contextScope,
   EVERY_CONTEXT,
@@ -145,7 +145,10 @@ export function closeSettings(
   const listed = new Set(scopes.map(({ scope }) => JSON.stringify(scope)))
   const others = book.touched.filter(scope => !listed.has(JSON.stringify(scope)))
   scopes.unshift(...others.map(scope => ({ scope, settings: book.original(scope) })))
-  const rows = scopes.map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const rows = scopes.map(({ scope, settings }) => ({
+    scope,
+    settings: withoutRefused(asKept(settings, scope, book, options), scope, book, options),
+  }))
   const isAlias = ({ settings }: { settings: RegistrySettings }) => settings.config?.alias !== undefined
   const setConfigs = (some: typeof rows) => some.flatMap(({ scope, settings }) => setOpened(scope, settings, book))
   return {
@@ -205,7 +208,7 @@ function wantedGlobal(
 }
 
 /** What the target is not able to keep is not sent. */
-function asKept(
+export function asKept(
   settings: RegistrySettings,
   scope: Scope,
   book: SettingsBook,
@@ -213,43 +216,30 @@ function asKept(
 ): RegistrySettings {
   const original = book.original(scope)
   const isDropped = !traits.keepsLevelNone && scope.kind === 'subject' && settings.compatibility === 'NONE'
+  const isBare = traits.needsLevels && settings.compatibility === null && settings.config !== null
+  const added = isBare && scope.kind === 'subject' ? (book.effectiveLevel(scope.subject) ?? 'BACKWARD') : null
   return {
-    compatibility: isDropped ? null : settings.compatibility,
+    compatibility: isDropped ? null : (added ?? settings.compatibility),
     mode: traits.hasModes ? settings.mode : original.mode,
     config: traits.keepsConfigs ? settings.config : original.config,
   }
 }
 
-/** Settings that the target cannot have. `book` is at its end. */
-export function tellLostSettings(
-  work: Work,
-  backup: RegistrySnapshot,
+/** What the target has refused, or taken and not kept, is not asked for again: the scope gets the nearest that it takes. */
+function withoutRefused(
+  wanted: RegistrySettings,
+  scope: Scope,
   book: SettingsBook,
-  { traits }: RegistryRestoreOptions,
-): Note[] {
-  const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
-  const registry = `the target registry (${traits.flavour})`
-  const tell = (loss: LossKind, subject: string | null, what: string): Note =>
-    lossNote(loss, subject, `${registry} does not keep ${what} of ${subject ?? 'the whole registry'}`)
-  const contexts = traits.hasContexts ? [] : [...backup.contextSettings.keys()]
-  const isNoneLost = !traits.keepsLevelNone && book.present(globalScope).compatibility !== 'NONE'
-  const lost = [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
-    ...(isNoneLost && subject !== null && settings.compatibility === 'NONE'
-      ? [tell('compatibility', subject, 'the level NONE')]
-      : []),
-    ...(!traits.hasModes && settings.mode !== null && settings.mode !== 'READWRITE'
-      ? [tell('mode', subject, `the mode ${settings.mode}`)]
-      : []),
-    ...(!traits.keepsConfigs && settings.config !== null
-      ? [tell('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
-      : []),
-  ])
-  return [
-    ...lost,
-    ...contexts.map(context =>
-      lossNote('context_settings', null, `${registry} does not keep the settings of the context ${context}`),
-    ),
-  ]
+  { lessons }: RegistryRestoreOptions,
+): RegistrySettings {
+  const [original, present] = [book.original(scope), book.present(scope)]
+  const configs = [wanted, { ...wanted, config: null }, original]
+  const isTaken = ({ compatibility, config }: RegistrySettings) =>
+    findRefusal(lessons, scope, { config: { compatibility, config } }) === undefined
+  const { compatibility, config } = configs.find(isTaken) ?? present
+  const modes = [wanted, original]
+  const { mode } = modes.find(one => findRefusal(lessons, scope, { mode: one.mode }) === undefined) ?? present
+  return { compatibility, config, mode }
 }
 
 export function nullIfEmpty(config: JsonObject): JsonObject | null {

@@ -1,22 +1,15 @@
 import { type RegistrySettings, type RegistrySnapshot, splitSubject, versionKey } from '../model.ts'
 import { type Decisions, isMade } from './decide-versions.ts'
-import { interleaveForced, planRemovals, planSoftDeletes } from './plan-deletions.ts'
+import { interleaveForced, isUndeletable, planRemovals, planSoftDeletes, tellUndeletable } from './plan-deletions.ts'
 import { RESERVE_SUBJECT } from './plan-ids.ts'
 import { deletionOf, listSoftDeletes, planRegistrations, planReserves } from './plan-registrations.ts'
-import {
-  checkModes,
-  closeSettings,
-  openSubjects,
-  reopenSubjects,
-  startImport,
-  tellLostSettings,
-  type Work,
-} from './plan-settings.ts'
+import { checkModes, closeSettings, openSubjects, reopenSubjects, startImport, type Work } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, importKey, type Lift, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
 import { EVERY_CONTEXT, globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
 import { type Opening, startRegistering } from './start-registering.ts'
 import type { TargetIndex } from './target-index.ts'
+import { tellLostSettings } from './tell-lost-settings.ts'
 
 export interface Grounds {
   backup: RegistrySnapshot
@@ -38,7 +31,7 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const registrations = planRegistrations(decisions, target, options)
   const reserves = planReserves(decisions.all, backup, target, options)
   const work = outlineWork(grounds, [...registrations.values()].flat(), reserves, options)
-  const softDeletes = listSoftDeletes(decisions.all, index, options)
+  const softDeletes = listSoftDeletes(decisions.all, index, options).filter(one => !isUndeletable(one, options))
   const conflicts = checkModes(work, book)
   const trial = tryModes(decisions, book, options)
   const opening = openSubjects(work, book, options)
@@ -47,15 +40,20 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
     ? { steps: startImport(work, book, options), lifts: new Map() }
     : openForRegistering(work, book, options)
   const made = [...registrations.values()].flat().map(step => withLift(step, lifts))
-  const plain = options.forceIds
-    ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
-    : withDeletes(made, planSoftDeletes(decisions.all, softDeletes, target, decisions.deleted))
+  const plain =
+    options.forceIds && options.traits.importsDeletedReferences
+      ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
+      : withDeletes(made, planSoftDeletes(decisions.all, softDeletes, target, decisions.deleted, options))
   const { configs, aliases, modes } = closeSettings(work, backup, book, options)
   const schemas = [...plain.steps, ...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
-  const removals = planRemovals(decisions.deleted)
+  const removals = planRemovals(decisions.deleted, work.emptied, options.traits)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
   const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
-  const notes = [...plain.notes, ...tellLostSettings(work, backup, book, options)]
+  const notes = [
+    ...plain.notes,
+    ...tellUndeletable(decisions.all, options),
+    ...tellLostSettings(work, backup, book, options),
+  ]
   if (steps.length === 0) return { steps, conflicts, notes }
   return { steps: [journalOf(grounds, work, [...made, ...reserves], options), ...steps], conflicts, notes }
 }

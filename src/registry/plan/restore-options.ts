@@ -1,4 +1,5 @@
 import type { SchemaType } from '../model.ts'
+import type { Lessons } from './lessons.ts'
 import type { RestoreJournal } from './restore-step.ts'
 import type { TargetTraits } from './target-traits.ts'
 
@@ -22,4 +23,5 @@ export interface RegistryRestoreOptions {
   unfinished: RestoreJournal | undefined
   /** The `importKey` of all that runs of this restore have imported, finished ones included. */
   imported: ReadonlySet<string>
+  lessons: Lessons
 }

@@ -1,5 +1,6 @@
 import type { LossKind } from '../../errors/loss-kinds.ts'
 import { type JsonObject, type RegistrySettings, type SchemaReference, type SchemaType, versionKey } from '../model.ts'
+import type { Lessons } from './lessons.ts'
 
 /** What settings belong to. */
 export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
@@ -29,6 +30,8 @@ export type RestoreStep =
   | RegisterStep
   /** `permanent`: marked first where it is live, then removed. Otherwise marked as deleted only. */
   | { type: 'delete-version'; subject: string; version: number; permanent: boolean }
+  /** For good, with all of its versions, which are marked as deleted. */
+  | { type: 'delete-subject'; subject: string }
   /** A fresh inventory is compared with the plan. Aliases come after it: they redirect what is asked of their subjects. */
   | { type: 'verify' }
 
@@ -37,6 +40,8 @@ export interface RegisterStep {
   /** `filler` takes a number that the source has not, until the end; `reserve` keeps IDs from being given again. */
   purpose: 'schema' | 'filler' | 'reserve'
   subject: string
+  /** `subject@version` of the target's subject and the source's number; null for what the backup does not have. */
+  key: string | null
   /** The number that it has afterwards. It is sent only where `id` is. */
   version: number
   /** Null: the registry gives one, and the map of IDs learns it. */
@@ -78,6 +83,8 @@ export interface RestoreJournal {
   modesNotRead?: string[]
   /** With force_ids: versions that the restore registers, with their IDs; see `importKey`. */
   imported: string[]
+  /** What its answers have shown, once a run has ended; see `Lessons`. */
+  lessons?: Lessons
 }
 
 /** Names a version together with its ID. */

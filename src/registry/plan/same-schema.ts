@@ -1,13 +1,20 @@
 import type { JsonValue, SchemaReference, SchemaVersion } from '../model.ts'
 
+/** What a registry keeps of a schema apart from its text, type and references. */
+export interface KeptParts {
+  metadata: boolean
+  ruleSet: boolean
+}
+
 export type Likeness = 'same' | 'other-text' | 'other'
 
 /** Pure. Whether two versions are the same schema. Unset and empty metadata are not the same to a registry. */
-export function compareSchemas(ours: SchemaVersion, theirs: SchemaVersion, keepsContracts: boolean): Likeness {
+export function compareSchemas(ours: SchemaVersion, theirs: SchemaVersion, kept: KeptParts): Likeness {
   const isLike =
     ours.schemaType === theirs.schemaType &&
     listReferences(ours.references) === listReferences(theirs.references) &&
-    (!keepsContracts || (isSame(ours.metadata, theirs.metadata) && isSame(ours.ruleSet, theirs.ruleSet)))
+    (!kept.metadata || isSame(ours.metadata, theirs.metadata)) &&
+    (!kept.ruleSet || isSame(ours.ruleSet, theirs.ruleSet))
   if (!isLike) return 'other'
   return ours.schema === theirs.schema ? 'same' : 'other-text'
 }

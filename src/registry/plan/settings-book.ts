@@ -1,6 +1,7 @@
 import { DEFAULT_CONTEXT, type RegistrySettings, type RegistrySnapshot, splitSubject } from '../model.ts'
 import type { RestoreJournal, RestoreStep, Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
+import type { TargetTraits } from './target-traits.ts'
 
 export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 export const globalScope: Scope = { kind: 'global' }
@@ -15,10 +16,14 @@ export class SettingsBook {
   readonly #original = new Map<string, RegistrySettings>()
   readonly #present = new Map<string, RegistrySettings>()
   readonly #touched = new Map<string, Scope>()
-  readonly #canDeleteModes: boolean
+  readonly #traits: Pick<TargetTraits, 'canDeleteModes' | 'fillsLevels'>
 
-  constructor(target: RegistrySnapshot, unfinished: RestoreJournal | undefined, canDeleteModes: boolean) {
-    this.#canDeleteModes = canDeleteModes
+  constructor(
+    target: RegistrySnapshot,
+    unfinished: RestoreJournal | undefined,
+    traits: Pick<TargetTraits, 'canDeleteModes' | 'fillsLevels'>,
+  ) {
+    this.#traits = traits
     this.#present.set(keyOf(globalScope), target.global)
     for (const [context, settings] of target.contextSettings) this.#present.set(keyOf(contextScope(context)), settings)
     for (const [subject, settings] of target.subjects) this.#present.set(keyOf(subjectScope(subject)), settings)
@@ -58,7 +63,7 @@ export class SettingsBook {
     const present = this.present(scope)
     if (present.mode === mode) return []
     // A registry as a whole has a mode always, and an old one does not let go of any.
-    const isDeleted = mode === null && scope.kind !== 'global' && this.#canDeleteModes
+    const isDeleted = mode === null && scope.kind !== 'global' && this.#traits.canDeleteModes
     this.#change(scope, { ...present, mode: isDeleted ? null : (mode ?? 'READWRITE') })
     if (isDeleted) return [{ type: 'delete-mode', scope }]
     return present.mode === (mode ?? 'READWRITE') ? [] : [{ type: 'set-mode', scope, mode: mode ?? 'READWRITE', force }]
@@ -69,7 +74,9 @@ export class SettingsBook {
     { compatibility, config }: Pick<RegistrySettings, 'compatibility' | 'config'>,
   ): RestoreStep[] {
     const present = this.present(scope)
-    if (present.compatibility === compatibility && isSame(present.config, config)) return []
+    const isFilled = this.#traits.fillsLevels && compatibility === null && config !== null
+    const isLevelSame = present.compatibility === compatibility || (isFilled && present.compatibility !== null)
+    if (isLevelSame && isSame(present.config, config)) return []
     this.#change(scope, { ...present, compatibility, config })
     if (compatibility === null && config === null) return [{ type: 'delete-config', scope }]
     const isDropped = Object.keys(present.config ?? {}).some(name => config?.[name] === undefined)
@@ -101,6 +108,20 @@ export class SettingsBook {
   #change(scope: Scope, settings: RegistrySettings): void {
     this.#touched.set(keyOf(scope), scope)
     this.#present.set(keyOf(scope), settings)
+  }
+}
+
+/** What a registry has for a scope itself. */
+export function settingsOf({ global, contextSettings, subjects }: RegistrySnapshot, scope: Scope): RegistrySettings {
+  switch (scope.kind) {
+    case 'global':
+      return global
+    case 'context':
+      return contextSettings.get(scope.context) ?? unset
+    case 'subject':
+      return subjects.get(scope.subject) ?? unset
+    default:
+      return scope satisfies never
   }
 }
 

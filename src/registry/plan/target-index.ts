@@ -1,7 +1,8 @@
 import { type RegistrySnapshot, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
+import { withoutDocs } from './avro-docs.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { RegistryPlan, RestoreJournal } from './restore-step.ts'
-import { compareSchemas, isSame } from './same-schema.ts'
+import { compareSchemas, isSame, type KeptParts } from './same-schema.ts'
 
 /** How the schemas of fillers are called. */
 export const FILLER_NAME = 'kafka_backup_filler'
@@ -20,6 +21,8 @@ export interface TargetSubject {
   matched: number
   /** The backup goes on in another way than what comes after `matched`, which has to go. */
   isDiverged: boolean
+  /** A version that the registry refuses; those after it would take its number. */
+  refused: number | undefined
 }
 
 /** The target, for questions that are asked of it again and again. */
@@ -27,7 +30,7 @@ export class TargetIndex {
   readonly textsToCompare: RegistryPlan['textsToCompare'] = []
   readonly #options: RegistryRestoreOptions
   readonly #own: Own
-  readonly #keepsContracts: boolean
+  readonly #kept: KeptParts
   readonly #bySubject: Map<string, SchemaVersion[]>
   readonly #byText: Map<string, SchemaVersion[]>
   readonly #subjects = new Map<string, TargetSubject>()
@@ -35,7 +38,7 @@ export class TargetIndex {
   constructor(target: RegistrySnapshot, options: RegistryRestoreOptions) {
     this.#options = options
     this.#own = ownOf(options.unfinished)
-    this.#keepsContracts = keepsContracts(options)
+    this.#kept = keptParts(options)
     this.#bySubject = Map.groupBy(target.versions, ({ subject }) => subject)
     this.#byText = Map.groupBy(target.versions, ({ schema }) => schema)
   }
@@ -64,6 +67,7 @@ export class TargetIndex {
       highest: all.at(-1)?.version ?? 0,
       matched: 0,
       isDiverged: false,
+      refused: undefined,
     }
     this.#subjects.set(name, subject)
     return subject
@@ -89,14 +93,21 @@ export class TargetIndex {
   /** `ours` has the references that it is to have on the target. */
   isSame(ours: SchemaVersion, theirs: SchemaVersion): boolean {
     const mine = absolute(this.#options.forceIds ? ours : this.#withInherited(ours, theirs))
-    const likeness = compareSchemas(mine, absolute(theirs), this.#keepsContracts)
+    const likeness = compareSchemas(mine, absolute(theirs), this.#kept)
     if (likeness !== 'other-text') return likeness === 'same'
+    if (this.#options.traits.ignoresDocs && withoutDocs(ours) === withoutDocs(theirs)) return true
     const { subject, version } = theirs
     // Only what has one place is asked of the registry: it does not tell which of several texts it means.
     if (ours.subject !== subject || ours.version !== version) return false
     if (this.#options.sameTexts.has(versionKey(subject, version))) return true
     this.textsToCompare.push({ subject, version, schema: ours.schema })
     return false
+  }
+
+  /** The same but for metadata and rule sets that the target does not have: records are read by it in the same way. */
+  isReadAlike(ours: SchemaVersion, theirs: SchemaVersion): boolean {
+    const kept = { metadata: theirs.metadata !== null, ruleSet: theirs.ruleSet !== null }
+    return compareSchemas(absolute(ours), absolute(theirs), kept) === 'same'
   }
 
   /** A registry that numbers what it registers hands metadata and rule sets on to a version that comes without. */
@@ -138,8 +149,16 @@ function ownOf(unfinished: RestoreJournal | undefined): Own {
   }
 }
 
-export function keepsContracts({ forceIds, traits }: RegistryRestoreOptions): boolean {
-  return forceIds ? traits.keepsImportedContracts : traits.keepsContracts
+export function keptParts({
+  forceIds,
+  traits,
+  lessons,
+}: Pick<RegistryRestoreOptions, 'forceIds' | 'traits' | 'lessons'>): KeptParts {
+  const isKept = forceIds ? traits.keepsImportedContracts : traits.keepsContracts
+  return {
+    metadata: isKept && !lessons.drops.includes('metadata'),
+    ruleSet: isKept && !lessons.drops.includes('ruleSet'),
+  }
 }
 
 function absolute(one: SchemaVersion): SchemaVersion {

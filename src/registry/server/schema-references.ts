@@ -1,4 +1,4 @@
-import type { SchemaReference } from '../model.ts'
+import { DEFAULT_CONTEXT, type SchemaReference, splitSubject } from '../model.ts'
 import { faults } from './registry-fault.ts'
 import { qualifySubject } from './subject-name.ts'
 import type { StoredVersion, VersionIndex } from './version-index.ts'
@@ -40,6 +40,9 @@ export function dependenciesOf(
 }
 
 function findReference({ subject, version }: SchemaReference, referrer: string, index: VersionIndex): StoredVersion {
+  // Out of another context the default one has no name: `:.:a` is read as a name of the referrer's context.
+  const isLost = subject.startsWith(':.:') && splitSubject(referrer).context !== DEFAULT_CONTEXT
+  if (isLost) throw faults.referenceNotFound(`:${splitSubject(referrer).context}:${subject}`, version)
   const qualified = qualifySubject(subject, referrer)
   const found = version === LATEST ? index.latest(qualified) : index.get(qualified, version)
   if (!found) throw faults.referenceNotFound(subject, version)

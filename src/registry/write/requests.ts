@@ -45,8 +45,13 @@ export class RegistryWriter {
 
   /** Whether a version is there, live or marked as deleted. */
   async has(subject: string, version: number, signal: AbortSignal): Promise<boolean> {
+    return (await this.read(subject, version, signal)) !== undefined
+  }
+
+  /** A version as the registry answers with it, live or marked as deleted. */
+  async read(subject: string, version: number, signal: AbortSignal): Promise<Record<string, unknown> | undefined> {
     const path = pathOf(this.#identity, 'subjects', subject, `/versions/${version}`)
-    return (await this.#client.find({ path, subject, query: { deleted: true } }, signal)) !== undefined
+    return asRecord(await this.#client.find({ path, subject, query: { deleted: true } }, signal))
   }
 
   /** The numbers of a subject, those of deleted versions included. */
@@ -60,6 +65,12 @@ export class RegistryWriter {
     const path = pathOf(this.#identity, 'subjects', subject, `/versions/${version}`)
     await this.#remove({ path, subject }, signal)
     if (permanent) await this.#remove({ path, subject, query: { permanent: true } }, signal)
+  }
+
+  /** Its versions are marked as deleted before. */
+  async deleteSubject(subject: string, signal: AbortSignal): Promise<void> {
+    const path = pathOf(this.#identity, 'subjects', subject)
+    await this.#remove({ path, subject, query: { permanent: true } }, signal)
   }
 
   async setMode(scope: Scope, mode: string, force: boolean, signal: AbortSignal): Promise<void> {

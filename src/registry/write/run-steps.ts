@@ -1,8 +1,10 @@
-import { KafkaBackupError } from '../../errors.ts'
+import type { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { runPool } from '../../lib/pool.ts'
 import { RegistryError } from '../client/registry-error.ts'
+import type { ContractPart } from '../plan/lessons.ts'
 import type { Lift, RegisterStep, RestoreJournal, RestoreStep, Scope } from '../plan/restore-step.ts'
+import { IdsIgnored, ModeRefused, RefusalJudge } from './refusals.ts'
 import { registerInOrder } from './register-in-order.ts'
 import { isIncompatible, registerSchema } from './registration.ts'
 import type { RegistryWriter } from './requests.ts'
@@ -14,75 +16,160 @@ export interface StepParts {
   concurrency: number
   /** Resolves when the journal is durable. */
   keepJournal: (journal: RestoreJournal) => Promise<void>
-  /** Compares the registry with the plan, of which these steps are still to come; throws where they differ. */
-  verify: (rest: readonly RestoreStep[]) => Promise<void>
-  onRegistered: (step: RegisterStep) => void
-  /** After every write: the scope whose settings it may have changed, if any. */
-  onWritten: (touched: Scope | null) => void
+  /** Compares the registry with the plan, of which these steps are still to come. False: the rest waits for another plan. */
+  verify: (rest: readonly RestoreStep[]) => Promise<boolean>
+  /** Before a step is begun: from now on it may have taken effect. */
+  onBegun: (step: RestoreStep) => void
+  /** After a write that the registry took or refused; `answeredId` is that of a registration. */
+  onAnswered: (step: RestoreStep, answer: { error?: KafkaBackupError; answeredId?: number }) => void
+  /** The level of a subject was lifted, or is its own again. */
+  onLifted: (subject: string, isLifted: boolean) => void
+  /** Parts that it is not known of whether the registry keeps them. */
+  unproven: Set<ContractPart>
 }
 
-/** The registry gave a schema another ID than the one it was told: it does not do what IMPORT means. */
-export class IdsIgnored extends KafkaBackupError {
-  readonly step: RegisterStep
+/** The registry took a schema, and dropped a part of it: those to come are planned without. */
+export class PartsDropped extends Error {
+  readonly dropped: readonly ContractPart[]
 
-  constructor(step: RegisterStep, answered: number) {
-    const { subject, version, id } = step
-    const message = `the target registry ignores IDs: version ${version} of subject ${subject} was to be ${id} and is ${answered}`
-    super('REGISTRY_REFUSED', message, {
-      help: 'Set enterprise.schema_registry.restore.force_ids to false; rewrite_ids then puts the new IDs into the messages.',
-    })
-    this.step = step
-  }
-}
-
-/** A registry may be told not to let modes be changed, which cannot be seen by reading. */
-export class ModeRefused extends KafkaBackupError {
-  constructor(scope: Scope, mode: string, cause: RegistryError) {
-    const what =
-      scope.kind === 'global'
-        ? 'itself'
-        : scope.kind === 'context'
-          ? `context ${scope.context}`
-          : `subject ${scope.subject}`
-    super('REGISTRY_REFUSED', `the target registry does not put ${what} into mode ${mode}: ${cause.message}`, {
-      cause,
-      help:
-        mode === 'IMPORT'
-          ? 'Let the registry change modes (Confluent: mode.mutability), or set enterprise.schema_registry.restore.force_ids ' +
-            'to false; rewrite_ids then puts the new IDs into the messages.'
-          : 'Let the registry change modes (Confluent: mode.mutability), or set the mode by hand.',
-    })
+  constructor(dropped: readonly ContractPart[]) {
+    super(`the registry drops ${dropped.join(' and ')}`)
+    this.dropped = dropped
   }
 }
 
 /**
  * Carries a plan out. Registrations that follow one another run side by side as far as they do not need each other, and so
- * do settings of different subjects.
+ * do settings of different subjects. What the registry refuses is answered for and left out, with what needs it; anything
+ * else ends the run.
  */
 export async function runSteps(steps: readonly RestoreStep[], parts: StepParts, signal: AbortSignal): Promise<void> {
-  let isFirst = true
-  for (let at = 0; at < steps.length; ) {
-    signal.throwIfAborted()
-    const row = registrationsFrom(steps, at)
-    if (row.length > 0) {
-      // Whether a registry heeds IDs is seen at the first one, before there are others to take back.
-      const alone = isFirst && row[0]?.id !== null ? 1 : row.length
-      await registerRow(row.slice(0, alone), parts, signal)
-      isFirst = false
-      at += alone
-      continue
+  await new StepRun(parts, signal).run(steps)
+}
+
+class StepRun {
+  readonly #parts: StepParts
+  readonly #signal: AbortSignal
+  readonly #judge = new RefusalJudge()
+  /** Subjects with a version that could not be removed: what comes in its place has to wait. */
+  readonly #occupied = new Set<string>()
+  #isTouched = false
+  #isFirst = true
+
+  constructor(parts: StepParts, signal: AbortSignal) {
+    this.#parts = parts
+    this.#signal = signal
+  }
+
+  async run(steps: readonly RestoreStep[]): Promise<void> {
+    for (let at = 0; at < steps.length; ) {
+      this.#signal.throwIfAborted()
+      const row = registrationsFrom(steps, at)
+      if (row.length > 0) {
+        // Whether a registry heeds IDs is seen at the first one, before there are others to take back.
+        const alone = this.#isFirst && row[0]?.id !== null ? 1 : row.length
+        const free = row.slice(0, alone).filter(({ subject }) => !this.#occupied.has(subject))
+        await this.#registerRow(free)
+        this.#isFirst = false
+        at += alone
+        continue
+      }
+      const settings = subjectSettingsFrom(steps, at)
+      if (settings.length > 0) {
+        const bySubject = Map.groupBy(settings, ({ scope }) => JSON.stringify(scope))
+        await runPool(bySubject.values(), this.#parts.concurrency, async some => {
+          for (const step of some) await this.#write(step)
+        })
+        at += settings.length
+        continue
+      }
+      const step = steps[at++]
+      if (!step || step.type === 'register') continue
+      if (step.type === 'journal') await this.#parts.keepJournal(step.journal)
+      else if (step.type !== 'verify') await this.#write(step)
+      else if (!(await this.#parts.verify(steps.slice(at)))) return
     }
-    const settings = subjectSettingsFrom(steps, at)
-    if (settings.length > 0) {
-      const bySubject = Map.groupBy(settings, ({ scope }) => JSON.stringify(scope))
-      await runPool(bySubject.values(), parts.concurrency, async some => {
-        for (const step of some) await runStep(step, [], parts, signal)
-      })
-      at += settings.length
-      continue
+  }
+
+  /** Subjects whose level had to be lifted have their own again afterwards. After a failure the caller sees to that. */
+  async #registerRow(row: readonly RegisterStep[]): Promise<void> {
+    const lifted = new Map<string, Lift>()
+    await registerInOrder(row, this.#parts.concurrency, step => this.#register(step, lifted))
+    await runPool(lifted, this.#parts.concurrency, async ([subject, { after }]) => {
+      const { compatibility, config } = after
+      const scope: Scope = { kind: 'subject', subject }
+      const isUnset = compatibility === null && config === null
+      const step: SettingsStep = isUnset
+        ? { type: 'delete-config', scope }
+        : { type: 'set-config', scope, compatibility, config, clears: compatibility === null }
+      await this.#write(step)
+      this.#parts.onLifted(subject, false)
+    })
+  }
+
+  /** Where the registry calls it incompatible, once more under a lifted level. */
+  async #send(step: RegisterStep, lifted: Map<string, Lift>): Promise<number> {
+    const { writer, clock, onLifted } = this.#parts
+    const { subject, lift } = step
+    return registerSchema(writer, step, clock, this.#signal).catch(async error => {
+      if (lift === null || lifted.has(subject) || !isIncompatible(error)) throw error
+      lifted.set(subject, lift)
+      onLifted(subject, true)
+      await writer.setConfig({ kind: 'subject', subject }, { ...lift.during, clears: false }, this.#signal)
+      return registerSchema(writer, step, clock, this.#signal)
+    })
+  }
+
+  async #register(step: RegisterStep, lifted: Map<string, Lift>): Promise<boolean> {
+    const { onBegun, onAnswered } = this.#parts
+    const isFirst = this.#isFirst
+    onBegun(step)
+    try {
+      const answeredId = await this.#send(step, lifted)
+      if (isFirst && step.id !== null && answeredId !== step.id) throw new IdsIgnored(step, answeredId)
+      this.#succeeded()
+      onAnswered(step, { answeredId })
+    } catch (error) {
+      if (error instanceof IdsIgnored || !this.#judge.isRefusal(error)) throw error
+      onAnswered(step, { error })
+      return false
     }
-    const step = steps[at++]
-    if (step && step.type !== 'register') await runStep(step, steps.slice(at), parts, signal)
+    await this.#proveParts(step)
+    return true
+  }
+
+  /** Once for each part: what the first schema that has one is read back without is dropped from all. */
+  async #proveParts({ subject, version, metadata, ruleSet }: RegisterStep): Promise<void> {
+    const { writer, unproven } = this.#parts
+    const sent = { metadata, ruleSet }
+    const open = [...unproven].filter(part => sent[part] !== null)
+    if (open.length === 0) return
+    for (const part of open) unproven.delete(part)
+    const held = await writer.read(subject, version, this.#signal)
+    const dropped = held === undefined ? [] : open.filter(part => held[part] === undefined || held[part] === null)
+    if (dropped.length > 0) throw new PartsDropped(dropped)
+  }
+
+  async #write(step: Exclude<RestoreStep, RegisterStep | { type: 'journal' | 'verify' }>): Promise<void> {
+    this.#parts.onBegun(step)
+    try {
+      await send(step, this.#parts.writer, this.#signal)
+      this.#succeeded()
+      this.#parts.onAnswered(step, {})
+    } catch (thrown) {
+      const error = explainMode(step, thrown)
+      const isVital = error instanceof ModeRefused && (!this.#isTouched || isImport(step))
+      if (isVital || !this.#judge.isRefusal(error)) throw error
+      if (step.type === 'delete-subject' || (step.type === 'delete-version' && step.permanent)) {
+        this.#occupied.add(step.subject)
+      }
+      this.#parts.onAnswered(step, { error })
+    }
+  }
+
+  #succeeded(): void {
+    this.#isTouched = true
+    this.#judge.succeeded()
   }
 }
 
@@ -107,76 +194,15 @@ function registrationsFrom(steps: readonly RestoreStep[], start: number): Regist
   }
 }
 
-/** Subjects whose level had to be lifted have their own again afterwards, also where a registration failed. */
-async function registerRow(row: readonly RegisterStep[], parts: StepParts, signal: AbortSignal): Promise<void> {
-  const lifted = new Map<string, Lift>()
-  const settleAll = () =>
-    runPool(lifted, parts.concurrency, ([subject, { after }]) => settle(subject, after, parts.writer, signal))
-  await registerInOrder(row, parts.concurrency, step => register(step, lifted, parts, signal)).catch(async error => {
-    // The journal has these levels, so that the next run sets what this one cannot.
-    if (!signal.aborted) await settleAll().catch(() => undefined)
-    throw error
-  })
-  await settleAll()
-}
-
-async function settle(
-  subject: string,
-  { compatibility, config }: Lift['after'],
+/** One write; registrations have their own way. */
+export async function send(
+  step: Exclude<RestoreStep, RegisterStep | { type: 'journal' | 'verify' }>,
   writer: RegistryWriter,
   signal: AbortSignal,
 ): Promise<void> {
-  const scope: Scope = { kind: 'subject', subject }
-  if (compatibility === null && config === null) return writer.deleteConfig(scope, signal)
-  return writer.setConfig(scope, { compatibility, config, clears: compatibility === null }, signal)
-}
-
-async function register(
-  step: RegisterStep,
-  lifted: Map<string, Lift>,
-  parts: StepParts,
-  signal: AbortSignal,
-): Promise<void> {
-  const { writer, clock } = parts
-  const { subject, lift } = step
-  const id = await registerSchema(writer, step, clock, signal).catch(async error => {
-    if (lift === null || lifted.has(subject) || !isIncompatible(error)) throw error
-    const scope: Scope = { kind: 'subject', subject }
-    lifted.set(subject, lift)
-    parts.onWritten(scope)
-    await writer.setConfig(scope, { ...lift.during, clears: false }, signal)
-    return registerSchema(writer, step, clock, signal)
-  })
-  if (step.id !== null && id !== step.id) throw new IdsIgnored(step, id)
-  parts.onWritten(null)
-  parts.onRegistered(step)
-}
-
-async function runStep(
-  step: Exclude<RestoreStep, RegisterStep>,
-  rest: readonly RestoreStep[],
-  parts: StepParts,
-  signal: AbortSignal,
-): Promise<void> {
-  await send(step, rest, parts, signal)
-  if ('scope' in step) parts.onWritten(step.scope)
-  // With its last version a subject may lose its settings.
-  if (step.type === 'delete-version') parts.onWritten({ kind: 'subject', subject: step.subject })
-}
-
-async function send(
-  step: Exclude<RestoreStep, RegisterStep>,
-  rest: readonly RestoreStep[],
-  { writer, keepJournal, verify }: StepParts,
-  signal: AbortSignal,
-): Promise<void> {
   switch (step.type) {
-    case 'journal':
-      return keepJournal(step.journal)
     case 'set-mode':
-      return writer.setMode(step.scope, step.mode, step.force, signal).catch(error => {
-        throw isRefusal(error) ? new ModeRefused(step.scope, step.mode, error) : error
-      })
+      return writer.setMode(step.scope, step.mode, step.force, signal)
     case 'delete-mode':
       return writer.deleteMode(step.scope, signal)
     case 'set-config':
@@ -185,14 +211,19 @@ async function send(
       return writer.deleteConfig(step.scope, signal)
     case 'delete-version':
       return writer.deleteVersion(step.subject, step.version, step.permanent, signal)
-    case 'verify':
-      return verify(rest)
+    case 'delete-subject':
+      return writer.deleteSubject(step.subject, signal)
     default:
       return step satisfies never
   }
 }
 
 /** 404 and 405 are those of a registry that has no modes to set. */
-function isRefusal(error: unknown): error is RegistryError {
-  return error instanceof RegistryError && [404, 405, 422].includes(error.status)
+function explainMode(step: RestoreStep, error: unknown): unknown {
+  const isRefused = error instanceof RegistryError && [404, 405, 422].includes(error.status)
+  return step.type === 'set-mode' && isRefused ? new ModeRefused(step.scope, step.mode, error) : error
+}
+
+function isImport(step: RestoreStep): boolean {
+  return step.type === 'set-mode' && step.mode === 'IMPORT'
 }

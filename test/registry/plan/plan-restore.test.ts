@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { traitsOf } from '../../../src/registry/plan/target-traits.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { fixed, forced, importedOf, kinds, listVersions, lossy, outline, plan, restore } from './restore-stage.ts'
 
@@ -142,10 +143,17 @@ describe('force_ids needs an empty registry', () => {
   })
 
   test('and replaces nothing that this restore did not import, also with overwrite', () => {
-    for (const theirs of [versionOf('a', 1, 1, { schema: '"int"' }), versionOf('a', 1, 1), versionOf('a', 7, 70)]) {
+    for (const theirs of [versionOf('a', 1, 1, { schema: '"int"' }), versionOf('a', 1, 8), versionOf('a', 7, 70)]) {
       const refused = plan(backup, snapshotOf([theirs]), { ...forced, strategy: 'overwrite' })
       assert.deepEqual([refused.steps, kinds(refused).includes('not-empty')], [[], true])
     }
+  })
+
+  test('but for what is there already as it would be imported, as after a run whose journal is lost', () => {
+    const { versions } = restore(backup, snapshotOf([versionOf('a', 1, 1)]), forced)
+    assert.deepEqual(versions, ['a@1 1', 'b@1 2'])
+    const other = plan(backup, snapshotOf([versionOf('a', 1, 1), versionOf('x', 1, 9)]), forced)
+    assert.deepEqual([other.steps, other.conflicts.map(({ message }) => message)], [[], [refusal]])
   })
 
   test('in which versions that are marked as deleted count', () => {
@@ -237,7 +245,7 @@ describe('deleted versions', () => {
     assert.deepEqual(versions, ['a@1 1', 'b@1 2', '-c@1 3'])
     assert.match(
       lossy(plan)[0] ?? '',
-      /^version 1 of subject a is deleted at the source, but a live version refers to it/,
+      /^version 1 of subject a is deleted at the source, but another version refers to it/,
     )
   })
 
@@ -260,11 +268,12 @@ describe('references', () => {
         versionOf('l3a', 1, 30, { refs: ['l2@1'] }),
         versionOf('l3b', 1, 20, { refs: ['l2@1'] }),
         versionOf('l4', 1, 10, { refs: ['l3a@1', 'l3b@1'] }),
-        versionOf(':.eu:l5', 1, 1, { refs: [':.:l4@1'] }),
+        versionOf(':.us:l4', 1, 10),
+        versionOf(':.eu:l5', 1, 1, { refs: [':.us:l4@1'] }),
       ],
-      { contexts: ['.', '.eu'] },
+      { contexts: ['.', '.eu', '.us'] },
     )
-    const expected = ['l1@1', 'l2@1', 'l3b@1', 'l3a@1', 'l4@1', ':.eu:l5@1']
+    const expected = [':.us:l4@1', ':.eu:l5@1', 'l1@1', 'l2@1', 'l3b@1', 'l3a@1', 'l4@1']
     for (const options of [forced, {}]) {
       const { plan } = restore(backup, undefined, options)
       const registered = outline(plan)
@@ -327,10 +336,39 @@ describe('references', () => {
     assert.deepEqual(after.versions.find(({ subject }) => subject === 'b')?.references, [
       { name: 'a', subject: 'new.a', version: 1 },
     ])
-    const moved = restore(backup, undefined, { subjectMapping: new Map([['b', ':.eu:b']]) })
-    assert.deepEqual(moved.after.versions.find(({ subject }) => subject === ':.eu:b')?.references, [
-      { name: 'a', subject: ':.:a', version: 1 },
+    const both = new Map([
+      ['a', ':.us:a'],
+      ['b', ':.eu:b'],
     ])
+    const moved = restore(backup, undefined, { subjectMapping: both })
+    assert.deepEqual(moved.after.versions.find(({ subject }) => subject === ':.eu:b')?.references, [
+      { name: 'a', subject: ':.us:a', version: 1 },
+    ])
+  })
+
+  test('out of a context into the default one are refused once a subject, since no registry resolves them', () => {
+    const versions = [1, 2, 3].map(at => versionOf('b', at, at + 1, { refs: ['a@1'] }))
+    const backup = snapshotOf([versionOf('a', 1, 1), ...versions])
+    const subjectMapping = new Map([['b', ':.eu:b']])
+    for (const options of [forced, {}]) {
+      const refused = plan(backup, undefined, { ...options, subjectMapping })
+      assert.deepEqual(refused.steps, [])
+      assert.deepEqual(
+        refused.conflicts.map(({ message }) => message),
+        [
+          'subject :.eu:b refers to a, of the default context, which the target registry (confluent) looks for in the ' +
+            'context .eu; map both to one context by restore.subject_mapping, as a to :.eu:a',
+        ],
+      )
+    }
+    const both = new Map([...subjectMapping, ['a', ':.us:a']])
+    const axonops = plan(backup, undefined, { subjectMapping: both, traits: traitsOf('axonops', '1.2.0') })
+    assert.match(
+      axonops.conflicts[0]?.message ?? '',
+      /refers to :\.us:a, of the context \.us, .* as :\.us:a to :\.eu:a$/,
+    )
+    const karapace = plan(backup, undefined, { subjectMapping, traits: traitsOf('karapace', null) })
+    assert.deepEqual(karapace.conflicts, [])
   })
 
   test('do not follow into one subject that two others become', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { RegistrySnapshot, SchemaVersion } from '../../../src/registry/model.ts'
+import { noLessons } from '../../../src/registry/plan/lessons.ts'
 import { planRegistryRestore } from '../../../src/registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../../../src/registry/plan/restore-options.ts'
 import { importKey, type RegistryPlan, type RestoreStep } from '../../../src/registry/plan/restore-step.ts'
@@ -20,6 +21,7 @@ export const fixed: RegistryRestoreOptions = {
   modesNotRead: new Set(),
   unfinished: undefined,
   imported: new Set(),
+  lessons: noLessons,
 }
 
 export const forced = { forceIds: true } as const

@@ -13,6 +13,7 @@ function step(place: string, ...refs: string[]): RegisterStep {
     type: 'register',
     purpose: 'schema',
     subject,
+    key: place,
     version,
     id: null,
     ...content,
@@ -24,7 +25,12 @@ function step(place: string, ...refs: string[]): RegisterStep {
 }
 
 /** What began and ended, in order. */
-async function play(steps: RegisterStep[], width: number, failing = ''): Promise<{ log: string[]; failure: unknown }> {
+async function play(
+  steps: RegisterStep[],
+  width: number,
+  failing = '',
+  refused = '',
+): Promise<{ log: string[]; failure: unknown }> {
   const log: string[] = []
   const failure = await registerInOrder(steps, width, async ({ subject, version }) => {
     const place = `${subject}@${version}`
@@ -32,6 +38,7 @@ async function play(steps: RegisterStep[], width: number, failing = ''): Promise
     await turn()
     if (place === failing) throw new Error(place)
     log.push(`-${place}`)
+    return place !== refused
   }).then(
     () => undefined,
     error => error,
@@ -61,6 +68,17 @@ describe('registrations in a row', () => {
     let running = 0
     const most = Math.max(...log.map(line => (running += line.startsWith('+') ? 1 : -1)))
     assert.equal(most, 2)
+  })
+
+  test('leave out what needs a version that is refused, and go on with the others', async () => {
+    const steps = [step('a@1'), step('b@1', 'a@1'), step('a@2'), step('c@1'), step('d@1', 'b@1')]
+    assert.deepEqual((await play(steps, 1, '', 'a@1')).log, ['+a@1', '-a@1', '+c@1', '-c@1'])
+    // With IDs and numbers of the source the next version does not take the number of the refused one.
+    const imported = steps.map((one, at) => ({ ...one, id: at + 1 }))
+    assert.deepEqual(
+      (await play(imported, 1, '', 'a@1')).log.filter(line => line.startsWith('+')),
+      ['+a@1', '+c@1', '+a@2'],
+    )
   })
 
   test('begin nothing after a failure, which is thrown when what runs has ended', async () => {

@@ -11,6 +11,7 @@ const plain: RegisterStep = {
   type: 'register',
   purpose: 'schema',
   subject: 'a',
+  key: 'a@3',
   version: 3,
   id: null,
   ...content,

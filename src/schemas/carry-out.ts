@@ -1,0 +1,274 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { RegistryClient } from '../registry/client/client.ts'
+import { identityOf } from '../registry/client/flavour.ts'
+import type { RegistrySnapshot } from '../registry/model.ts'
+import { describeStep } from '../registry/plan/describe-step.ts'
+import { countLessons, type Lessons, mergeLessons, noLessons } from '../registry/plan/lessons.ts'
+import type { RegistryPlan, RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
+import { isRefusedByMode } from '../registry/write/registration.ts'
+import { RegistryWriter } from '../registry/write/requests.ts'
+import { PartsDropped, runSteps } from '../registry/write/run-steps.ts'
+import { clearUp } from './clear-up.ts'
+import { type Attempt, learn, reasonOf } from './learn.ts'
+import type { SchemaParts } from './restore-schemas.ts'
+import { partKey, partOf } from './settle.ts'
+import { type Journaled, planForTarget, type Survey, surveyTarget } from './survey-target.ts'
+
+/** Each learns something that the one before it did not know. */
+const MAX_ROUNDS = 20
+/** A node that lags behind does not show yet what another one has taken. */
+const LAG = { attempts: 3, delayMs: 500 }
+
+/**
+ * Writes what a survey has planned, and reads the registry again until there is nothing left to do. What it refuses, or
+ * takes and does not hold, is learned, and left out of the next plan. Levels and modes are put back on every way out.
+ */
+export async function carryOut(
+  backup: RegistrySnapshot,
+  survey: Survey,
+  parts: SchemaParts,
+  signal: AbortSignal,
+): Promise<Survey> {
+  const run = new RestoreRun(backup, survey, parts)
+  try {
+    const after = await run.toEnd(signal)
+    await run.keepLessons(signal)
+    run.refuseLeft(after.plan)
+    return after
+  } catch (error) {
+    await clearUp(error, run, parts, signal)
+    throw error
+  }
+}
+
+export class RestoreRun {
+  readonly writer: RegistryWriter
+  readonly before: RegistrySnapshot
+  readonly client: RegistryClient
+  /** The last journal that is durable. */
+  kept: RestoreJournal | undefined
+  /** Versions of the backup that were registered. */
+  done = 0
+  /** Something may have been changed. */
+  isTouched = false
+  /** Parts of settings that were changed, by `partKey`. */
+  readonly begunParts = new Set<string>()
+  /** Those that were changed for the time by no step of the plan, and are not put back yet. */
+  readonly liftedParts = new Set<string>()
+  /** Subjects whose settings are to be read again. */
+  readonly #touched = new Set<string>()
+  #asksAllModes = false
+  /** Steps of the present round that the registry took or refused. */
+  readonly answered = new Set<RestoreStep>()
+  readonly #backup: RegistrySnapshot
+  readonly #parts: SchemaParts
+  readonly #attempts = new Map<string, Attempt>()
+  #survey: Survey
+  #lessons: Lessons
+  readonly #total: number
+  /** Lessons of earlier runs. */
+  readonly #known: number
+
+  constructor(backup: RegistrySnapshot, survey: Survey, parts: SchemaParts) {
+    this.#backup = backup
+    this.#survey = survey
+    this.#parts = parts
+    this.#lessons = survey.options.lessons
+    this.#known = countLessons(survey.options.lessons)
+    this.#total = survey.plan.steps.filter(({ type }) => type === 'register').length
+    this.client = parts.client
+    this.before = survey.target
+    this.writer = new RegistryWriter(parts.client, identityOf(survey.target), survey.options.traits)
+  }
+
+  get steps(): readonly RestoreStep[] {
+    return this.#survey.plan.steps
+  }
+
+  async toEnd(signal: AbortSignal): Promise<Survey> {
+    this.#parts.onProgress({ type: 'schemas', done: 0, total: this.#total })
+    for (let round = 0; round < MAX_ROUNDS; round++) {
+      const found = await this.#round(signal)
+      const next = await this.#absorb(found, signal)
+      const [conflict] = next.plan.conflicts
+      const refused = [...this.#attempts.values()].find(({ error }) => error !== undefined)
+      if (conflict) throw refused?.error ?? this.#unfaithful(conflict.message)
+      this.#survey = next
+      this.answered.clear()
+      if (next.plan.steps.length === 0) return next
+    }
+    throw this.#unfaithful(`${MAX_ROUNDS} plans in a row were not enough`)
+  }
+
+  /** What is learned is written down, so that the next run does not ask for it again. What was refused is tried again. */
+  async keepLessons(signal: AbortSignal): Promise<void> {
+    const { refused: _, ...lasting } = this.#lessons
+    const lessons = { ...lasting, refused: new Map() }
+    if (!this.kept || countLessons(lessons) === this.#known) return
+    await this.#parts.journal.write({ ...this.kept, lessons }, signal)
+  }
+
+  /** The first refusal stands for all; the others are warnings. Everything else is done. */
+  refuseLeft({ versions }: RegistryPlan): void {
+    const refused = [...this.#attempts.values()].filter(
+      ({ step, error }) =>
+        error && step.type === 'register' && step.key !== null && this.#lessons.refused.has(step.key),
+    )
+    const reasons = [...this.#lessons.refused]
+    const [reason] = reasons
+    if (!reason) return
+    for (const [key, why] of reasons.slice(1)) {
+      this.#parts.onProgress({ type: 'warning', message: `the target registry refuses ${key}: ${why}` })
+    }
+    const left = versions.filter(({ action }) => action === 'leave').length
+    const rest = `everything else is restored; ${left} ${left === 1 ? 'version is' : 'versions are'} not`
+    this.#parts.onProgress({ type: 'warning', message: rest })
+    const [first] = refused
+    if (first?.error) throw first.error
+    throw new KafkaBackupError('REGISTRY_REFUSED', `the target registry refuses ${reason[0]}: ${reason[1]}`)
+  }
+
+  /** Carries the present plan out, as far as the registry lets it, and reads what is there then. */
+  async #round(signal: AbortSignal): Promise<Survey> {
+    const { clock, journal, onProgress } = this.#parts
+    let found: Survey | undefined
+    let isCurrent = false
+    const stepParts = {
+      ...{ writer: this.writer, clock, concurrency: this.client.concurrency },
+      unproven: new Set((['metadata', 'ruleSet'] as const).filter(part => !this.#lessons.drops.includes(part))),
+      keepJournal: async (written: RestoreJournal) => {
+        await journal.write(written, signal)
+        this.kept = written
+      },
+      verify: async (rest: readonly RestoreStep[]) => {
+        found = await this.#inspect(signal)
+        const isPlanned = isAsPlanned(found.plan, rest)
+        isCurrent = rest.length === 0 || !isPlanned
+        return isPlanned
+      },
+      onBegun: (step: RestoreStep) => {
+        this.isTouched = true
+        const changed = partOf(step)
+        if (changed) this.begunParts.add(partKey(changed.scope, changed.part))
+        // With its last version a subject may lose its settings.
+        if (changed?.scope.kind === 'subject') this.#touched.add(changed.scope.subject)
+        else if ('subject' in step && step.type !== 'register') this.#touched.add(step.subject)
+      },
+      onLifted: (subject: string, isLifted: boolean) => {
+        const key = partKey({ kind: 'subject', subject }, 'config')
+        this.begunParts.add(key)
+        this.#touched.add(subject)
+        if (isLifted) this.liftedParts.add(key)
+        else this.liftedParts.delete(key)
+      },
+      onAnswered: (step: RestoreStep, answer: Omit<Attempt, 'step'>) => {
+        this.answered.add(step)
+        this.#attempts.set(attemptKey(step), { step, ...answer })
+        if (step.type !== 'register' || answer.error) return
+        onProgress({ type: 'schemas', done: ++this.done, total: Math.max(this.#total, this.done) })
+      },
+    }
+    try {
+      await runSteps(this.steps, stepParts, signal)
+    } catch (error) {
+      if (!(error instanceof PartsDropped)) throw error
+      this.#lessons = mergeLessons(this.#lessons, { ...noLessons, drops: error.dropped })
+      return this.#inspect(signal)
+    }
+    return found && isCurrent ? found : this.#inspect(signal)
+  }
+
+  /** Learns from what a new plan asks for again, until it asks for nothing that was sent. */
+  async #absorb(found: Survey, signal: AbortSignal): Promise<Survey> {
+    const read = this.#asksModesAgain() ? await this.#inspect(signal) : found
+    let next = await this.#awaitLag(read, signal)
+    for (;;) {
+      const repeated = next.plan.steps.flatMap(step => this.#attemptOf(step) ?? [])
+      if (repeated.length === 0) return next
+      const { lessons, unexplained } = learn(repeated, next.target)
+      const merged = mergeLessons(this.#lessons, lessons)
+      if (countLessons(merged) === countLessons(this.#lessons)) {
+        const [first] = unexplained
+        throw first ? this.#explain(first) : this.#notHeld(repeated)
+      }
+      this.#lessons = merged
+      const wish = { ...next.options, ...this.#journaled }
+      next = await planForTarget(this.#backup, this.client, wish, next.target, signal)
+    }
+  }
+
+  /** What the registry took may be read a little later from another of its nodes. */
+  async #awaitLag(found: Survey, signal: AbortSignal): Promise<Survey> {
+    let next = found
+    for (let attempt = 1; attempt < LAG.attempts; attempt++) {
+      const isTaken = (step: RestoreStep) => this.#attemptOf(step)?.error === undefined && this.#attemptOf(step)
+      if (!next.plan.steps.some(isTaken)) return next
+      await this.#parts.clock.sleep(LAG.delayMs, signal)
+      next = await this.#inspect(signal)
+    }
+    return next
+  }
+
+  /**
+   * The same write, if it was sent; of settings, if it was the last that was sent for them. A version that the registry
+   * took is asked for again in whatever way: under another number, or with other references.
+   */
+  #attemptOf(step: RestoreStep): Attempt | undefined {
+    const attempt = this.#attempts.get(attemptKey(step))
+    const isTaken = step.type === 'register' && attempt?.error === undefined
+    return attempt && (isTaken || JSON.stringify(attempt.step) === JSON.stringify(step)) ? attempt : undefined
+  }
+
+  get #journaled(): Journaled {
+    const imported = new Set([...this.#survey.options.imported, ...(this.kept?.imported ?? [])])
+    return { unfinished: this.kept, imported, lessons: this.#lessons }
+  }
+
+  #inspect(signal: AbortSignal): Promise<Survey> {
+    const reading = this.#asksAllModes
+      ? { asksAllModes: true }
+      : { before: { target: this.before, touched: this.#touched } }
+    return surveyTarget(this.#backup, this.client, this.#survey.options, { ...this.#journaled, ...reading }, signal)
+  }
+
+  /** A subject without versions may have a mode that was not asked for: all are, once one refuses a registration. */
+  #asksModesAgain(): boolean {
+    const refused = [...this.#attempts].filter(([, { error }]) => isRefusedByMode(error))
+    if (this.#asksAllModes || refused.length === 0 || this.#survey.options.modesNotRead.size === 0) return false
+    this.#asksAllModes = true
+    for (const [key] of refused) this.#attempts.delete(key)
+    return true
+  }
+
+  #explain({ step, error }: Attempt): KafkaBackupError {
+    if (!error) return this.#notHeld([{ step }])
+    const message = `the target registry refuses to ${describeStep(step)}: ${reasonOf(error)}`
+    return new KafkaBackupError('REGISTRY_REFUSED', message, { cause: error })
+  }
+
+  #notHeld([first, ...more]: readonly Attempt[]): KafkaBackupError {
+    const what = first === undefined ? 'the plan' : describeStep(first.step)
+    const others = more.length === 0 ? '' : `, and ${more.length} more of that kind`
+    return this.#unfaithful(`it was told to ${what}, answered with success and does not show it${others}`)
+  }
+
+  #unfaithful(why: string): KafkaBackupError {
+    const message = `${this.client.name} took the schemas, and does not hold what it was given: ${why}`
+    return new KafkaBackupError('REGISTRY_UNFAITHFUL', message)
+  }
+}
+
+/** Settings are known by the last write to them, versions of the backup by their names, others by the whole write. */
+function attemptKey(step: RestoreStep): string {
+  if (step.type === 'register' && step.key !== null) return `register ${step.key}`
+  const changed = partOf(step)
+  return changed ? partKey(changed.scope, changed.part) : JSON.stringify(step)
+}
+
+/** Nothing is left to do but what is to come. */
+function isAsPlanned({ steps, conflicts }: RegistryPlan, expected: readonly RestoreStep[]): boolean {
+  const shown = (some: readonly RestoreStep[]) =>
+    some.filter(({ type }) => type !== 'journal' && type !== 'verify').map(step => JSON.stringify(step))
+  const awaited = new Set(shown(expected))
+  return conflicts.length === 0 && shown(steps).every(step => awaited.has(step))
+}
