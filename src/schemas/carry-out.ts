@@ -1,15 +1,14 @@
-import { KafkaBackupError } from '../errors.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { identityOf } from '../registry/client/flavour.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
-import { describeStep } from '../registry/plan/describe-step.ts'
 import { countLessons, type Lessons, mergeLessons, noLessons } from '../registry/plan/lessons.ts'
 import type { RegistryPlan, RestoreJournal, RestoreStep } from '../registry/plan/restore-step.ts'
 import { isRefusedByMode } from '../registry/write/registration.ts'
 import { RegistryWriter } from '../registry/write/requests.ts'
 import { PartsDropped, runSteps } from '../registry/write/run-steps.ts'
 import { clearUp } from './clear-up.ts'
-import { type Attempt, learn, reasonOf } from './learn.ts'
+import { type Attempt, learn } from './learn.ts'
+import { explain, refuseLeft, unfaithful } from './left-over.ts'
 import type { SchemaParts } from './restore-schemas.ts'
 import { partKey, partOf } from './settle.ts'
 import { type Journaled, planForTarget, type Survey, surveyTarget } from './survey-target.ts'
@@ -33,7 +32,7 @@ export async function carryOut(
   try {
     const after = await run.toEnd(signal)
     await run.keepLessons(signal)
-    run.refuseLeft(after.plan)
+    refuseLeft(after.plan, run, parts.onProgress)
     return after
   } catch (error) {
     await clearUp(error, run, parts, signal)
@@ -62,9 +61,9 @@ export class RestoreRun {
   readonly answered = new Set<RestoreStep>()
   readonly #backup: RegistrySnapshot
   readonly #parts: SchemaParts
-  readonly #attempts = new Map<string, Attempt>()
+  readonly attempts = new Map<string, Attempt>()
   #survey: Survey
-  #lessons: Lessons
+  lessons: Lessons
   readonly #total: number
   /** Lessons of earlier runs. */
   readonly #known: number
@@ -73,7 +72,7 @@ export class RestoreRun {
     this.#backup = backup
     this.#survey = survey
     this.#parts = parts
-    this.#lessons = survey.options.lessons
+    this.lessons = survey.options.lessons
     this.#known = countLessons(survey.options.lessons)
     this.#total = survey.plan.steps.filter(({ type }) => type === 'register').length
     this.client = parts.client
@@ -91,41 +90,21 @@ export class RestoreRun {
       const found = await this.#round(signal)
       const next = await this.#absorb(found, signal)
       const [conflict] = next.plan.conflicts
-      const refused = [...this.#attempts.values()].find(({ error }) => error !== undefined)
-      if (conflict) throw refused?.error ?? this.#unfaithful(conflict.message)
+      const refused = [...this.attempts.values()].find(({ error }) => error !== undefined)
+      if (conflict) throw refused?.error ?? unfaithful(this.client.name, conflict.message)
       this.#survey = next
       this.answered.clear()
       if (next.plan.steps.length === 0) return next
     }
-    throw this.#unfaithful(`${MAX_ROUNDS} plans in a row were not enough`)
+    throw unfaithful(this.client.name, `${MAX_ROUNDS} plans in a row were not enough`)
   }
 
   /** What is learned is written down, so that the next run does not ask for it again. What was refused is tried again. */
   async keepLessons(signal: AbortSignal): Promise<void> {
-    const { refused: _, ...lasting } = this.#lessons
+    const { refused: _, ...lasting } = this.lessons
     const lessons = { ...lasting, refused: new Map() }
     if (!this.kept || countLessons(lessons) === this.#known) return
     await this.#parts.journal.write({ ...this.kept, lessons }, signal)
-  }
-
-  /** The first refusal stands for all; the others are warnings. Everything else is done. */
-  refuseLeft({ versions }: RegistryPlan): void {
-    const refused = [...this.#attempts.values()].filter(
-      ({ step, error }) =>
-        error && step.type === 'register' && step.key !== null && this.#lessons.refused.has(step.key),
-    )
-    const reasons = [...this.#lessons.refused]
-    const [reason] = reasons
-    if (!reason) return
-    for (const [key, why] of reasons.slice(1)) {
-      this.#parts.onProgress({ type: 'warning', message: `the target registry refuses ${key}: ${why}` })
-    }
-    const left = versions.filter(({ action }) => action === 'leave').length
-    const rest = `everything else is restored; ${left} ${left === 1 ? 'version is' : 'versions are'} not`
-    this.#parts.onProgress({ type: 'warning', message: rest })
-    const [first] = refused
-    if (first?.error) throw first.error
-    throw new KafkaBackupError('REGISTRY_REFUSED', `the target registry refuses ${reason[0]}: ${reason[1]}`)
   }
 
   /** Carries the present plan out, as far as the registry lets it, and reads what is there then. */
@@ -135,7 +114,7 @@ export class RestoreRun {
     let isCurrent = false
     const stepParts = {
       ...{ writer: this.writer, clock, concurrency: this.client.concurrency },
-      unproven: new Set((['metadata', 'ruleSet'] as const).filter(part => !this.#lessons.drops.includes(part))),
+      unproven: new Set((['metadata', 'ruleSet'] as const).filter(part => !this.lessons.drops.includes(part))),
       keepJournal: async (written: RestoreJournal) => {
         await journal.write(written, signal)
         this.kept = written
@@ -163,7 +142,7 @@ export class RestoreRun {
       },
       onAnswered: (step: RestoreStep, answer: Omit<Attempt, 'step'>) => {
         this.answered.add(step)
-        this.#attempts.set(attemptKey(step), { step, ...answer })
+        this.attempts.set(attemptKey(step), { step, ...answer })
         if (step.type !== 'register' || answer.error) return
         onProgress({ type: 'schemas', done: ++this.done, total: Math.max(this.#total, this.done) })
       },
@@ -172,7 +151,7 @@ export class RestoreRun {
       await runSteps(this.steps, stepParts, signal)
     } catch (error) {
       if (!(error instanceof PartsDropped)) throw error
-      this.#lessons = mergeLessons(this.#lessons, { ...noLessons, drops: error.dropped })
+      this.lessons = mergeLessons(this.lessons, { ...noLessons, drops: error.dropped })
       return this.#inspect(signal)
     }
     return found && isCurrent ? found : this.#inspect(signal)
@@ -186,12 +165,12 @@ export class RestoreRun {
       const repeated = next.plan.steps.flatMap(step => this.#attemptOf(step) ?? [])
       if (repeated.length === 0) return next
       const { lessons, unexplained } = learn(repeated, next.target)
-      const merged = mergeLessons(this.#lessons, lessons)
-      if (countLessons(merged) === countLessons(this.#lessons)) {
+      const merged = mergeLessons(this.lessons, lessons)
+      if (countLessons(merged) === countLessons(this.lessons)) {
         const [first] = unexplained
-        throw first ? this.#explain(first) : this.#notHeld(repeated)
+        throw explain(this.client.name, first ? [first] : repeated)
       }
-      this.#lessons = merged
+      this.lessons = merged
       const wish = { ...next.options, ...this.#journaled }
       next = await planForTarget(this.#backup, this.client, wish, next.target, signal)
     }
@@ -214,14 +193,14 @@ export class RestoreRun {
    * took is asked for again in whatever way: under another number, or with other references.
    */
   #attemptOf(step: RestoreStep): Attempt | undefined {
-    const attempt = this.#attempts.get(attemptKey(step))
+    const attempt = this.attempts.get(attemptKey(step))
     const isTaken = step.type === 'register' && attempt?.error === undefined
     return attempt && (isTaken || JSON.stringify(attempt.step) === JSON.stringify(step)) ? attempt : undefined
   }
 
   get #journaled(): Journaled {
     const imported = new Set([...this.#survey.options.imported, ...(this.kept?.imported ?? [])])
-    return { unfinished: this.kept, imported, lessons: this.#lessons }
+    return { unfinished: this.kept, imported, lessons: this.lessons }
   }
 
   #inspect(signal: AbortSignal): Promise<Survey> {
@@ -233,28 +212,11 @@ export class RestoreRun {
 
   /** A subject without versions may have a mode that was not asked for: all are, once one refuses a registration. */
   #asksModesAgain(): boolean {
-    const refused = [...this.#attempts].filter(([, { error }]) => isRefusedByMode(error))
+    const refused = [...this.attempts].filter(([, { error }]) => isRefusedByMode(error))
     if (this.#asksAllModes || refused.length === 0 || this.#survey.options.modesNotRead.size === 0) return false
     this.#asksAllModes = true
-    for (const [key] of refused) this.#attempts.delete(key)
+    for (const [key] of refused) this.attempts.delete(key)
     return true
-  }
-
-  #explain({ step, error }: Attempt): KafkaBackupError {
-    if (!error) return this.#notHeld([{ step }])
-    const message = `the target registry refuses to ${describeStep(step)}: ${reasonOf(error)}`
-    return new KafkaBackupError('REGISTRY_REFUSED', message, { cause: error })
-  }
-
-  #notHeld([first, ...more]: readonly Attempt[]): KafkaBackupError {
-    const what = first === undefined ? 'the plan' : describeStep(first.step)
-    const others = more.length === 0 ? '' : `, and ${more.length} more of that kind`
-    return this.#unfaithful(`it was told to ${what}, answered with success and does not show it${others}`)
-  }
-
-  #unfaithful(why: string): KafkaBackupError {
-    const message = `${this.client.name} took the schemas, and does not hold what it was given: ${why}`
-    return new KafkaBackupError('REGISTRY_UNFAITHFUL', message)
   }
 }
 

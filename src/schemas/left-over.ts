@@ -1,0 +1,43 @@
+import { KafkaBackupError } from '../errors.ts'
+import type { OnProgress } from '../observe/progress.ts'
+import { describeStep } from '../registry/plan/describe-step.ts'
+import type { Lessons } from '../registry/plan/lessons.ts'
+import type { RegistryPlan } from '../registry/plan/restore-step.ts'
+import { type Attempt, reasonOf } from './learn.ts'
+
+/** Throws the first refusal of a version, where there is one; the others are warnings. Everything else is done. */
+export function refuseLeft(
+  { versions }: Pick<RegistryPlan, 'versions'>,
+  { lessons, attempts }: { lessons: Lessons; attempts: ReadonlyMap<string, Attempt> },
+  onProgress: OnProgress,
+): void {
+  const [first, ...others] = lessons.refused
+  if (!first) return
+  for (const [key, why] of others) {
+    onProgress({ type: 'warning', message: `the target registry refuses ${key}: ${why}` })
+  }
+  const left = versions.filter(({ action }) => action === 'leave').length
+  const rest = `everything else is restored; ${left} ${left === 1 ? 'version is' : 'versions are'} not`
+  onProgress({ type: 'warning', message: rest })
+  const [key, why] = first
+  throw (
+    attempts.get(`register ${key}`)?.error ??
+    new KafkaBackupError('REGISTRY_REFUSED', `the target registry refuses ${key}: ${why}`)
+  )
+}
+
+/** What a registry was told, and does not do. */
+export function explain(name: string, [first, ...more]: readonly Attempt[]): KafkaBackupError {
+  if (first?.error) {
+    const message = `the target registry refuses to ${describeStep(first.step)}: ${reasonOf(first.error)}`
+    return new KafkaBackupError('REGISTRY_REFUSED', message, { cause: first.error })
+  }
+  const what = first === undefined ? 'follow the plan' : describeStep(first.step)
+  const others = more.length === 0 ? '' : `, and ${more.length} more of that kind`
+  return unfaithful(name, `it was told to ${what}, answered with success and does not show it${others}`)
+}
+
+export function unfaithful(name: string, why: string): KafkaBackupError {
+  const message = `${name} took the schemas, and does not hold what it was given: ${why}`
+  return new KafkaBackupError('REGISTRY_UNFAITHFUL', message)
+}
