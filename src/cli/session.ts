@@ -83,11 +83,10 @@ export class Session {
     const { keyFile: keyFiles } = this.options
     if (keyFiles.length === 0) return {}
     const onUnusedKey = (backupIds: readonly string[]) => {
-      const names = backupIds.map(backupId => `\`${backupId}\``)
-      const [first = ''] = names
+      const { length } = backupIds
       const which =
-        names.length > 1 ? `none of the ${names.length} backups that were read is` : `the backup ${first} is not`
-      this.log.write('warn', `${which} encrypted: --key-file was not used`)
+        length > 1 ? `none of the ${length} backups that were read is` : `the backup \`${backupIds[0]}\` is not`
+      this.log.write('warn', `${which} encrypted: --key-file was not used to read ${length > 1 ? 'them' : 'it'}`)
     }
     return { keyFiles, onUnusedKey }
   }

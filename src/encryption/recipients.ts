@@ -61,6 +61,20 @@ export function describeRecipient(recipient: StoredRecipient): string {
   return `${kinds[recipient.kind]} ${recipient.id}${name}`
 }
 
+/** What a credential is called in a keys file. */
+export function recipientId(credential: Credential): string {
+  switch (credential.kind) {
+    case 'key':
+      return fingerprintOf(credential.key)
+    case 'passphrase':
+      return credential.name ?? 'passphrase'
+    case 'aws_kms':
+      return credential.keyId
+    default:
+      return credential satisfies never
+  }
+}
+
 function contextOf({ backup_id, hide_names }: Head, dataKeyId: string): WrapContext {
   return { backupId: backup_id, hideNames: hide_names, dataKeyId }
 }
@@ -69,7 +83,7 @@ async function openRecipient(credential: Credential, others: readonly OpenRecipi
   const named = credential.name === undefined ? {} : { name: credential.name }
   switch (credential.kind) {
     case 'key': {
-      const id = distinct(fingerprintOf(credential.key), credential.from, others)
+      const id = distinct(recipientId(credential), credential.from, others)
       const { key } = credential
       return {
         stored: { kind: 'key', id, ...named },
@@ -78,7 +92,7 @@ async function openRecipient(credential: Credential, others: readonly OpenRecipi
     }
     case 'passphrase': {
       assertStrong(credential.passphrase, credential.from)
-      const id = distinct(credential.name ?? 'passphrase', credential.from, others)
+      const id = distinct(recipientId(credential), credential.from, others)
       const scrypt = newScryptParameters()
       const secret = await stretch(credential.passphrase, scrypt)
       return {
@@ -88,7 +102,7 @@ async function openRecipient(credential: Credential, others: readonly OpenRecipi
     }
     case 'aws_kms': {
       const { keyId, region } = credential
-      const id = distinct(keyId, credential.from, others)
+      const id = distinct(recipientId(credential), credential.from, others)
       return {
         // Not the endpoint: whoever can write to the store could send readers to one that gives out keys of its own.
         stored: { kind: 'aws_kms', id, key_id: keyId, ...(region && { region }), ...named },

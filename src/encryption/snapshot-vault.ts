@@ -7,12 +7,12 @@ import { decodeKeysFile, encodeKeysFile, type KeysFile, keysKey, keysPrefix, par
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
 import { decodeHeader, isSealed } from './object-header.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
-import { unwrapAll, wrapAll } from './recipients.ts'
+import { recipientId, unwrapAll, wrapAll } from './recipients.ts'
 
 /** In place of a backup id. The folder belongs to no backup, and no backup can have this id. */
 export const SNAPSHOTS = 'offset-snapshots'
-/** More sets of recipients than anybody has; bounds what a hostile folder makes a reader fetch. */
-const MAX_FILES = 1000
+/** Of files that claim to be for the recipients; bounds the work with passphrases that a hostile folder can cause. */
+const MAX_TRIED = 5
 const TRIES = 5
 
 export interface VaultOptions {
@@ -60,32 +60,36 @@ export class SnapshotVault {
     return { bytes: openObject(new ObjectCipher(header, dataKey, key), stored), isEncrypted: true }
   }
 
+  /** Of several files that claim the data key, the one that opens: others may have been put there. */
   async #keysOf(dataKeyId: string, key: string, signal: AbortSignal): Promise<OpenKeys> {
     const known = this.#opened.get(dataKeyId)
     if (known) return known
-    const { files } = await this.#readFiles(signal)
-    const file = files.find(({ data_keys }) => data_keys.some(({ id }) => id === dataKeyId))
-    if (!file) {
-      const message = `${key} is encrypted with the data key ${dataKeyId}, which no file in ${keysPrefix(SNAPSHOTS)} holds`
-      const help = 'Put the keys file back from a copy of the store: without it nothing opens the snapshot.'
-      throw new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
-    }
     const { loadCredentials, mayAskKms } = this.#options
-    try {
-      return this.#remember(await openKeys(file, { credentials: await loadCredentials(), mayAskKms }, signal))
-    } catch (error) {
-      throw hasCode(error, 'ENCRYPTION_KEY') ? asOfSnapshot(key, error) : error
+    let refused: KafkaBackupError | undefined
+    for await (const file of this.#files(await this.#versions(signal), signal)) {
+      if (!file.data_keys.some(({ id }) => id === dataKeyId)) continue
+      try {
+        return this.#remember(await openKeys(file, { credentials: await loadCredentials(), mayAskKms }, signal))
+      } catch (error) {
+        if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
+        refused ??= asOfSnapshot(key, error)
+      }
     }
+    throw refused ?? missingKeys(key, dataKeyId)
   }
 
   /** The newest data key that is wrapped for exactly these recipients and opens with each of them; a new one otherwise. */
   async #keyForWriting(signal: AbortSignal): Promise<DataKey> {
     const recipients = await this.#options.loadRecipients()
     for (let attempt = 1; ; attempt++) {
-      const { files, versions } = await this.#readFiles(signal)
-      for (const file of files.toReversed()) {
-        if (!(await opensWithEach(file, recipients, signal))) continue
-        return this.#remember(await openKeys(file, { credentials: recipients, mayAskKms: false }, signal)).current
+      const versions = await this.#versions(signal)
+      let tried = 0
+      for await (const file of this.#files(versions, signal)) {
+        if (!isFor(file, recipients)) continue
+        if (await opensWithEach(file, recipients, signal)) {
+          return this.#remember(await openKeys(file, { credentials: recipients, mayAskKms: false }, signal)).current
+        }
+        if (++tried === MAX_TRIED) break
       }
       try {
         return await this.#create(recipients, nextVersion(versions), signal)
@@ -107,24 +111,26 @@ export class SnapshotVault {
     return dataKey
   }
 
-  /** Oldest first. A file that is damaged opens nothing, and must not hide the others. */
-  async #readFiles(signal: AbortSignal): Promise<{ files: KeysFile[]; versions: number[] }> {
+  /** Newest first. */
+  async #versions(signal: AbortSignal): Promise<number[]> {
     const versions: number[] = []
     for await (const { key } of this.#storage.list(keysPrefix(SNAPSHOTS), signal)) {
       const version = parseKeysVersion(key)
       if (version !== undefined && key === keysKey(SNAPSHOTS, version)) versions.push(version)
     }
-    versions.sort((a, b) => a - b)
-    const files: KeysFile[] = []
-    for (const version of versions.slice(0, MAX_FILES)) {
+    return versions.sort((a, b) => b - a)
+  }
+
+  /** A file that is damaged opens nothing, and must not hide the others. */
+  async *#files(versions: readonly number[], signal: AbortSignal): AsyncGenerator<KeysFile> {
+    for (const version of versions) {
       const key = keysKey(SNAPSHOTS, version)
       try {
-        files.push(decodeKeysFile(await this.#storage.read(key, signal), key))
+        yield decodeKeysFile(await this.#storage.read(key, signal), key)
       } catch (error) {
         if (!hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND')) throw error
       }
     }
-    return { files, versions }
   }
 
   #remember(keys: OpenKeys): OpenKeys {
@@ -133,8 +139,13 @@ export class SnapshotVault {
   }
 }
 
+/** By what the file says, which costs nothing to compare. */
+function isFor(file: KeysFile, recipients: readonly Credential[]): boolean {
+  const stated = new Set(file.recipients.map(({ kind, id }) => `${kind} ${id}`))
+  return stated.size === recipients.length && recipients.every(one => stated.has(`${one.kind} ${recipientId(one)}`))
+}
+
 async function opensWithEach(file: KeysFile, recipients: readonly Credential[], signal: AbortSignal): Promise<boolean> {
-  if (file.recipients.length !== recipients.length) return false
   for (const credential of recipients) {
     if (!(await opensWith(file, credential, signal))) return false
   }
@@ -159,6 +170,12 @@ function nextVersion(versions: readonly number[]): number {
   let version = 1
   while (taken.has(version)) version++
   return version
+}
+
+function missingKeys(key: string, dataKeyId: string): KafkaBackupError {
+  const message = `${key} is encrypted with the data key ${dataKeyId}, which no file in ${keysPrefix(SNAPSHOTS)} holds`
+  const help = 'Put the keys file back from a copy of the store: without it nothing opens the snapshot.'
+  return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
 }
 
 function asOfSnapshot(key: string, error: KafkaBackupError): KafkaBackupError {

@@ -289,3 +289,11 @@ test('offsets snapshots shows what cannot be read, and fails', async () => {
   assert.match(io.stdout.text, /s0 +- +UNREADABLE/)
   assert.match(io.stdout.text, /offset-snapshots\/s0\.json is damaged/)
 })
+
+test('offsets snapshots lists those of other keys, and does not fail for them', async () => {
+  const error = new KafkaBackupError('ENCRYPTION_KEY', 'the offset snapshot offset-snapshots/s0.json is encrypted')
+  const listSnapshots = async () => [{ snapshotId: 's0', key: 'offset-snapshots/s0.json', error }]
+  const { code, io } = await offsets(['snapshots', '--path', '/x'], { listSnapshots })
+  assert.equal(code, 0)
+  assert.match(io.stdout.text, /s0 +- +no key +- +- +yes/)
+})

@@ -368,6 +368,18 @@ const others: BadResource[] = [
     { operation: 'snapshot' },
     /spec\.snapshotId: .*takes a new one/,
   ),
+  bad(
+    'KafkaOffsetRollback',
+    'a plain snapshot that is accepted where one is taken',
+    { operation: 'snapshot', snapshotId: null, acceptPlainSnapshot: true },
+    /spec\.acceptPlainSnapshot: .*operation rollback and verify/,
+  ),
+  bad(
+    'KafkaOffsetReset',
+    'a plain snapshot that is accepted where none is read',
+    { acceptPlainSnapshot: true },
+    /spec\.acceptPlainSnapshot: .*is for fromSnapshot/,
+  ),
   bad('KafkaOffsetRollback', 'an unknown operation', { operation: 'undo' }, /spec\.operation: .*"rollback"/),
 ]
 

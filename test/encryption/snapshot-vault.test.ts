@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { sealJson } from '../../src/archive/seal.ts'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { describeEncrypted } from '../../src/encryption/describe-encrypted.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
@@ -128,7 +129,6 @@ describe('an offset snapshot', () => {
     await take(forger, [keyOf(9)])
     const id = (text: string) => /"id": "([0-9a-f]{16})"/.exec(text)?.[1] ?? ''
     const forged = forger.objects.get(keysOne)?.toString() ?? ''
-    const { sealJson } = await import('../../src/archive/seal.ts')
     const { checksum: _, ...content } = JSON.parse(forged.replaceAll(id(forged), id(own)))
     storage.objects.set(keysTwo, sealJson({ ...content, version: 2 }))
     storage.objects.set('offset-snapshots/keys/00000003.json', Buffer.from('{'))
@@ -136,6 +136,16 @@ describe('an offset snapshot', () => {
     const taken = await take(storage, [keyOf(1)])
     assert.deepEqual(await openBook(storage, [keyOf(1)]).book.read(taken.snapshot_id, never), taken)
     await assert.rejects(openBook(storage, [keyOf(9)]).book.read(taken.snapshot_id, never), { code: 'ENCRYPTION_KEY' })
+  })
+
+  test('opens also where another file claims its data key', async () => {
+    const storage = openMemoryStorage()
+    const taken = await take(storage, [keyOf(1)])
+    const { checksum: _, ...content } = JSON.parse(storage.objects.get(keysOne)?.toString() ?? '')
+    const [dataKey] = content.data_keys
+    const wrapped = dataKey.wrapped.map((one: object) => ({ ...one, nonce: Buffer.alloc(12).toString('base64') }))
+    storage.objects.set(keysTwo, sealJson({ ...content, version: 2, data_keys: [{ ...dataKey, wrapped }] }))
+    assert.deepEqual(await openBook(storage, [keyOf(1)]).book.read(taken.snapshot_id, never), taken)
   })
 
   test('whose keys file was removed says so', async () => {

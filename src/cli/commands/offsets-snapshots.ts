@@ -21,16 +21,16 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
   if (listed.length === 0) return ['There are no offset snapshots here.']
   const of = (pick: (snapshot: OffsetSnapshot) => string) => (one: ListedSnapshot) =>
     one.snapshot ? pick(one.snapshot) : '-'
-  const errors = listed.flatMap(({ error }) => (error ? [`  ${printable(error.message)}`] : []))
+  const errors = listed.flatMap(one => (one.error && !lacksKey(one) ? [`  ${printable(one.error.message)}`] : []))
   return [
     ...formatTable<ListedSnapshot>(
       [
         { title: 'SNAPSHOT', cell: one => one.snapshotId, paint: text => look.bold(text) },
         { title: 'CREATED', cell: of(one => formatInstant(one.created_at)) },
-        { title: 'TAKEN FOR', cell: one => one.snapshot?.reason ?? 'UNREADABLE' },
+        { title: 'TAKEN FOR', cell: one => one.snapshot?.reason ?? (lacksKey(one) ? 'no key' : 'UNREADABLE') },
         { title: 'GROUPS', align: 'right', cell: of(one => formatCount(sizeOf(one).groups)) },
         { title: 'POSITIONS', dropAs: 1, align: 'right', cell: of(one => formatCount(sizeOf(one).positions)) },
-        { title: 'ENCRYPTED', dropAs: 3, cell: ({ isEncrypted }) => encryptedWord(isEncrypted) },
+        { title: 'ENCRYPTED', dropAs: 3, cell: encryptedWord },
         { title: 'CLUSTER', dropAs: 2, cell: of(one => one.cluster_id ?? '-'), shrinks: true },
       ],
       listed,
@@ -40,9 +40,14 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
   ]
 }
 
-function encryptedWord(isEncrypted: boolean | undefined): string {
-  if (isEncrypted === undefined) return '-'
-  return isEncrypted ? 'yes' : 'no'
+/** Jobs with other keys share the folder: their snapshots are not damaged. */
+export function lacksKey({ error }: ListedSnapshot): boolean {
+  return error?.code === 'ENCRYPTION_KEY'
+}
+
+function encryptedWord(one: ListedSnapshot): string {
+  if (one.snapshot) return one.isEncrypted ? 'yes' : 'no'
+  return lacksKey(one) ? 'yes' : '-'
 }
 
 export function formatComparison(comparison: SnapshotComparison, look: Look): string[] {
