@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, utimes } from 'node:fs/promises'
+import { readdir, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { describeBackup } from '../../src/archive/describe.ts'
@@ -10,9 +10,10 @@ import { checkJob } from '../../src/wiring/check-job.ts'
 import { openLocation } from '../../src/wiring/parts.ts'
 import { pruneAt } from '../../src/wiring/prune-jobs.ts'
 import type { KafkaDriver } from '../servers/driver.ts'
-import { backUp, makeJob, withFolder } from './backup-job.ts'
+import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreByJob } from './restore-job.ts'
+import { launcher, run } from './run-cli.ts'
 import { useKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
@@ -137,5 +138,36 @@ describe('keys that were deleted at the source', () => {
       await assertIntact(path)
       const left = (await readdir(path, { recursive: true })).filter(name => name.includes('.log'))
       assert.deepEqual([left.length, left.every(name => name.includes('-reread.'))], [1, true])
+    }))
+
+  test('SIGKILL while a topic is read again loses nothing, and the next run finishes the reading', () =>
+    withFolder(async path => {
+      await source.driver.createTopic('reread', { partitions: 1 })
+      const bulk = { count: 9000, partitions: 1, valueBytes: 700, keySpace: 6000, batchSize: 16_000 }
+      await source.driver.seedBulk('reread', { ...bulk, startTimestamp: Date.now() - 10_000 })
+      await backUp(specOf(path, 'reread'))
+      await seed('reread', { alice: 'a1', bob: null })
+      const slow = { compacted_reread: 'always', segment_bytes: '1MiB', commit_interval: '1s', rate_limit: '1MiB' }
+      const file = join(path, 'job.yaml')
+      await writeFile(file, jobText(specOf(path, 'reread', slow)))
+      const kill = new AbortController()
+      const running = run(launcher, ['backup', '--config', file], { killOn: kill.signal })
+      let isOver = false
+      void running.then(() => {
+        isOver = true
+      })
+      const reread = async () => (await readdir(path, { recursive: true })).filter(name => name.includes('-reread.'))
+      while (!isOver && (await reread()).length < 2) await systemClock.sleep(20, never)
+      kill.abort()
+      const { code, stderr } = await running
+      assert.equal(code, null, `it ended before it was killed: ${stderr}`)
+      await assertIntact(path)
+      const { reread: again, manifest } = await backUp(specOf(path, 'reread', { compacted_reread: 'always' }))
+      assert.ok((again?.records ?? 0) > 0)
+      const [partition] = manifest.topics[0]?.partitions ?? []
+      assert.deepEqual([partition?.reread, partition?.compaction?.may_hold_deleted_keys], [undefined, false])
+      await assertIntact(path)
+      await restoreTo(path, 'reread')
+      assert.deepEqual(await stateOf(target.driver, 'reread'), await stateOf(source.driver, 'reread'))
     }))
 })
