@@ -63,11 +63,6 @@ export function terminalText(text: string): string {
     .join('')
 }
 
-/** An argument as a POSIX shell reads it back. */
-export function shellQuote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
-}
-
 /** A text of the command table without the marks that only documentation shows. */
 export function withoutMarks(text: string): string {
   return text.replaceAll('`', '')

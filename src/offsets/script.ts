@@ -1,3 +1,4 @@
+import { shellQuote } from '../lib/shell.ts'
 import type { OffsetsPlan, PlannedGroup } from './plan-reset.ts'
 
 export interface ScriptOptions {
@@ -45,17 +46,12 @@ function formatGroup({ now, positions, error }: PlannedGroup, options: ScriptOpt
   if (rows.length === 0) return ['', `# group ${plainText(now.group)}: nothing to change`, ...problems]
   const words = [
     'kafka-consumer-groups.sh',
-    ...['--bootstrap-server', quote(options.bootstrapServers.join(','))],
+    ...['--bootstrap-server', shellQuote(options.bootstrapServers.join(','))],
     ...(options.isSecure ? ['--command-config', 'client.properties'] : []),
-    ...['--group', quote(now.group)],
+    ...['--group', shellQuote(now.group)],
     ...['--reset-offsets', '--from-file', '"$positions"', '--execute'],
   ]
   return ['', ...problems, `cat > "$positions" <<'END'`, ...rows, 'END', words.join(' ')]
-}
-
-/** An argument as a POSIX shell reads it back. */
-function quote(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 
 /** Of one line, so that nothing behind a comment's mark becomes a command. */

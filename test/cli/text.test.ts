@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import {
   formatInstant,
@@ -8,7 +7,6 @@ import {
   plural,
   printable,
   printableLines,
-  shellQuote,
   terminalText,
 } from '../../src/cli/text.ts'
 
@@ -39,13 +37,6 @@ test('one thing is singular, everything else plural', () => {
 test('characters that steer a terminal or turn the direction of text are shown as codes', () => {
   assert.equal(printableLines('a\x1b\r\u202eb\nc é 日本'), 'a\\u001b\\u000d\\u202eb\nc é 日本')
   assert.equal(printable('a\nb\tc'), 'a\\u000ab\\u0009c')
-})
-
-test('a shell reads back what was quoted', () => {
-  for (const text of ['/backups', 'a b', "it's", '$HOME `x` "y"', 'a\\b', '*', '']) {
-    const read = execFileSync('sh', ['-c', `printf %s ${shellQuote(text)}`], { encoding: 'utf8' })
-    assert.equal(read, text)
-  }
 })
 
 test('text for a terminal keeps our own styles and nothing else that steers it', () => {

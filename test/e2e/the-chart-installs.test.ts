@@ -4,9 +4,11 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { parse } from 'yaml'
 import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import { buildJob } from '../../src/operator/job/build-job.ts'
 import { jobLabels } from '../../src/operator/job/names.ts'
 import type { JobStep } from '../../src/operator/resource/job-pod.ts'
 import type { Resource } from '../../src/operator/resource/resource.ts'
+import { sampleDraft } from '../operator/job/samples.ts'
 import {
   type ChartValues,
   chartFolder,
@@ -284,4 +286,81 @@ function podOf(objects: readonly KubeObject[]): KubeObject {
   const metadata = { ...template.metadata, name: 'pod', namespace }
   // Its own account is not there, as nothing was installed; what is asked is whether Pod Security lets it in.
   return { apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...template.spec, serviceAccountName: 'default' } }
+}
+
+/** Of a NetworkPolicy, as far as the chart uses it. */
+interface Peer {
+  podSelector?: { matchLabels?: Record<string, string> }
+  namespaceSelector?: {
+    matchLabels?: Record<string, string>
+    matchExpressions?: { key: string; operator: string; values: string[] }[]
+  }
+}
+interface Rule {
+  ports?: { port: number | string; protocol: string }[]
+  from?: Peer[]
+  to?: Peer[]
+}
+type Policy = KubeObject & { spec: { podSelector: Peer['podSelector']; ingress: Rule[]; egress: Rule[] } }
+
+test('where traffic is denied by default, the policies let the operator reach its jobs and all else that both need', async () => {
+  const watched = 'team-a'
+  const values = { watchNamespaces: [watched], networkPolicy: { enabled: true, jobs: { enabled: true } } }
+  const objects = await renderChart(values, { namespace })
+  const policies = objects.filter((object): object is Policy => object.kind === 'NetworkPolicy')
+  const ofOperator = policies.find(({ metadata }) => metadata.namespace === namespace) ?? assert.fail()
+  const ofJobs = policies.find(({ metadata }) => metadata.namespace === watched) ?? assert.fail()
+  const deployment = objects.find(({ kind }) => kind === 'Deployment') as KubeObject & { spec: { template: PodOf } }
+  const operator = deployment.spec.template
+  const job = (buildJob(sampleDraft()).spec as unknown as { template: PodOf }).template
+  for (const [policy, pod] of [
+    [ofOperator, operator],
+    [ofJobs, job],
+  ] as const) {
+    assert.ok(isSelected(policy.spec.podSelector, pod.metadata.labels), `${policy.metadata.name} selects no pod`)
+  }
+  const progress = portOf(job, 'metrics')
+  const isAllowed = (rules: Rule[], side: 'from' | 'to', port: string | number, labels = {}, from = 'anywhere') =>
+    rules.some(
+      rule =>
+        (rule.ports === undefined || rule.ports.some(one => one.port === port)) &&
+        (rule[side] === undefined || rule[side].some(peer => isPeer(peer, labels, from, namespace))),
+    )
+  const { ingress, egress } = ofOperator.spec
+  assert.ok(
+    isAllowed(egress, 'to', progress, job.metadata.labels, watched),
+    'the operator asks jobs for their progress',
+  )
+  assert.ok(isAllowed(ofJobs.spec.ingress, 'from', 'metrics', operator.metadata.labels, namespace), 'and they answer')
+  assert.equal(isAllowed(ofJobs.spec.ingress, 'from', 'metrics', { app: 'other' }, 'elsewhere'), false)
+  for (const port of [53, 443, 6443]) assert.ok(isAllowed(egress, 'to', port), `the operator reaches port ${port}`)
+  for (const name of ['health', 'metrics']) {
+    assert.ok(portOf(operator, name) > 0)
+    assert.ok(isAllowed(ingress, 'from', name), `the operator is asked on ${name}`)
+  }
+  for (const port of [53, 9092, 443, 8081]) assert.ok(isAllowed(ofJobs.spec.egress, 'to', port), `jobs reach ${port}`)
+})
+
+interface PodOf {
+  metadata: { labels: Record<string, string> }
+  spec: { containers: { ports?: { name: string; containerPort: number }[] }[] }
+}
+
+function portOf({ spec }: PodOf, name: string): number {
+  const ports = spec.containers.flatMap(({ ports = [] }) => ports)
+  return ports.find(port => port.name === name)?.containerPort ?? assert.fail(`no port is called ${name}`)
+}
+
+function isSelected(selector: Peer['podSelector'], labels: Record<string, string>): boolean {
+  return Object.entries(selector?.matchLabels ?? {}).every(([key, value]) => labels[key] === value)
+}
+
+/** Without a selector of namespaces it is about pods of the policy's own. */
+function isPeer(peer: Peer, labels: Record<string, string>, from: string, own: string): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = peer.namespaceSelector ?? {
+    matchLabels: { 'kubernetes.io/metadata.name': own },
+  }
+  const names = { 'kubernetes.io/metadata.name': from }
+  const isNamed = matchExpressions.every(({ key, values }) => key in names && values.includes(from))
+  return isSelected({ matchLabels }, names) && isNamed && isSelected(peer.podSelector, labels)
 }

@@ -1,10 +1,11 @@
+import { shellQuote } from '../../lib/shell.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { Check, CheckReport } from '../../observe/check.ts'
 import type { Look } from '../look.ts'
 import { checkFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'
-import { plural, printable, shellQuote } from '../text.ts'
+import { plural, printable } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
 
 const MISSING = 1

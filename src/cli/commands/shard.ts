@@ -1,11 +1,12 @@
 import type { ShardReport } from '../../backup/run-shard.ts'
 import type { ShardNumber } from '../../backup/shards.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatDuration } from '../../lib/units.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields } from '../table.ts'
-import { plural, printable, shellQuote } from '../text.ts'
+import { plural, printable } from '../text.ts'
 import { formatGaps } from './gap-table.ts'
 
 /** `0/4` to `3/4`. Counted from 0, as the completion index of a Kubernetes Job is. */
