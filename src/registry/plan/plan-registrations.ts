@@ -14,7 +14,7 @@ export function planRegistrations(
   target: RegistrySnapshot,
   options: RegistryRestoreOptions,
 ): Map<Decision, RegisterStep[]> {
-  const highest = highestNumbers(target, deleted)
+  const highest = highestNumbers(target, deleted, options)
   const sourceIds = idsByPlace(all)
   const steps = new Map<Decision, RegisterStep[]>()
   for (const decision of all) {
@@ -33,11 +33,18 @@ export function planRegistrations(
   return steps
 }
 
-function highestNumbers(target: RegistrySnapshot, deleted: readonly SchemaVersion[]): Map<string, number> {
+/** Of what stays; where numbers start again with the subject alone, also of what goes from a subject that stays. */
+function highestNumbers(
+  target: RegistrySnapshot,
+  deleted: readonly SchemaVersion[],
+  { traits }: Pick<RegistryRestoreOptions, 'traits'>,
+): Map<string, number> {
   const gone = new Set(deleted)
+  const staying = new Set(target.versions.filter(one => !gone.has(one)).map(({ subject }) => subject))
   const highest = new Map<string, number>()
   for (const one of target.versions) {
-    if (!gone.has(one)) highest.set(one.subject, Math.max(one.version, highest.get(one.subject) ?? 0))
+    const isGivenAgain = gone.has(one) && (traits.numbersRestart === 'versions' || !staying.has(one.subject))
+    if (!isGivenAgain) highest.set(one.subject, Math.max(one.version, highest.get(one.subject) ?? 0))
   }
   return highest
 }

@@ -85,9 +85,9 @@ export class TargetIndex {
     return this.#own.versions.has(versionKey(subject, version))
   }
 
-  /** One of an unfinished run, and not what was at its place before. */
-  isFiller({ subject, version, schema }: SchemaVersion): boolean {
-    return this.#own.fillers.has(versionKey(subject, version)) && schema.includes(FILLER_NAME)
+  /** One of an unfinished run, whatever number the registry gave it, and not what was at its place before. */
+  isFiller({ subject, schema }: SchemaVersion): boolean {
+    return this.#own.filled.has(subject) && schema.includes(FILLER_NAME)
   }
 
   /** `ours` has the references that it is to have on the target. */
@@ -138,14 +138,15 @@ export class TargetIndex {
 interface Own {
   subjects: ReadonlySet<string>
   versions: ReadonlySet<string>
-  fillers: ReadonlySet<string>
+  /** Subjects with fillers. */
+  filled: ReadonlySet<string>
 }
 
 function ownOf(unfinished: RestoreJournal | undefined): Own {
   return {
     subjects: new Set(unfinished?.createdSubjects),
     versions: new Set(unfinished?.registered),
-    fillers: new Set(unfinished?.fillers),
+    filled: new Set(unfinished?.fillers.map(key => key.slice(0, key.lastIndexOf('@')))),
   }
 }
 
