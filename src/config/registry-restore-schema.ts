@@ -36,6 +36,19 @@ const schemaFields = {
       '`preserve` keeps what the target has and adds what is missing; `overwrite` replaces it; ' +
       '`skip` restores only into empty subjects.',
   }).prefault('preserve'),
+  subjects: textList(anyText, {
+    description:
+      'Subjects to restore, by their names in the backup; `*` is all. A subject that one of them refers to is restored too, as a ' +
+      'whole. Schema IDs of the others count as unknown in records (`unknown_ids`).',
+    allowed: 'at least one subject name or pattern with * and ?',
+    min: 1,
+    shorthand: 'one',
+  }).prefault(['*']),
+  exclude: textList(anyText, {
+    description: 'Subjects to leave out, even where `subjects` matches them.',
+    allowed: 'subject names or patterns with * and ?',
+    min: 0,
+  }).prefault([]),
   subject_mapping: mapOf(anyText, item(anyText), {
     description: 'Other names for subjects on the target: source subject to target subject. References follow.',
     type: 'map of text to text',

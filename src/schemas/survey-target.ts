@@ -6,13 +6,17 @@ import { type RegistrySnapshot, splitSubject, versionKey } from '../registry/mod
 import { noLessons } from '../registry/plan/lessons.ts'
 import { planRegistryRestore } from '../registry/plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from '../registry/plan/restore-options.ts'
-import type { RegistryPlan } from '../registry/plan/restore-step.ts'
+import type { Conflict, Note, RegistryPlan } from '../registry/plan/restore-step.ts'
 import { traitsOf } from '../registry/plan/target-traits.ts'
 import { sentReferences } from '../registry/write/sent-references.ts'
 import { readTarget, type SettingsReading } from './read-target.ts'
+import { type SubjectFilter, selectSubjects } from './select-subjects.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
-export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'modesNotRead' | keyof Journaled>
+export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'modesNotRead' | keyof Journaled> & {
+  /** Which subjects of the backup are restored; all where it is not given. */
+  filter?: SubjectFilter
+}
 
 /** What the journals of this restore say of the target. */
 export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported' | 'lessons'>
@@ -22,7 +26,7 @@ export const nothingJournaled: Journaled = { unfinished: undefined, imported: ne
 export interface Survey {
   plan: RegistryPlan
   target: RegistrySnapshot
-  options: RegistryRestoreOptions
+  options: RegistryRestoreOptions & Pick<SchemaOptions, 'filter'>
 }
 
 /** Reads the target and plans against it. Nothing is written. */
@@ -33,8 +37,9 @@ export async function surveyTarget(
   { before, asksAllModes, ...journaled }: Journaled & SettingsReading,
   signal: AbortSignal,
 ): Promise<Survey> {
+  const { snapshot } = selectSubjects(backup, wish.filter)
   const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
-  const { target, modesNotRead } = await readTarget(client, backup, { ...wish, ...journaled }, reading, signal)
+  const { target, modesNotRead } = await readTarget(client, snapshot, { ...wish, ...journaled }, reading, signal)
   return planForTarget(backup, client, { ...wish, ...journaled, modesNotRead }, target, signal)
 }
 
@@ -42,24 +47,31 @@ export async function surveyTarget(
 export async function planForTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
-  wish: Omit<RegistryRestoreOptions, 'traits' | 'sameTexts'>,
+  wish: Omit<Survey['options'], 'traits' | 'sameTexts'>,
   target: RegistrySnapshot,
   signal: AbortSignal,
 ): Promise<Survey> {
+  const { snapshot, conflicts, notes } = selectSubjects(backup, wish.filter)
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
     const options = { ...wish, traits, sameTexts }
-    const plan = planRegistryRestore(backup, target, options)
+    const plan = planRegistryRestore(snapshot, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
-    if (open.length === 0) return { plan, target, options }
+    if (open.length === 0) return { plan: withFound(plan, conflicts, notes), target, options }
     for (const one of open) {
       const key = versionKey(one.subject, one.version)
       asked.add(key)
       if (await meansTheSame(client, target, one, signal)) sameTexts.add(key)
     }
   }
+}
+
+/** What the filter has found comes first: it may be why other things do not fit. */
+function withFound(plan: RegistryPlan, conflicts: readonly Conflict[], notes: readonly Note[]): RegistryPlan {
+  const steps = conflicts.length > 0 ? [] : plan.steps
+  return { ...plan, steps, conflicts: [...conflicts, ...plan.conflicts], notes: [...notes, ...plan.notes] }
 }
 
 /** Only the registry knows which texts are one schema to it. The question changes nothing there, though it is a POST. */

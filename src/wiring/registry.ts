@@ -60,6 +60,7 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
     setCompatibility,
     forceRegister,
     schemaTypes,
+    filter: { subjects: restore.subjects, exclude: restore.exclude },
     idOverrides: idMappingFile === undefined ? new Map() : await readIdMapping(idMappingFile),
   }
 }

@@ -95,7 +95,7 @@ export async function listSchemasJob(side: SchemaSide, signal: AbortSignal): Pro
 
 export interface DiffOptions {
   wantsIds: boolean
-  /** The left is compared as this job restores it: with its mapping of subjects and its types of schemas. */
+  /** The left is compared as this job restores it: with its filter and mapping of subjects, and its types of schemas. */
   restoredBy?: SchemaRestoreJob | undefined
 }
 
@@ -105,15 +105,17 @@ export async function diffSchemasJob(
   { wantsIds, restoredBy }: DiffOptions,
   signal: AbortSignal,
 ): Promise<SchemaDiff> {
-  const [{ diffOf }, { asOnTarget }] = await Promise.all([
+  const [{ diffOf }, { asOnTarget }, { selectSubjects }] = await Promise.all([
     import('../schemas/schema-listing.ts'),
     import('../schemas/as-on-target.ts'),
+    import('../schemas/select-subjects.ts'),
   ])
   const ours = await readSide(left, signal)
   const theirs = await readSide(right, signal)
   if (!restoredBy) return diffOf(ours, theirs, { wantsIds })
   const { restore, schemaTypes } = requireRegistry(restoredBy)
-  const snapshot = asOnTarget(ours.snapshot, { subjectMapping: restore.subjectMapping, schemaTypes })
+  const { snapshot: selected } = selectSubjects(ours.snapshot, restore)
+  const snapshot = asOnTarget(selected, { subjectMapping: restore.subjectMapping, schemaTypes })
   return diffOf({ ...ours, snapshot }, theirs, { wantsIds })
 }
 

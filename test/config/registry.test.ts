@@ -36,6 +36,8 @@ describe('a schema registry', () => {
     restore:
       enabled: true
       strategy: skip
+      subjects: 'orders*'
+      exclude: ['*-old']
       id_mapping: true
       rewrite_ids: true
       force_ids: false
@@ -67,6 +69,8 @@ describe('a schema registry', () => {
       restore: {
         enabled: true,
         strategy: 'skip',
+        subjects: ['orders*'],
+        exclude: ['*-old'],
         idMapping: true,
         rewriteIds: true,
         forceIds: false,
@@ -99,6 +103,8 @@ describe('a schema registry', () => {
       restore: {
         enabled: true,
         strategy: 'preserve',
+        subjects: ['*'],
+        exclude: [],
         idMapping: true,
         rewriteIds: true,
         forceIds: false,

@@ -113,4 +113,19 @@ describe('a restore of records and schemas', () => {
         help: /^2 schema versions were registered before this was found, and no record was written\. To continue: /,
       })
     }))
+
+  test('treats the IDs of subjects that the filter leaves out as unknown, before the first write', () => {
+    const both = snapshotOf([versionOf('orders-value', 1, 5), versionOf('audit', 1, 6)])
+    return withSchemaTarget({ topics: [orders([5, 6])], schemas: both }, taken, async target => {
+      const filter = { exclude: ['audit'] }
+      const unknown = /Schema ID 6 not found in target registry: version 1 of subject audit is not restored/
+      await assert.rejects(target.run(filter), { code: 'RESTORE_REFUSED', message: unknown })
+      assert.deepEqual(target.writes, [])
+      const { schemas: report } = await target.run({ ...filter, unknown_ids: 'pass' })
+      assert.deepEqual([report?.versions.register, report?.subjects], [1, 1])
+      assert.match(report?.notes.map(({ message }) => message).join() ?? '', /subject audit is left out by restore/)
+      assert.deepEqual(valuesOf(target), [framed(report?.ids[0]?.target ?? 0, 'v0'), framed(6, 'v1')])
+      assert.equal((await target.compare({ ...filter, unknown_ids: 'pass' })).ok, true)
+    })
+  })
 })

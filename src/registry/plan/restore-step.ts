@@ -102,6 +102,7 @@ export type ConflictKind =
   | 'unsupported'
   | 'referrer-outside'
   | 'mapping'
+  | 'filter'
 
 /** Why nothing is written. */
 export interface Conflict {
