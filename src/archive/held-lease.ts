@@ -26,6 +26,10 @@ export interface LeaseClaim {
   /** What is done, for people: `restore`. */
   kind: string
   ttlMs?: number
+  /** What is written to, for messages; the backup where it is not given. */
+  where?: string
+  /** What to do where another writer is at work. */
+  help?: string
 }
 
 export interface Lease {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+
 /** The keys of a backup, relative to the storage's root. docs/format.md is the prose of this file. */
 export const MANIFEST_COPY = 'manifest.json'
 
@@ -126,6 +128,11 @@ export function leaseKey(backupId: string, run: string, renewal = 0): string {
 /** The lease of a writer that works alone. Of two that create the same number one wins. */
 export function writerLeaseKey(backupId: string, number: number): string {
   return `${leasesPrefix(backupId)}writer-${String(number).padStart(8, '0')}.json`
+}
+
+/** Who restores schemas into the registry at this address. The dot keeps it from being the ID of a backup. */
+export function registryLeaseFolder(url: string): string {
+  return `.registry-${createHash('sha256').update(url).digest('hex').slice(0, 12)}`
 }
 
 /** The number of a writer's lease; 0 for every other key. */

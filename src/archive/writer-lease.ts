@@ -117,12 +117,12 @@ class Rivals {
   /** Fails when a rival renews its lease meanwhile: it lives, and may do so for hours. */
   async await(lease: HeldLease, signal: AbortSignal): Promise<void> {
     const { parts, claim } = this
-    const where = `backup \`${claim.backupId}\` at ${parts.storage.location}`
+    const where = claim.where ?? `backup \`${claim.backupId}\` at ${parts.storage.location}`
     const seen = new Map<string, string>()
     const isAwaited = (other: FoundLease) => {
       if (!this.isLive(other)) return false
       const written = writtenOf(other)
-      if ((seen.get(other.run) ?? written) !== written) throw rivalError(where, other)
+      if ((seen.get(other.run) ?? written) !== written) throw rivalError(where, other, claim.help)
       seen.set(other.run, written)
       return true
     }
@@ -134,10 +134,12 @@ class Rivals {
   }
 }
 
-function rivalError(where: string, { holder }: FoundLease): KafkaBackupError {
-  return new KafkaBackupError('WRITER_CONFLICT', `${where} is being written by another run (${holder})`, {
-    help: 'Let it finish or stop it, then run the same command again.',
-  })
+function rivalError(
+  where: string,
+  { holder }: FoundLease,
+  help = 'Let it finish or stop it, then run the same command again.',
+): KafkaBackupError {
+  return new KafkaBackupError('WRITER_CONFLICT', `${where} is being written by another run (${holder})`, { help })
 }
 
 /** A lease that is seen for its whole term without being renewed is dead, though the store's clock jumped back since. */

@@ -1,3 +1,4 @@
+import { holdRegistry, type RegistryHold } from '../archive/registry-lease.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { JournalBook } from '../schemas/journal.ts'
@@ -5,24 +6,41 @@ import { parseLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openEncryption, type StoragePlace } from './encryption.ts'
-import { newRun } from './parts.ts'
+import { leaseParts } from './leases.ts'
+import { type Hooks, newRun, quiet } from './parts.ts'
 import type { RegistryJob } from './registry.ts'
 
-/** Beside the backup, or where the job says. */
+export interface JournalParts {
+  client: RegistryClient
+  /** Of the backup. */
+  beside: Storage
+  hooks: Hooks
+}
+
+/**
+ * Beside the backup, or where the job says. What writes to the registry holds it meanwhile, until `release`; what only
+ * takes a look (`quiet`) does not.
+ */
 export async function openJournal<T>(
   job: StoragePlace & { backupId: string },
-  { restore }: RegistryJob,
-  client: RegistryClient,
-  beside: Storage,
-  work: (journal: JournalBook) => Promise<T>,
+  { restore, urls = [] }: RegistryJob,
+  { client, beside, hooks }: JournalParts,
+  signal: AbortSignal,
+  work: (journal: JournalBook, hold: RegistryHold) => Promise<T>,
 ): Promise<T> {
   const { backupId } = job
   const storage = restore.journal === undefined ? undefined : parseLocation(restore.journal)
   const own = storage && openEncryption(openStorage(storage), { ...job, storage })
+  let hold: RegistryHold = { release: async () => undefined }
   try {
     const parts = { storage: own ?? beside, clock: systemClock, newRun }
-    return await work(new JournalBook(parts, { backupId, registry: client.name }))
+    if (hooks !== quiet && restore.enabled) {
+      const claim = { urls, kind: `restore of backup ${backupId}` }
+      hold = await holdRegistry(leaseParts(parts.storage, hooks), claim, signal)
+    }
+    return await work(new JournalBook(parts, { backupId, registry: client.name }), hold)
   } finally {
+    await hold.release()
     await own?.close()
   }
 }

@@ -148,7 +148,7 @@ async function withSurvey<T>(
       return withLeaseAt(storage, claim, hooks, signal, async () => {
         const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
         return withRegistry(registry, client =>
-          openJournal(job, registry, client, storage, async journal => {
+          openJournal(job, registry, { client, beside: storage, hooks }, signal, async journal => {
             const { surveySchemas } = await import('../schemas/restore-schemas.ts')
             const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }

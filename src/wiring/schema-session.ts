@@ -45,7 +45,7 @@ export async function withSchemas<T>(
   const wish = await schemaOptions(registry)
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
   return withRegistry(registry, client =>
-    openJournal(job, registry, client, parts.storage, async journal => {
+    openJournal(job, registry, { client, beside: parts.storage, hooks }, signal, async (journal, hold) => {
       const { surveySchemas } = await import('../schemas/restore-schemas.ts')
       const survey = await surveySchemas(backup, wish, { client, journal }, signal)
       const { plan, target } = survey
@@ -61,6 +61,8 @@ export async function withSchemas<T>(
           const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
           const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
           const done = await restoreSchemas(backup, wanted, { client, journal, clock: parts.clock, onProgress }, signal)
+          // Records take hours: by now others may restore into the registry.
+          await hold.release()
           return { report: done.report, options: withIds(done.idMap), warnings: tellOtherIds(registry, done.report) }
         },
       })

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { holdRegistry } from '../../src/archive/registry-lease.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { answerRequest } from '../../src/registry/server/router.ts'
+import { leaseParts } from '../../src/wiring/leases.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { framed } from '../registry/ids/sample-schemas.ts'
 import { type SchemaTarget, withSchemaTarget } from './schema-target.ts'
 
+const never = new AbortController().signal
 const range = (count: number) => Array.from({ length: count }, (_, i) => i)
 const orders = (ids: number[]) =>
   fakeTopic('orders', [
@@ -128,4 +131,29 @@ describe('a restore of records and schemas', () => {
       assert.equal((await target.compare({ ...filter, unknown_ids: 'pass' })).ok, true)
     })
   })
+
+  test('waits for another restore into the same registry, of whichever backup, before it reads or writes there', () =>
+    withSchemaTarget({ topics: [orders([5])], schemas }, taken, async target => {
+      const claim = { urls: [target.url], kind: 'restore of backup other' }
+      const hold = await holdRegistry(leaseParts(target.storage, { onProgress: () => undefined }), claim, never)
+      const waiting = Promise.withResolvers<string>()
+      target.onProgress = event => {
+        if (event.type === 'warning') waiting.resolve(event.message)
+      }
+      const second = target.run()
+      assert.match(
+        await waiting.promise,
+        /is being written by another run \(restore of backup other on .*; waiting up to/,
+      )
+      assert.deepEqual(target.writes, [])
+      assert.equal((await target.dryRun()).schemas?.counts.register, 2)
+      await hold.release()
+      assert.equal((await second).schemas?.versions.register, 2)
+      const keys: string[] = []
+      for await (const { key } of target.storage.list('', never)) keys.push(key)
+      assert.deepEqual(
+        keys.filter(key => key.startsWith('.')),
+        [],
+      )
+    }))
 })

@@ -1,4 +1,5 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import type { OnProgress } from '../../src/observe/progress.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
 import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
 import { RegistryStore } from '../../src/registry/server/registry-store.ts'
@@ -28,6 +29,9 @@ export interface SchemaTarget {
   writes: string[]
   /** Called at each of them. */
   onWrite: () => void
+  url: string
+  /** Called at each event of a run. */
+  onProgress: OnProgress
   run(registry?: object, restore?: object): Promise<JobRestoreReport>
   dryRun(registry?: object, restore?: object): Promise<JobRestoreDryRun>
   compare(registry?: object, restore?: object): Promise<CompareReport>
@@ -68,9 +72,10 @@ export async function withSchemaTarget(
           }
           return parseJob(JSON.stringify(document), { source: 'test', env: {}, mode: 'restore' })
         }
-        const hooks = { onProgress: () => undefined }
+        const hooks: { onProgress: OnProgress } = { onProgress: event => opened?.onProgress(event) }
         opened = {
           ...{ kafka: target, storage, registry, writes, onWrite: () => undefined },
+          ...{ url: server.url, onProgress: () => undefined },
           run: (schemas = {}, restore = {}) => runRestoreJob(jobOf(schemas, restore), hooks, never),
           dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
           compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),
