@@ -78,7 +78,7 @@ export const errorTable = {
   WRITER_CONFLICT: {
     retryable: false,
     exitCode: 5,
-    help: 'Another process writes to this backup_id. Let it finish or stop it, then run the same command again.',
+    help: 'Another process writes to this backup_id, or restores into this registry. Let it finish or stop it, then run the same command again.',
   },
 
   SHARDS_INCOMPLETE: {
