@@ -40,6 +40,58 @@ describe('an ordinary restore', () => {
   })
 })
 
+describe('a vendor registry that is in use', () => {
+  const theirs = versionOf('theirs', 1, 40, { schema: '"int"' })
+  const differing = snapshotOf([versionOf('a', 1, 41, { schema: '"long"' }), theirs])
+
+  for (const vendor of ['confluent', 'axonops'] as const) {
+    test(`${vendor} refuses force_ids with every strategy, and nothing is deleted; its own second run writes nothing`, async t => {
+      const used = await openStage(t, await backUp(chain), { vendor, start: snapshotOf([theirs]) })
+      for (const strategy of ['preserve', 'overwrite', 'skip'] as const) {
+        const { plan } = await used.survey({ ...forced, strategy })
+        assert.ok(plan.conflicts.some(({ kind }) => kind === 'not-empty'))
+        await assert.rejects(used.restore({ ...forced, strategy }), /conflicts/)
+      }
+      assert.deepEqual(used.takeWrites(), [])
+      assert.deepEqual(brief(await used.snapshot()), ['theirs@1 #40'])
+      const own = await openStage(t, await backUp(chain), { vendor })
+      await own.restore(forced)
+      own.takeWrites()
+      for (const strategy of ['preserve', 'overwrite', 'skip'] as const) await own.restore({ ...forced, strategy })
+      assert.deepEqual(own.takeWrites(), [])
+    })
+  }
+
+  for (const vendor of ['confluent', 'karapace', 'axonops'] as const) {
+    test(`${vendor} keeps a version that differs with preserve, which adds what is missing and reports it`, async t => {
+      const backup = snapshotOf([versionOf('a', 1, 5), versionOf('c', 1, 6)])
+      const stage = await openStage(t, await backUp(backup), { vendor, start: differing })
+      const { plan } = await stage.survey()
+      assert.deepEqual(plan.conflicts, [])
+      await stage.restore()
+      const held = await stage.snapshot()
+      const first = held.versions.find(({ subject, version }) => subject === 'a' && version === 1)
+      assert.deepEqual([first?.id, first?.schema], [41, '"long"'])
+      assert.ok(held.versions.some(({ subject }) => subject === 'c'))
+      assert.ok(
+        plan.notes.some(({ message }) => /\ba\b/.test(message)),
+        JSON.stringify(plan.notes),
+      )
+      stage.takeWrites()
+      await stage.restore()
+      assert.deepEqual(stage.takeWrites(), [])
+    })
+
+    test(`${vendor} gets nothing of a subject that it has with skip, and all of one that it lacks`, async t => {
+      const backup = snapshotOf([versionOf('a', 1, 5), versionOf('a', 2, 7), versionOf('c', 1, 6)])
+      const stage = await openStage(t, await backUp(backup), { vendor, start: differing })
+      await stage.restore({ strategy: 'skip' })
+      const held = (await stage.snapshot()).versions.map(({ subject, version }) => `${subject}@${version}`)
+      assert.deepEqual(held.sort(), ['a@1', 'c@1', 'theirs@1'])
+    })
+  }
+})
+
 describe('Karapace, which has no modes', () => {
   const subjects = { a: { mode: 'READONLY' } }
   const readOnly = snapshotOf([versionOf('a', 1, 5)], { subjects })

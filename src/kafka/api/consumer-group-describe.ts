@@ -18,29 +18,44 @@ export interface DescribedConsumerGroup {
  *                 subscribed_topic_regex assignment target_assignment TAGS
  *   assignment => [topic_id topic_name [partition] TAGS] TAGS
  */
-export const consumerGroupDescribe: Api<{ groups: string[] }, DescribedConsumerGroup[]> = {
-  name: 'ConsumerGroupDescribe',
-  key: 69,
-  version: 0,
-  encode: (writer, request) =>
-    writer
-      .array(request.groups, group => writer.string(group))
-      .boolean(false)
-      .noTags(),
-  decode: reader => {
-    reader.int32()
-    return reader.array(() => decodeGroup(reader))
-  },
+export const consumerGroupDescribe = groupDescribeApi(
+  'ConsumerGroupDescribe',
+  69,
+  reader => reader.string(),
+  skipMember,
+)
+
+type Skip = (reader: Reader) => unknown
+
+/** The request that types of groups share; they differ in one field before the members, and in the members. */
+export function groupDescribeApi(
+  name: string,
+  key: number,
+  skipOwn: Skip,
+  skipMember: Skip,
+): Api<{ groups: string[] }, DescribedConsumerGroup[]> {
+  return {
+    ...{ name, key, version: 0 },
+    encode: (writer, request) =>
+      writer
+        .array(request.groups, group => writer.string(group))
+        .boolean(false)
+        .noTags(),
+    decode: reader => {
+      reader.int32()
+      return reader.array(() => decodeGroup(reader, skipOwn, skipMember))
+    },
+  }
 }
 
-function decodeGroup(reader: Reader): DescribedConsumerGroup {
+function decodeGroup(reader: Reader, skipOwn: Skip, skipMember: Skip): DescribedConsumerGroup {
   const errorCode = reader.int16()
   const errorMessage = reader.nullableString()
   const group = reader.string()
   const state = reader.string()
   reader.int32()
   reader.int32()
-  reader.string()
+  skipOwn(reader)
   const members = reader.array(() => skipMember(reader)).length
   reader.int32()
   reader.tags()

@@ -1,6 +1,5 @@
-import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
-import type { DescribedConsumerGroup } from './consumer-group-describe.ts'
+import { groupDescribeApi } from './consumer-group-describe.ts'
 
 /**
  * StreamsGroupDescribe v0, of groups of the Streams protocol of KIP-1071
@@ -18,36 +17,10 @@ import type { DescribedConsumerGroup } from './consumer-group-describe.ts'
  *   task        => subtopology_id [partition] TAGS
  * A struct with ? begins with one byte: -1 is none.
  */
-export const streamsGroupDescribe: Api<{ groups: string[] }, DescribedConsumerGroup[]> = {
-  name: 'StreamsGroupDescribe',
-  key: 89,
-  version: 0,
-  encode: (writer, request) =>
-    writer
-      .array(request.groups, group => writer.string(group))
-      .boolean(false)
-      .noTags(),
-  decode: reader => {
-    reader.int32()
-    return reader.array(() => decodeGroup(reader))
-  },
-}
-
-function decodeGroup(reader: Reader): DescribedConsumerGroup {
-  const errorCode = reader.int16()
-  const errorMessage = reader.nullableString()
-  const group = reader.string()
-  const state = reader.string()
-  reader.int32()
-  reader.int32()
-  if (reader.int8() >= 0) skipTopology(reader)
-  const members = reader.array(() => skipMember(reader)).length
-  reader.int32()
-  reader.tags()
-  return { errorCode, errorMessage, group, state, members }
-}
+export const streamsGroupDescribe = groupDescribeApi('StreamsGroupDescribe', 89, skipTopology, skipMember)
 
 function skipTopology(reader: Reader): void {
+  if (reader.int8() < 0) return
   reader.int32()
   reader.array(() => {
     reader.string()
