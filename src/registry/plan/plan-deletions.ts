@@ -4,6 +4,7 @@ import { nodeOf, orderVersions } from './order-versions.ts'
 import { deletionOf } from './plan-registrations.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
+import { type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetTraits } from './target-traits.ts'
 
 /** Pure. What has to go from the target, referrers before what they refer to. */
@@ -138,4 +139,34 @@ function referencesOf({ wanted, references }: Decision): string[] {
 
 function placesOf(one: SchemaVersion): string[] {
   return one.references.map(({ subject, version }) => versionKey(resolveReference(subject, one.subject), version))
+}
+
+/**
+ * Pure but for `book`. Confluent drops the config and the mode of a subject together with its last live version, others keep
+ * them. So a subject that is still to be imported to is put into IMPORT again, and what its settings are in the end is
+ * written in any case.
+ */
+export function keepSettings(
+  steps: readonly RestoreStep[],
+  before: readonly SchemaVersion[],
+  book: SettingsBook,
+): RestoreStep[] {
+  const live = new Map<string, Set<number>>()
+  const liveOf = (subject: string) => {
+    const known = live.get(subject) ?? new Set()
+    live.set(subject, known)
+    return known
+  }
+  for (const { subject, version, isDeleted } of before) if (!isDeleted) liveOf(subject).add(version)
+  const lastImports = new Map<string, number>()
+  for (const [at, step] of steps.entries()) if (step.type === 'register') lastImports.set(step.subject, at)
+  return steps.flatMap((step, at) => {
+    if (step.type === 'register') liveOf(step.subject).add(step.version)
+    if (step.type !== 'delete-version' || !liveOf(step.subject).delete(step.version)) return [step]
+    if (liveOf(step.subject).size > 0) return [step]
+    book.doubt(step.subject)
+    const scope = subjectScope(step.subject)
+    const isImporting = (lastImports.get(step.subject) ?? 0) > at && book.present(scope).mode === 'IMPORT'
+    return isImporting ? [step, { type: 'set-mode', scope, mode: 'IMPORT', force: true }] : [step]
+  })
 }

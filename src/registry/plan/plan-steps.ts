@@ -1,6 +1,13 @@
 import { type RegistrySettings, type RegistrySnapshot, splitSubject, versionKey } from '../model.ts'
 import { type Decisions, isMade } from './decide-versions.ts'
-import { interleaveForced, isUndeletable, planRemovals, planSoftDeletes, tellUndeletable } from './plan-deletions.ts'
+import {
+  interleaveForced,
+  isUndeletable,
+  keepSettings,
+  planRemovals,
+  planSoftDeletes,
+  tellUndeletable,
+} from './plan-deletions.ts'
 import { RESERVE_SUBJECT } from './plan-ids.ts'
 import { deletionOf, listSoftDeletes, planRegistrations, planReserves } from './plan-registrations.ts'
 import { checkModes, closeSettings, openSubjects, reopenSubjects, startImport, type Work } from './plan-settings.ts'
@@ -44,8 +51,11 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
     options.forceIds && options.traits.importsDeletedReferences
       ? { steps: interleaveForced(decisions.all, registrations, softDeletes), notes: [] }
       : withDeletes(made, planSoftDeletes(decisions.all, softDeletes, target, decisions.deleted, options))
+  const gone = new Set(decisions.deleted)
+  const kept = target.versions.filter(one => !gone.has(one))
+  const others = [...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
+  const schemas = keepSettings([...plain.steps, ...others], kept, book)
   const { configs, aliases, modes } = closeSettings(work, backup, book, options)
-  const schemas = [...plain.steps, ...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
   const removals = planRemovals(decisions.deleted, work.emptied, options.traits)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
   const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]

@@ -16,6 +16,8 @@ export class SettingsBook {
   readonly #original = new Map<string, RegistrySettings>()
   readonly #present = new Map<string, RegistrySettings>()
   readonly #touched = new Map<string, Scope>()
+  /** What the registry may have dropped on its own account. */
+  readonly #doubtful = new Set<string>()
   readonly #traits: Pick<TargetTraits, 'canDeleteModes' | 'fillsLevels'>
 
   constructor(
@@ -61,12 +63,15 @@ export class SettingsBook {
 
   setMode(scope: Scope, mode: string | null, force: boolean): RestoreStep[] {
     const present = this.present(scope)
-    if (present.mode === mode) return []
+    const isDoubtful = this.#doubtful.delete(`mode of ${keyOf(scope)}`) && present.mode !== null
+    if (present.mode === mode && !isDoubtful) return []
     // A registry as a whole has a mode always, and an old one does not let go of any.
     const isDeleted = mode === null && scope.kind !== 'global' && this.#traits.canDeleteModes
     this.#change(scope, { ...present, mode: isDeleted ? null : (mode ?? 'READWRITE') })
     if (isDeleted) return [{ type: 'delete-mode', scope }]
-    return present.mode === (mode ?? 'READWRITE') ? [] : [{ type: 'set-mode', scope, mode: mode ?? 'READWRITE', force }]
+    return present.mode === (mode ?? 'READWRITE') && !isDoubtful
+      ? []
+      : [{ type: 'set-mode', scope, mode: mode ?? 'READWRITE', force }]
   }
 
   setConfig(
@@ -74,9 +79,11 @@ export class SettingsBook {
     { compatibility, config }: Pick<RegistrySettings, 'compatibility' | 'config'>,
   ): RestoreStep[] {
     const present = this.present(scope)
+    const isSet = present.compatibility !== null || present.config !== null
+    const isDoubtful = this.#doubtful.delete(`config of ${keyOf(scope)}`) && isSet
     const isFilled = this.#traits.fillsLevels && compatibility === null && config !== null
     const isLevelSame = present.compatibility === compatibility || (isFilled && present.compatibility !== null)
-    if (isLevelSame && isSame(present.config, config)) return []
+    if (isLevelSame && isSame(present.config, config) && !isDoubtful) return []
     this.#change(scope, { ...present, compatibility, config })
     if (compatibility === null && config === null) return [{ type: 'delete-config', scope }]
     const isDropped = Object.keys(present.config ?? {}).some(name => config?.[name] === undefined)
@@ -87,6 +94,11 @@ export class SettingsBook {
   /** A step may change it that is not planned for certain: the journal has it as it was. */
   mark(scope: Scope): void {
     this.#touched.set(keyOf(scope), scope)
+  }
+
+  /** The settings of a subject may be gone or not: the next step that says what they are is made in any case. */
+  doubt(subject: string): void {
+    for (const kind of ['config', 'mode']) this.#doubtful.add(`${kind} of ${keyOf(subjectScope(subject))}`)
   }
 
   /** A registry drops the settings of a subject with its last version. */
