@@ -74,7 +74,8 @@ describe('a restore to three brokers', () => {
         isOver = true
       })
       running.catch(() => undefined)
-      await sleep(2000)
+      const ends = () => kafka.driver.endOffsets('back').catch(() => [])
+      while (!isOver && !(await ends()).some(end => end > 0n)) await sleep(50)
       const leaders = async () => (await kafka.driver.describeTopic('back')).partitions.map(({ leader }) => leader)
       const before = await leaders()
       for (const [partition, leader] of before.entries()) {

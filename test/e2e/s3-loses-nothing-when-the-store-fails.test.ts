@@ -161,7 +161,8 @@ describe('a store that is busy or away for a while', () => {
           assert.rejects(storage.list('silent', never)[Symbol.asyncIterator]().next(), silent),
           assert.rejects(write(storage, 'silent/c', bytes(6 * MiB, 9)), silent),
         ])
-        assert.ok(performance.now() - startedAt < 10_000)
+        // With the timeout of a real store it would be minutes.
+        assert.ok(performance.now() - startedAt < 60_000)
         assert.ok(retries.length >= 4 * 3)
       },
       { idleTimeoutMs: 300 },
