@@ -30,8 +30,11 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     apicurio = await startApicurio()
     proxy = await startRegistryProxy(apicurio.origin, call => {
       calls.push(call)
-      if (isForeignWrite(call) && --writesToLive === 0) death.abort(new Error('died'))
-      return { kind: death.signal.aborted ? 'cut-after' : 'pass' }
+      // The last write takes effect, and nothing after it.
+      if (death.signal.aborted) return { kind: 'cut-before' }
+      const isLast = isForeignWrite(call) && --writesToLive === 0
+      if (isLast) death.abort(new Error('died'))
+      return { kind: isLast ? 'cut-after' : 'pass' }
     })
     client = await openRegistryClient({ urls: [apicurio.url.replace(apicurio.origin, proxy.url)] })
     // IDs of the target must not happen to be those of the source.

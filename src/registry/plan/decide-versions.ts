@@ -36,6 +36,7 @@ export function decideVersions(
 ): Decisions {
   const found: Decisions = { all: [], deleted: [], conflicts: [], notes: [] }
   const byKey = new Map<string, Decision>()
+  const breaks: MissingReference[] = []
   const standIns = new Map([...twins].map(([twin, standIn]) => [twin.key, standIn.key]))
   for (const wanted of order) {
     const resolved = wanted.references.map(one => {
@@ -53,7 +54,7 @@ export function decideVersions(
     found.all.push(decision)
     if (conflict) found.conflicts.push(conflict)
     if (note) found.notes.push(note)
-    if (isMade(decision)) found.conflicts.push(...resolved.flatMap(one => judgeReference(one, decision, options)))
+    if (isMade(decision)) breaks.push(...resolved.flatMap(one => judgeReference(one, decision, options)))
   }
   for (const [twin, standIn] of twins) {
     const decision = byKey.get(standIn.key)
@@ -62,6 +63,7 @@ export function decideVersions(
     found.all.push({ ...decision, wanted: twin, action, standIn })
     found.notes.push(tellMerged(twin, standIn))
   }
+  found.conflicts.push(...nameOnce(breaks))
   if (options.forceIds) found.all = renewRemoved(found.all)
   found.deleted.push(...listDeleted(index, found.all, options))
   return found
@@ -157,12 +159,29 @@ function judgeReference(
   one: Resolved,
   { wanted: { subject, source } }: Decision,
   options: DecidingOptions,
-): Conflict[] {
+): MissingReference[] {
   const broken = findBreak(one, options)
   if (!broken) return []
   const reason = `version ${source.version} of ${subject} refers to its version ${one.wanted.version}, which ${broken.why}`
   const message = referenceNotFound(one.wanted.target, reason, broken.advice)
-  return [{ kind: 'reference-missing', subject, version: source.version, message }]
+  const conflict: Conflict = { kind: 'reference-missing', subject, version: source.version, message }
+  return [{ missing: one.wanted.key, conflict }]
+}
+
+interface MissingReference {
+  /** What is referred to, as `Wanted.key`. */
+  missing: string
+  conflict: Conflict
+}
+
+/** What many versions refer to is missing once. */
+function nameOnce(breaks: readonly MissingReference[]): Conflict[] {
+  return [...Map.groupBy(breaks, ({ missing }) => missing).values()].flatMap(([first, ...more]) => {
+    if (!first) return []
+    const others = `${more.length} more ${more.length === 1 ? 'version refers' : 'versions refer'} to it`
+    const { conflict } = first
+    return [more.length === 0 ? conflict : { ...conflict, message: `${conflict.message} (${others})` }]
+  })
 }
 
 function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {

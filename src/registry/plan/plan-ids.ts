@@ -141,12 +141,15 @@ function checkTaken(
 ): Conflict[] {
   const holders = new Map(rest.map(one => [idKey(one.subject, one.id), one]))
   const isOwn = new Set(own.map(one => idKey(one.subject, one.id)))
+  const named = new Set<string>()
   return made.flatMap(({ wanted, references }) => {
     const { subject, source } = wanted
     const key = idKey(subject, source.id)
     const holder = holders.get(key)
-    if (!holder || isOwn.has(key)) return []
+    if (!holder || isOwn.has(key) || named.has(key)) return []
     if (compareSchemas({ ...source, references }, holder, kept) === 'same') return []
+    // A schema may be under many subjects: its ID is taken once.
+    named.add(key)
     const message =
       `schema ID ${key} of version ${source.version} of subject ${source.subject} is taken on the target by version ` +
       `${holder.version} of subject ${holder.subject}, another schema; set restore.force_ids to false, or use an empty registry`

@@ -6,6 +6,7 @@ import { compareSchemas, isSame, type KeptParts } from './same-schema.ts'
 
 /** How the schemas of fillers are called. */
 export const FILLER_NAME = 'kafka_backup_filler'
+const fillerNumber = new RegExp(`${FILLER_NAME}_(\\d+)`)
 
 /** A subject of the target while the versions of the backup are gone through in their order. */
 export interface TargetSubject {
@@ -87,7 +88,8 @@ export class TargetIndex {
 
   /** One of an unfinished run, whatever number the registry gave it, and not what was at its place before. */
   isFiller({ subject, schema }: SchemaVersion): boolean {
-    return this.#own.filled.has(subject) && schema.includes(FILLER_NAME)
+    const planned = fillerNumber.exec(schema)?.[1]
+    return planned !== undefined && this.#own.fillers.has(versionKey(subject, Number(planned)))
   }
 
   /** `ours` has the references that it is to have on the target. */
@@ -138,15 +140,14 @@ export class TargetIndex {
 interface Own {
   subjects: ReadonlySet<string>
   versions: ReadonlySet<string>
-  /** Subjects with fillers. */
-  filled: ReadonlySet<string>
+  fillers: ReadonlySet<string>
 }
 
 function ownOf(unfinished: RestoreJournal | undefined): Own {
   return {
     subjects: new Set(unfinished?.createdSubjects),
     versions: new Set(unfinished?.registered),
-    filled: new Set(unfinished?.fillers.map(key => key.slice(0, key.lastIndexOf('@')))),
+    fillers: new Set(unfinished?.fillers),
   }
 }
 

@@ -318,6 +318,16 @@ describe('references', () => {
     assert.deepEqual(restore(backup, target).versions.slice(1), ['orders@1 9', 'z@1 10'])
   })
 
+  test('of many versions to one that is missing are one conflict', () => {
+    const versions = [1, 2, 3].map(at => versionOf('orders', at, at, { refs: ['gone@1'] }))
+    const { conflicts } = plan(snapshotOf([...versions, versionOf('z', 1, 9, { refs: ['orders@1'] })]))
+    assert.equal(conflicts.length, 1)
+    assert.match(
+      conflicts[0]?.message ?? '',
+      /^Reference to subject gone not found: .* \(2 more versions refer to it\)$/,
+    )
+  })
+
   test('to what a filter of types leaves out are missing, too', () => {
     const backup = snapshotOf([versionOf('a', 1, 1, { schemaType: 'JSON' }), versionOf('b', 1, 2, { refs: ['a@1'] })])
     const refused = plan(backup, undefined, { schemaTypes: ['AVRO'] })
