@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { KafkaBackupError } from '../../src/errors.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { backUp, brief, forced, openStage } from './schema-stage.ts'
 
@@ -119,5 +120,33 @@ describe('Karapace, which has no modes', () => {
     assert.match(plan.conflicts[0]?.message ?? '', /^the target registry \(karapace\) gives IDs itself, so that/)
     assert.deepEqual(plan.steps, [])
     assert.deepEqual(stage.takeWrites(), [])
+  })
+})
+
+describe('Confluent 8.0.0', () => {
+  test('takes no mode FORWARD: it is lossy, and no run fails at it', async t => {
+    const subjects = { a: { mode: 'FORWARD' } }
+    const global = { compatibility: 'FULL', mode: 'FORWARD', config: null }
+    const stage = await openStage(t, snapshotOf([versionOf('a', 1, 5)], { subjects, global }), { vendor: 'confluent' })
+    const { plan } = await stage.survey()
+    const lossy = plan.notes.filter(({ kind }) => kind === 'lossy').map(({ message }) => message)
+    assert.deepEqual(lossy, [
+      'the target registry (confluent) does not keep the mode FORWARD of a',
+      'the target registry (confluent) does not keep the mode FORWARD of the whole registry',
+    ])
+    await stage.restore()
+    stage.takeWrites()
+    await stage.restore()
+    assert.deepEqual(stage.takeWrites(), [])
+  })
+
+  test('takes no schema of a megabyte, and the error says what to raise', async t => {
+    const schema = JSON.stringify({ type: 'record', name: 'Large', doc: 'd'.repeat(2 ** 20), fields: [] })
+    const stage = await openStage(t, snapshotOf([versionOf('a', 1, 5, { schema })]), { vendor: 'confluent' })
+    await assert.rejects(stage.restore(), (error: KafkaBackupError) => {
+      assert.match(error.message, /^Schema registration failed for subject a: version 1: .*42209/)
+      assert.match(error.help, /raise max\.message\.bytes of its topic/)
+      return true
+    })
   })
 })

@@ -12,6 +12,7 @@ import {
   subjectScope,
   unset,
 } from './settings-book.ts'
+import type { TargetTraits } from './target-traits.ts'
 
 export interface Work {
   /** Subjects of the target that the backup has and the strategy does not leave alone. */
@@ -207,6 +208,11 @@ function wantedGlobal(
   }
 }
 
+/** FORWARD belongs to the links of Confluent's cloud: no registry lets itself be put into it. */
+export function takesMode(mode: string | null, { hasModes }: Pick<TargetTraits, 'hasModes'>): boolean {
+  return hasModes && mode !== 'FORWARD'
+}
+
 /** What the target is not able to keep is not sent. */
 export function asKept(
   settings: RegistrySettings,
@@ -220,7 +226,7 @@ export function asKept(
   const added = isBare && scope.kind === 'subject' ? (book.effectiveLevel(scope.subject) ?? 'BACKWARD') : null
   return {
     compatibility: isDropped ? null : (added ?? settings.compatibility),
-    mode: traits.hasModes ? settings.mode : original.mode,
+    mode: takesMode(settings.mode, traits) ? settings.mode : original.mode,
     config: traits.keepsConfigs ? settings.config : original.config,
   }
 }

@@ -2,7 +2,7 @@ import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { RegistrySettings, RegistrySnapshot } from '../model.ts'
 import { describeScope } from './describe-step.ts'
 import { findRefusal } from './lessons.ts'
-import { asKept, type Work } from './plan-settings.ts'
+import { asKept, takesMode, type Work } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
@@ -26,7 +26,7 @@ export function tellLostSettings(
     ...(isNoneLost && subject !== null && settings.compatibility === 'NONE'
       ? [tell('compatibility', subject, 'the level NONE')]
       : []),
-    ...(!traits.hasModes && settings.mode !== null && settings.mode !== 'READWRITE'
+    ...(!takesMode(settings.mode, traits) && settings.mode !== null && settings.mode !== 'READWRITE'
       ? [tell('mode', subject, `the mode ${settings.mode}`)]
       : []),
     ...(traits.needsLevels && subject !== null && settings.compatibility === null && settings.config !== null

@@ -11,6 +11,8 @@ import type { RegistryWriter } from './requests.ts'
 const LAG = { attempts: 6, baseDelayMs: 100, maxDelayMs: 2000 }
 const INVALID_OR_UNRESOLVED = 42201
 const NOT_PERMITTED = 42205
+/** A registry keeps a schema as one record of Kafka. */
+const TOO_LARGE = 42209
 const incompatible = new Set([409, 40901])
 const refused = new Set([422, 42201, 42202, 42205, 42207, 42208, 42209, 42210, 44302])
 
@@ -73,6 +75,9 @@ function explain({ subject, version }: RegisterStep, error: RegistryError): Kafk
     cause: error,
     help: incompatible.has(code)
       ? 'Set enterprise.schema_registry.restore.set_compatibility to NONE, or .force_register to true, and run the command again.'
-      : 'Correct what the registry says, then run the command again: it continues where it stopped.',
+      : code === TOO_LARGE
+        ? 'The Kafka of the registry takes no record of this size: raise max.message.bytes of its topic and max.request.size of ' +
+          'the registry, then run the command again, or leave the subject out of the restore.'
+        : 'Correct what the registry says, then run the command again: it continues where it stopped.',
   })
 }
