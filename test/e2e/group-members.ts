@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { brokerError } from '../../src/kafka/broker-errors.ts'
 import type { BrokerLink } from '../../src/kafka/broker-link.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { withCoordinator } from '../../src/kafka/group-coordinator.ts'
@@ -36,8 +37,12 @@ export async function joinStreamsGroup(cluster: Cluster, group: string, sourceTo
   const ask = <T>(call: (link: BrokerLink) => Promise<T>) => withCoordinator(cluster, group, call, never)
   const beat = (epoch: number) =>
     ask(link => link.call(streamsGroupHeartbeat, { group, memberId, epoch, sourceTopic }, never))
-  const { errorCode, errorMessage, epoch } = await beat(0)
-  if (errorCode !== 0) throw new Error(`joining ${group}: ${errorCode} ${errorMessage}`)
+  // A coordinator that is only just elected refuses for a moment; `withCoordinator` asks again then.
+  const { epoch } = await ask(async link => {
+    const joined = await link.call(streamsGroupHeartbeat, { group, memberId, epoch: 0, sourceTopic }, never)
+    if (joined.errorCode !== 0) throw brokerError(joined.errorCode, `joining ${group}`, joined.errorMessage)
+    return joined
+  })
   return {
     memberId,
     epoch,
@@ -57,8 +62,11 @@ export async function visitShareGroup(cluster: Cluster, group: string, topic: st
   const memberId = randomUUID()
   for (const epoch of [0, -1]) {
     const request = { group, memberId, epoch, topic }
-    const code = await withCoordinator(cluster, group, link => link.call(shareGroupHeartbeat, request, never), never)
-    if (code !== 0) throw new Error(`a heartbeat for ${group}: ${code}`)
+    const visit = async (link: BrokerLink) => {
+      const code = await link.call(shareGroupHeartbeat, request, never)
+      if (code !== 0) throw brokerError(code, `a heartbeat for ${group}`)
+    }
+    await withCoordinator(cluster, group, visit, never)
   }
 }
 
