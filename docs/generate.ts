@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { cliReference, errorReference, lossReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { alertsFile, alertsTable } from './alerts-table.ts'
@@ -17,6 +17,7 @@ import { progressTable } from './progress-table.ts'
 await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
+await fill('schemas.md', 'losses', lossReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())
 await fill('monitoring.md', 'operator-metrics', operatorMetricsTable())

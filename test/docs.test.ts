@@ -17,7 +17,7 @@ import {
   subjectMetadataSchema,
 } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
-import { cliReference, errorReference } from '../src/cli/reference.ts'
+import { cliReference, errorReference, lossReference } from '../src/cli/reference.ts'
 import { formatResult } from '../src/cli/result/format-result.ts'
 import { Outcome } from '../src/cli/result/outcome.ts'
 import { configTables } from '../src/config/config-table.ts'
@@ -57,6 +57,10 @@ test('docs/cli.md has the commands and options of the program', () => {
 
 test('docs/errors.md has the table of errors', () => {
   assert.equal(marked(read('docs/errors.md'), 'errors'), errorReference().trim())
+})
+
+test('docs/schemas.md has the kinds of loss', () => {
+  assert.equal(marked(read('docs/schemas.md'), 'losses'), lossReference().trim())
 })
 
 test('docs/metrics.md has the metrics of the code', () => {

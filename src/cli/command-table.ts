@@ -115,7 +115,7 @@ export const commandTable: readonly CommandSpec[] = [
       },
     ],
     exits:
-      '1 when there is a blocker, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas (a note is `lossy`), also for `--dry-run`; 5 when another writer writes to the topics or restores into the registry; 130 or 143 when interrupted',
+      '1 when there is a blocker, and 3 when the backup is damaged, also for `--dry-run`; 3 when `restore.verify` finds a difference; 4 when all is restored but the registry cannot hold all of the schemas and `enterprise.schema_registry.restore.accept_loss` does not list that kind of loss, also for `--dry-run`; 5 when another writer writes to the topics or restores into the registry; 130 or 143 when interrupted',
     onInterrupt: 'What was written is recorded on the target; run the same command to continue.',
   },
   {

@@ -1,3 +1,4 @@
+import { lossKinds } from '../errors/loss-kinds.ts'
 import { errorTable } from '../errors.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
@@ -16,6 +17,11 @@ export function errorReference(): string {
       `| \`${code}\` | ${exitCode} | ${retryable ? 'yes' : 'no'} | ${escapeCell(help)} |`,
   )
   return ['| Code | Exit code | Retried | What to do |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+export function lossReference(): string {
+  const rows = Object.entries(lossKinds).map(([kind, meaning]) => `| \`${kind}\` | ${meaning} |`)
+  return ['| Loss | Meaning |', '|---|---|', ...rows].join('\n')
 }
 
 function formatCommand({ name, description, argument, options, examples, exits }: CommandSpec): string[] {

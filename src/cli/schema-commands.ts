@@ -14,7 +14,7 @@ import {
 
 const job: OptionSpec = {
   ...config,
-  description: 'the job file (YAML): of the backup or, for `restore`, of the restore',
+  description: 'the job file (YAML): of the backup or, for `plan` and `restore`, of the restore',
 }
 
 const wouldRestore: OptionSpec = {
@@ -64,10 +64,10 @@ const ids: OptionSpec = { name: 'ids', description: '`diff`: other IDs are diffe
 /** Two sides, each a backup or a registry, are all that `diff` knows. */
 export const schemasCommand: CommandSpec = {
   name: 'schemas',
-  summary: 'back up, restore, list or compare schemas alone',
+  summary: 'back up, plan, restore, list or compare schemas alone',
   description:
-    '`backup` reads the schema registry of a job and commits it as a new generation of the backup, with the topics as they were; a registry that has not changed makes none. `restore` brings the schemas of a backup to the registry of a job, and changes nothing but that. `list` shows the subjects of a backup or of a registry. `diff` compares two sides, each a backup or a registry: versions, texts, references, settings and the number of subjects. Kafka is not contacted.',
-  argument: { name: 'action', choices: ['backup', 'restore', 'list', 'diff'], description: 'what to do' },
+    '`backup` reads the schema registry of a job and commits it as a new generation of the backup, with the topics as they were; a registry that has not changed makes none. `plan` shows, before anything is written, what a restore would do and what the registry of the job will not keep. `restore` brings the schemas of a backup to the registry of a job, and changes nothing but that. `list` shows the subjects of a backup or of a registry. `diff` compares two sides, each a backup or a registry: versions, texts, references, settings and the number of subjects. Kafka is not contacted.',
+  argument: { name: 'action', choices: ['backup', 'plan', 'restore', 'list', 'diff'], description: 'what to do' },
   options: [
     job,
     set,
@@ -86,6 +86,7 @@ export const schemasCommand: CommandSpec = {
   ],
   examples: [
     { command: 'kafka-backup schemas backup --config job.yaml', meaning: 'the registry of the job, into its backup' },
+    { command: 'kafka-backup schemas plan --config restore.yaml', meaning: 'what the registry will not keep' },
     { command: 'kafka-backup schemas restore --config restore.yaml --dry-run', meaning: 'what would be registered' },
     { command: 'kafka-backup schemas restore --config restore.yaml', meaning: 'registers it, or resumes it' },
     { command: 'kafka-backup schemas list --path /backups --backup-id orders', meaning: 'the subjects of a backup' },
@@ -105,7 +106,7 @@ export const schemasCommand: CommandSpec = {
     },
   ],
   exits:
-    '1 when there is a blocker for `restore`, also for `--dry-run`; 3 when `diff` finds a difference, or the backup is damaged; 4 when the target cannot hold all that was restored (a note is `lossy`); 5 when another writer is active; 130 or 143 when interrupted',
+    '1 when there is a blocker for `restore`, also for `plan` and `--dry-run`; 3 when `diff` finds a difference, or the backup is damaged; 4 when the target cannot hold all that is restored, and `restore.accept_loss` does not list that kind of loss, also for `plan` and `--dry-run`; 5 when another writer is active; 130 or 143 when interrupted',
   onInterrupt: 'What is registered stays; run the same command again to continue.',
 }
 

@@ -1,3 +1,4 @@
+import { type LossKind, lossKindNames } from '../errors/loss-kinds.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields, leaf } from './leaf.ts'
 import { distinctList, type Item, mapOf } from './map-leaves.ts'
@@ -18,16 +19,6 @@ const compatibilityLevels = [
 
 const recordParts = ['key', 'value'] as const
 type RecordPart = (typeof recordParts)[number]
-
-const recordPart: Item<RecordPart, RecordPart> = {
-  allowed: recordParts.join(', '),
-  json: { enum: [...recordParts] },
-  read: (value, complain) => {
-    const found = recordParts.find(part => part === value)
-    if (found === undefined) complain({ wrong: 'is not known' })
-    return found
-  },
-}
 
 const schemaFields = {
   enabled: flag({ description: 'Restore schemas, before any data.' }).prefault(true),
@@ -62,6 +53,13 @@ const schemaFields = {
   force_register: flag({
     description: 'Register a schema even where it is incompatible. Dangerous.',
   }).prefault(false),
+  accept_loss: leaf<LossKind[], readonly LossKind[]>({
+    description:
+      'Kinds of loss that do not make a restore end with exit code 4, which it does where the target registry cannot ' +
+      'keep all of the schemas and their settings. `kafka-backup schemas plan` lists those of a restore.',
+    type: 'list of text',
+    ...distinctList(oneOf(lossKindNames), `a list of ${lossKindNames.join(', ')}`),
+  }).exactOptional(),
 }
 
 const idFields = {
@@ -100,7 +98,7 @@ const idFields = {
   rewrite_parts: leaf<RecordPart[], readonly RecordPart[]>({
     description: 'The parts of a message that carry schema IDs.',
     type: 'list of text',
-    ...distinctList(recordPart, 'a list of key, value or both'),
+    ...distinctList(oneOf(recordParts), 'a list of key, value or both'),
   }).prefault([...recordParts]),
   topic_contexts: mapOf(topicPattern, item(registryContext), {
     description:
@@ -117,8 +115,8 @@ const journal = text(anyText, {
 }).exactOptional()
 
 export const registryRestoreSchema = fields({ ...schemaFields, ...idFields, journal })
-  .transform(({ rewrite_ids, ...restore }) => ({
-    ...camelKeys(restore),
+  .transform(({ rewrite_ids, accept_loss = [], ...restore }) => ({
+    ...camelKeys({ ...restore, accept_loss }),
     rewriteIds: rewrite_ids ?? (restore.id_mapping && !restore.force_ids),
   }))
   .meta({ description: 'How schemas are put back, and what becomes of their IDs in messages.' })
@@ -126,6 +124,18 @@ export const registryRestoreSchema = fields({ ...schemaFields, ...idFields, jour
 
 function topicList(description: string, min: number) {
   return textList(topicPattern, { description, allowed: 'topic names or patterns with * and ?', min })
+}
+
+function oneOf<T extends string>(values: readonly T[]): Item<T, T> {
+  return {
+    allowed: values.join(', '),
+    json: { enum: [...values] },
+    read: (value, complain) => {
+      const found = values.find(one => one === value)
+      if (found === undefined) complain({ wrong: 'is not known' })
+      return found
+    },
+  }
 }
 
 function item(rule: TextRule): Item<string, string> {

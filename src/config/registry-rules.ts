@@ -87,8 +87,8 @@ function checkMapping(registry: Fields): Problem[] {
 function checkWithoutSchemas(registry: Fields): Problem[] {
   if (!isOff(registry, ['restore', 'enabled'])) return []
   const idle = ['force_ids', 'force_register'].filter(name => isOn(registry, ['restore', name]))
-  if (valueAt(registry, ['restore', 'set_compatibility']) !== undefined) idle.push('set_compatibility')
-  return idle.map(name =>
+  const given = ['set_compatibility', 'accept_loss'].filter(name => valueAt(registry, ['restore', name]) !== undefined)
+  return [...idle, ...given].map(name =>
     about(
       ['restore', name],
       'has no effect with restore.enabled: false, which registers nothing; take one of the two out',

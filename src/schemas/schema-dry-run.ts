@@ -1,3 +1,4 @@
+import type { LossKind } from '../errors/loss-kinds.ts'
 import type { RegistryFlavour } from '../registry/model.ts'
 import type { Conflict, Note, PlannedVersion, RestoreStep } from '../registry/plan/restore-step.ts'
 import { countActions, type SchemaReport } from './schema-report.ts'
@@ -13,9 +14,11 @@ export interface SchemaDryRun {
   writes: Partial<Record<RestoreStep['type'], number>>
   conflicts: Conflict[]
   notes: Note[]
+  /** The kinds of loss that the job accepts. */
+  acceptLoss: readonly LossKind[]
 }
 
-export function describeSchemaPlan({ plan, target }: Survey): SchemaDryRun {
+export function describeSchemaPlan({ plan, target, options }: Survey): SchemaDryRun {
   const writes: SchemaDryRun['writes'] = {}
   for (const { type } of plan.steps) {
     if (type !== 'journal' && type !== 'verify') writes[type] = (writes[type] ?? 0) + 1
@@ -28,5 +31,6 @@ export function describeSchemaPlan({ plan, target }: Survey): SchemaDryRun {
     writes,
     conflicts: plan.conflicts,
     notes: plan.notes,
+    acceptLoss: options.acceptLoss,
   }
 }

@@ -1,3 +1,4 @@
+import type { LossKind } from '../errors/loss-kinds.ts'
 import type { RegistryFlavour } from '../registry/model.ts'
 import type { Note, PlannedVersion, RegistryPlan } from '../registry/plan/restore-step.ts'
 import { idPairsOf } from './id-map-of.ts'
@@ -16,6 +17,8 @@ export interface SchemaReport {
   /** IDs of the backup that nothing on the target stands for. */
   unmappedIds: string[]
   notes: Note[]
+  /** The kinds of loss that the job accepts. */
+  acceptLoss: readonly LossKind[]
   requests: number
   durationMs: number
 }
@@ -38,6 +41,7 @@ export function reportSchemas(
       ...plan.notes.filter(({ kind }) => kind === 'undecodable'),
       ...after.plan.notes.filter(({ kind }) => kind !== 'undecodable'),
     ],
+    acceptLoss: after.options.acceptLoss,
     requests,
     durationMs,
   }

@@ -51,7 +51,8 @@ export function selectionOf({ backup, schemaTypes, protobuf }: RegistryJob): Par
 
 /** What the job wants of the schemas of a backup. */
 export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Promise<SchemaOptions> {
-  const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile } = restore
+  const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile, acceptLoss } =
+    restore
   const { readIdMapping } = await import('../schemas/read-id-mapping.ts')
   return {
     strategy: enabled ? strategy : 'lookup',
@@ -61,6 +62,7 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
     forceRegister,
     schemaTypes,
     filter: { subjects: restore.subjects, exclude: restore.exclude },
+    acceptLoss,
     idOverrides: idMappingFile === undefined ? new Map() : await readIdMapping(idMappingFile),
   }
 }

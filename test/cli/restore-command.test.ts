@@ -64,6 +64,28 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.deepEqual([ok, schemas.lossy, schemas.already_complete], [false, true, true])
     assert.deepEqual(schemas.versions, { registered: 3, kept: 1, replaced: 0, merged: 0, left: 0 })
     assert.deepEqual(schemas.id_mapping, lossy.ids)
+    assert.deepEqual(schemas.unaccepted_losses, ['metadata'])
+  })
+
+  test('ends with 0 where the job accepts every kind of loss, and still reports it', async () => {
+    const schemas = { ...schemaReport, notes: [lossyNote], acceptLoss: ['metadata'] as const }
+    const runRestoreJob = async () => ({ ...restoreReport, schemas })
+    const { code, out } = await run([], { runRestoreJob })
+    assert.equal(code, 0)
+    assert.match(out, /^ {2}Lossy .*cannot hold all that the backup has, which the job accepts$/m)
+    assert.match(out, /^metadata +1 {2}yes/m)
+    const document = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
+    assert.deepEqual([document.ok, document.schemas.lossy, document.schemas.unaccepted_losses], [true, true, []])
+    const plan = { ...schemaPlan, notes: [lossyNote], acceptLoss: ['metadata'] as const }
+    const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings: [], schemas: plan })
+    const dry = await run(['--dry-run'], { dryRunRestoreJob })
+    assert.equal(dry.code, 0)
+    assert.match(dry.out, /^What the target registry will not keep$/m)
+    const other = { ...schemaPlan, notes: [lossyNote], acceptLoss: ['mode'] as const }
+    const still = await run(['--dry-run'], {
+      dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: [], schemas: other }),
+    })
+    assert.equal(still.code, 4, 'another kind of loss is not accepted')
   })
 
   test('a difference in the records outranks a loss of schemas', async () => {

@@ -50,6 +50,7 @@ export const schemaReport: SchemaReport = {
   ],
   unmappedIds: [],
   notes: [],
+  acceptLoss: [],
   requests: 20,
   durationMs: 456.7,
 }
@@ -77,6 +78,7 @@ export const schemaPlan: SchemaDryRun = {
   writes: { register: 1 },
   conflicts: [],
   notes: [],
+  acceptLoss: [],
 }
 
 const head = { backupId: 'orders', generation: 3, location: '/backups', registry: 'http://registry:8081' }

@@ -105,7 +105,7 @@ SOURCE ID  TARGET ID
       const { code, out } = await run(['restore', ...config], { restoreSchemasJob })
       assert.equal(code, 4)
       assert.match(out, /^ {2}Lossy .*cannot hold all/m)
-      assert.match(out, /^lossy {2}orders-value {2}the registry keeps no metadata$/m)
+      assert.match(out, /^metadata {2}orders-value {2}the registry keeps no metadata$/m)
       const { code: other, out: text } = await run(['restore', ...config, ...json], { restoreSchemasJob })
       const { ok, lossy, notes } = JSON.parse(text)
       assert.deepEqual([other, ok, lossy, notes], [4, false, true, [lossyNote]])
@@ -154,6 +154,91 @@ SOURCE ID  TARGET ID
     const { dry_run, ok, counts, writes, registry } = JSON.parse(lossy.out)
     assert.deepEqual([lossy.code, dry_run, ok, counts.register], [4, true, false, 1])
     assert.deepEqual([writes, registry], [{ register: 1 }, 'http://registry:8081'])
+  })
+})
+
+describe('schemas plan', () => {
+  const mode = { kind: 'lossy', loss: 'mode', subject: 'audit-value', message: 'the registry has no modes' } as const
+  const notes = [mode, lossyNote]
+
+  test('shows what the registry will not keep, by kind and by subject, and how to accept it', async () => {
+    const dryRunSchemasJob = async () => ({ ...schemaRestoreDryRun, notes, acceptLoss: ['metadata'] as const })
+    const { code, out, calls } = await run(['plan', ...config], { dryRunSchemasJob })
+    assert.equal(code, 4)
+    assert.equal(calls.restoreSchemasJob, undefined)
+    assert.equal(
+      out,
+      `Plan of the restore of the schemas of orders: nothing is written
+  Registry    http://registry:8081 (confluent 8.0.0)
+  Generation  3
+  Schemas     1 subject, 1 version: 1 to register
+  Lossy       the registry cannot hold all that the backup has
+  Would send  1 register
+
+What the target registry will not keep
+LOSS      SUBJECTS  ACCEPTED  MEANING
+metadata         1  yes       the metadata of schemas is dropped
+mode             1  NO        a subject, or the registry, does not have its mode
+
+LOSS      SUBJECT       DETAIL
+metadata  orders-value  the registry keeps no metadata
+mode      audit-value   the registry has no modes
+
+Not accepted: mode. A restore does all the rest and ends with exit code 4.
+To accept these losses, set
+  enterprise.schema_registry.restore.accept_loss:
+    - mode
+`,
+    )
+  })
+
+  test('ends with 0 where nothing is lost, and where all that is lost is accepted', async () => {
+    const whole = await run(['plan', ...config])
+    assert.equal(whole.code, 0)
+    assert.match(whole.out, /^The target registry keeps all that the backup has\.$/m)
+    const acceptLoss = ['mode', 'metadata'] as const
+    const accepted = await run(['plan', ...config], {
+      dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, notes, acceptLoss }),
+    })
+    assert.equal(accepted.code, 0)
+    assert.match(accepted.out, /accept_loss accepts every loss\.$/m)
+  })
+
+  test('shows blockers, and ends with the exit code of the restore', async () => {
+    const { code, out } = await run(['plan', ...config], {
+      dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, findings: [...findings], notes }),
+    })
+    assert.equal(code, 1)
+    assert.match(out, /^Blockers$/m)
+    assert.match(out, /^The restore would be refused before its first write\.$/m)
+  })
+
+  test('in JSON has every loss with its subjects, and the kinds that are not accepted', async () => {
+    const dryRunSchemasJob = async () => ({ ...schemaRestoreDryRun, notes, acceptLoss: ['metadata'] as const })
+    const { code, out } = await run(['plan', ...config, ...json], { dryRunSchemasJob })
+    const { ok, lossy, losses, unaccepted_losses, notes: told } = JSON.parse(out)
+    assert.deepEqual([code, ok, lossy, unaccepted_losses, told], [4, false, true, ['mode'], notes])
+    assert.deepEqual(losses, [
+      {
+        kind: 'metadata',
+        meaning: 'the metadata of schemas is dropped',
+        subjects: ['orders-value'],
+        notes: 1,
+        accepted: true,
+      },
+      {
+        kind: 'mode',
+        meaning: 'a subject, or the registry, does not have its mode',
+        subjects: ['audit-value'],
+        notes: 1,
+        accepted: false,
+      },
+    ])
+  })
+
+  test('needs a job file, and takes no --dry-run', async () => {
+    assert.match((await run(['plan'])).err, /`schemas plan` needs a job file/)
+    assert.match((await run(['plan', ...config, '--dry-run'])).err, /--dry-run is not for `schemas plan`/)
   })
 })
 
@@ -324,7 +409,7 @@ for (const [argv, message] of refused) {
 test('schemas --help shows the actions, the examples and the exit codes', async () => {
   const { code, out } = await run(['--help'])
   assert.equal(code, 0)
-  for (const word of ['"backup", "restore", "list", "diff"', 'schemas diff --config job.yaml', 'Exit codes:']) {
+  for (const word of ['"backup", "plan", "restore", "list", "diff"', 'schemas diff --config job.yaml', 'Exit codes:']) {
     assert.ok(out.includes(word), word)
   }
 })

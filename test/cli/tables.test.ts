@@ -4,11 +4,12 @@ import { describe, test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
 import type { Actions } from '../../src/cli/actions.ts'
 import { main } from '../../src/cli/main.ts'
+import { lossNote } from '../../src/registry/plan/restore-step.ts'
 import type { OffsetsSession } from '../../src/wiring/offset-session.ts'
 import { backupReport, fakeActions, gap, manifest, summaries, verifyReport } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 import { accessReport, carried, differing, findings, restoreDryRun, restoreReport } from './restore-samples.ts'
-import { backupSource, registryProbe, registrySource } from './schema-samples.ts'
+import { backupSource, registryProbe, registrySource, schemaRestoreDryRun } from './schema-samples.ts'
 
 /** Names as they are in large companies, in the place of the short ones of the samples. */
 const LONG_TOPIC = 'eu-west-1.payments.orders.v2'
@@ -19,6 +20,12 @@ function lengthen<T>(value: T): T {
   if (value === null || typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype) return value
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, lengthen(one)])) as T
 }
+
+const losses = [
+  lossNote('rule_set', 'orders-value', 'the target registry (karapace) does not keep the rule sets of orders-value'),
+  lossNote('live_version_deleted', 'a', 'version 1 of subject a is marked as deleted on the target, and stays so'),
+  lossNote('context_settings', null, 'the target registry (karapace) does not keep the settings of the context .eu'),
+]
 
 const place = { topic: 'orders', partition: 0, leaderEpoch: -1, metadata: 'host-17.consumers.example.com' }
 const group = { group: 'billing-of-the-west', type: 'consumer', state: 'Empty', members: 0, undecided: [] } as const
@@ -115,6 +122,10 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
   'registry probe': [
     ['registry', 'probe', '--url', 'http://registry:8081'],
     { probeRegistryJob: async () => ({ ...registryProbe, leftBehind: ['kafka-backup-probe-1-mode'] }) },
+  ],
+  'schemas plan': [
+    ['schemas', 'plan', ...config],
+    { dryRunSchemasJob: async () => lengthen({ ...schemaRestoreDryRun, notes: losses }) },
   ],
   'schemas restore --dry-run': [['schemas', 'restore', ...config, '--dry-run']],
   'offsets list': [['offsets', 'list', ...config]],

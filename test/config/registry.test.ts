@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { lossKindNames } from '../../src/errors/loss-kinds.ts'
 import { errorsOf, minimalJob, parse } from './job-texts.ts'
 
 const job = (registry: string) => `${minimalJob}enterprise: {schema_registry: {${registry}}}\n`
@@ -49,6 +50,7 @@ describe('a schema registry', () => {
       check_ids: all
       rewrite_topics: {include: ['orders*'], exclude: [orders.raw]}
       rewrite_parts: [value]
+      accept_loss: [rule_set, mode]
       topic_contexts: {orders.eu: .eu}
     schema_types: [AVRO, JSON, PROTOBUF]
     protobuf: {include_dependencies: true}
@@ -82,6 +84,7 @@ describe('a schema registry', () => {
         checkIds: 'all',
         rewriteTopics: { include: ['orders*'], exclude: ['orders.raw'] },
         rewriteParts: ['value'],
+        acceptLoss: ['rule_set', 'mode'],
         topicContexts: new Map([['orders.eu', '.eu']]),
       },
       schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
@@ -114,6 +117,7 @@ describe('a schema registry', () => {
         checkIds: 'sample',
         rewriteTopics: { include: ['*'], exclude: [] },
         rewriteParts: ['key', 'value'],
+        acceptLoss: [],
         topicContexts: new Map(),
       },
       schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
@@ -221,6 +225,18 @@ describe('a schema registry', () => {
     'an unknown part of messages': [
       'restore: {rewrite_parts: [headers]}',
       ['restore.rewrite_parts.0: "headers" is not known; allowed: key, value'],
+    ],
+    'an unknown kind of loss': [
+      'restore: {accept_loss: [rule_sets]}',
+      [`restore.accept_loss.0: "rule_sets" is not known; allowed: ${lossKindNames.join(', ')}`],
+    ],
+    'a kind of loss twice': [
+      'restore: {accept_loss: [mode, mode]}',
+      ['restore.accept_loss.1: "mode" is given a second time'],
+    ],
+    'accepted losses where nothing is registered': [
+      'restore: {enabled: false, accept_loss: [mode]}',
+      ['restore.accept_loss: has no effect with restore.enabled: false'],
     ],
     'no part of messages': ['restore: {rewrite_parts: []}', ['restore.rewrite_parts: is an empty list']],
     'a context without its dot': [

@@ -15,6 +15,7 @@ import {
   RestoreRefusal,
   restoreSchemas,
 } from '../../src/index.ts'
+import { openLosses } from '../../src/schemas/losses.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { withTwoRegistries, writesIn } from '../fakes/two-registries.ts'
 
@@ -202,6 +203,9 @@ test('what a registry cannot hold is a loss, in the plan, after the restore and 
       assert.deepEqual(lossyIn((await restoreSchemas(job)).notes), ['orders-value'])
       const again = await restoreSchemas(job)
       assert.deepEqual([again.wasComplete, lossyIn(again.notes)], [true, ['orders-value']])
+      const accepting = { enabled: true, url: old.url, restore: { accept_loss: ['metadata'] as const } }
+      const accepted = await restoreSchemas({ ...restoreJob(), enterprise: { schema_registry: accepting } })
+      assert.deepEqual([openLosses(again), openLosses(accepted)], [['metadata'], []])
       const { differences } = await diffSchemas({ job }, { job, from: 'registry' })
       assert.deepEqual(
         differences.map(({ subject, version, kind }) => [subject, version, kind]),

@@ -17,6 +17,7 @@ const wish = {
   setCompatibility: undefined,
   forceRegister: false,
   schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
+  acceptLoss: [],
   idOverrides: new Map(),
 } as const
 

@@ -25,6 +25,7 @@ export const usual: SchemaOptions = {
   setCompatibility: undefined,
   forceRegister: false,
   schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
+  acceptLoss: [],
   idOverrides: new Map(),
 }
 

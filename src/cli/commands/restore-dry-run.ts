@@ -12,9 +12,10 @@ import { accessPlanDocument, formatAccess } from './access-rules.ts'
 import { formatPlannedGroups, plannedGroupsDocument } from './carried-groups.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatLosses, isOpen, LOSSY } from './loss-table.ts'
 import { formatWindow, windowDocument } from './restore-window.ts'
 import { formatPlannedIds } from './restored-ids.ts'
-import { isLossy, LOSSY, planDocument, plannedFields } from './schema-report.ts'
+import { planDocument, plannedFields } from './schema-report.ts'
 
 /** `restore --dry-run`: the exit code is that of the restore, where it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
@@ -24,7 +25,7 @@ export async function showRestoreDryRun(session: Session, job: RestoreJob): Prom
     () => documentOf(plan, job),
   )
   if (isRefused(plan)) return errorTable[refusalCode(plan.findings)].exitCode
-  return isLossy(plan.schemas) ? LOSSY : 0
+  return isOpen(plan.schemas) ? LOSSY : 0
 }
 
 function isRefused({ findings }: RestoreDryRun): boolean {
@@ -36,7 +37,7 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
   const { isEstimate: is_estimate, precision: records_precision, ...sums } = totals
   return {
     dry_run: true,
-    ok: !isRefused(plan) && !isLossy(plan.schemas),
+    ok: !isRefused(plan) && !isOpen(plan.schemas),
     restore_id: restoreId,
     backup_id: backupId,
     generation,
@@ -93,6 +94,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] 
     ...formatHeld(topics, look),
     ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
     ...(plan.access ? formatAccess(plan.access, look) : []),
+    ...(plan.schemas ? formatLosses('What the target registry will not keep', plan.schemas, look) : []),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
     ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),

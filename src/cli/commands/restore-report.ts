@@ -11,10 +11,11 @@ import { accessReportDocument, formatAccess, formatAccessTotals } from './access
 import { carriedDocument, formatCarried, formatGroups } from './carried-groups.ts'
 import { comparisonDocument, formatDifferences } from './comparison.ts'
 import { formatWarnings } from './gap-table.ts'
+import { formatLosses, isOpen } from './loss-table.ts'
 import { formatWindow } from './restore-window.ts'
 import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
-import { formatIds, isLossy, schemaDocument, schemaFields } from './schema-report.ts'
+import { formatIds, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
 export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
@@ -47,6 +48,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ),
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
     ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
+    ...(schemas ? formatLosses('What the target registry does not keep', schemas, look) : []),
     ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
     ...(report.access ? formatAccess(report.access, look) : []),
     ...(verification ? formatDifferences(verification, look) : []),
@@ -112,7 +114,7 @@ export function isPartlyDone({ consumerGroups, access }: RestoreReport): boolean
 export function restoreDocument(report: RestoreReport, location: string) {
   const { restoreId, backupId, generation, wasComplete, isDone, durationMs, topics, totals, gaps, warnings } = report
   return {
-    ok: (report.verification?.ok ?? true) && !isLossy(report.schemas) && !isPartlyDone(report),
+    ok: (report.verification?.ok ?? true) && !isOpen(report.schemas) && !isPartlyDone(report),
     restore_id: restoreId,
     backup_id: backupId,
     location,

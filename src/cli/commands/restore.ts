@@ -5,10 +5,10 @@ import { restoreFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'
 import { DIFFERENCES_FOUND } from './comparison.ts'
 import { keepReport } from './keep-report.ts'
+import { isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
 import { showRestoreDryRun } from './restore-dry-run.ts'
 import { formatRestore, isPartlyDone, restoreDocument } from './restore-report.ts'
-import { isLossy, LOSSY } from './schema-report.ts'
 import { watchJob } from './watch.ts'
 
 const PARTLY_DONE = 4
@@ -31,5 +31,5 @@ export async function run(session: Session): Promise<number> {
   await keepReport(session, job, document)
   if (report.verification?.ok === false) return DIFFERENCES_FOUND
   if (isPartlyDone(report)) return PARTLY_DONE
-  return isLossy(report.schemas) ? LOSSY : 0
+  return isOpen(report.schemas) ? LOSSY : 0
 }

@@ -1,19 +1,14 @@
 import { formatCount } from '../../lib/units.ts'
 import type { Note, PlannedVersion } from '../../registry/plan/restore-step.ts'
+import { type Losses, lossesOf } from '../../schemas/losses.ts'
 import type { SchemaDryRun } from '../../schemas/schema-dry-run.ts'
 import type { SchemaReport } from '../../schemas/schema-report.ts'
 import type { Look } from '../look.ts'
 import { type Field, formatTable } from '../table.ts'
 import { plural } from '../text.ts'
-
-/** What a process ends with where the target does not hold all that it was given: that is no plain success. */
-export const LOSSY = 4
+import { isOpen, lossDocument } from './loss-table.ts'
 
 const MOST_IDS = 20
-
-export function isLossy(schemas: { notes: readonly Note[] } | undefined): boolean {
-  return schemas?.notes.some(({ kind }) => kind === 'lossy') ?? false
-}
 
 /** A few lines of a larger block. */
 export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
@@ -21,7 +16,7 @@ export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
   return [
     ['  Schemas', wasComplete && subjects > 0 ? 'all there already' : formatExtent(subjects, versions, doneWords)],
     ['  ID mapping', formatMapping(schemas)],
-    ['  Lossy', formatLoss(schemas), look.bad],
+    ['  Lossy', formatLoss(schemas), isOpen(schemas) ? look.bad : look.warn],
   ]
 }
 
@@ -29,12 +24,14 @@ export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
   const subjects = new Set(plan.versions.map(({ subject }) => subject)).size
   return [
     ['  Schemas', formatExtent(subjects, plan.counts, plannedWords)],
-    ['  Lossy', formatLoss(plan), look.bad],
+    ['  Lossy', formatLoss(plan), isOpen(plan) ? look.bad : look.warn],
   ]
 }
 
-function formatLoss(schemas: { notes: readonly Note[] }): string | undefined {
-  return isLossy(schemas) ? 'the registry cannot hold all that the backup has' : undefined
+function formatLoss(schemas: Losses): string | undefined {
+  if (lossesOf(schemas).length === 0) return undefined
+  const accepted = isOpen(schemas) ? '' : ', which the job accepts'
+  return `the registry cannot hold all that the backup has${accepted}`
 }
 
 type Words = Record<PlannedVersion['action'], string>
@@ -104,7 +101,7 @@ export function formatNotes(notes: readonly Note[], look: Look): string[] {
     [
       {
         title: '',
-        cell: note => note.kind,
+        cell: note => (note.kind === 'lossy' ? note.loss : note.kind),
         paint: (text, { kind }) => (kind === 'lossy' ? look.bad : look.warn)(text),
       },
       { title: 'SUBJECT', cell: note => note.subject ?? '-', shrinks: true },
@@ -123,7 +120,7 @@ export function schemaDocument(schemas: SchemaReport) {
     registry_flavour: flavour,
     registry_version: registryVersion,
     already_complete: wasComplete,
-    lossy: isLossy(schemas),
+    ...lossDocument(schemas),
     subjects,
     versions: { registered: register, kept: keep, replaced: replace, merged: merge, left: leave },
     id_mapping: ids,
@@ -134,11 +131,12 @@ export function schemaDocument(schemas: SchemaReport) {
   }
 }
 
-export function planDocument({ flavour, registryVersion, counts, versions, writes, conflicts, notes }: SchemaDryRun) {
+export function planDocument(plan: SchemaDryRun) {
+  const { flavour, registryVersion, counts, versions, writes, conflicts, notes } = plan
   return {
     registry_flavour: flavour,
     registry_version: registryVersion,
-    lossy: isLossy({ notes }),
+    ...lossDocument(plan),
     counts,
     versions,
     writes,

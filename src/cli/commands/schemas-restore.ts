@@ -9,17 +9,9 @@ import type { Session } from '../session.ts'
 import { type Field, formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
+import { formatLosses, isOpen, LOSSY } from './loss-table.ts'
 import { showRefusal } from './refused.ts'
-import {
-  formatIds,
-  formatNotes,
-  isLossy,
-  LOSSY,
-  planDocument,
-  plannedFields,
-  schemaDocument,
-  schemaFields,
-} from './schema-report.ts'
+import { formatIds, formatNotes, planDocument, plannedFields, schemaDocument, schemaFields } from './schema-report.ts'
 
 /** `schemas restore`. */
 export async function run(session: Session): Promise<number> {
@@ -36,27 +28,40 @@ export async function run(session: Session): Promise<number> {
   session.outcome.note(schemaRestoreFacts(report))
   session.print(
     () => formatReport(report, session.options.verbose > 0, session.look),
-    () => ({ ok: !isLossy(report), ...headDocument(report), ...schemaDocument(report) }),
+    () => ({ ok: !isOpen(report), ...headDocument(report), ...schemaDocument(report) }),
   )
-  return isLossy(report) ? LOSSY : 0
+  return isOpen(report) ? LOSSY : 0
 }
 
 /** The exit code is that of the restore. */
 async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<number> {
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)
-  const isRefused = plan.findings.some(({ severity }) => severity === 'error')
+  const isRefused = isRefusedBy(plan)
   session.print(
     () => formatPlan(plan, isRefused, session.look),
-    () => ({
-      dry_run: true,
-      ok: !isRefused && !isLossy(plan),
-      ...headDocument(plan),
-      ...planDocument(plan),
-      findings: plan.findings,
-    }),
+    () => dryRunDocument(plan),
   )
-  if (isRefused) return errorTable[refusalCode(plan.findings)].exitCode
-  return isLossy(plan) ? LOSSY : 0
+  return exitOf(plan)
+}
+
+/** The exit code of the restore, as far as its plan tells. */
+export function exitOf(plan: SchemaRestoreDryRun): number {
+  if (isRefusedBy(plan)) return errorTable[refusalCode(plan.findings)].exitCode
+  return isOpen(plan) ? LOSSY : 0
+}
+
+export function isRefusedBy({ findings }: SchemaRestoreDryRun): boolean {
+  return findings.some(({ severity }) => severity === 'error')
+}
+
+export function dryRunDocument(plan: SchemaRestoreDryRun) {
+  return {
+    dry_run: true,
+    ok: !isRefusedBy(plan) && !isOpen(plan),
+    ...headDocument(plan),
+    ...planDocument(plan),
+    findings: plan.findings,
+  }
 }
 
 function headDocument({ backupId, generation, location, registry }: SchemaRestoreHead) {
@@ -85,6 +90,7 @@ function formatReport(report: SchemaRestoreReport, isVerbose: boolean, look: Loo
       look,
     ),
     ...formatIds(report, look),
+    ...formatLosses('What the target registry does not keep', report, look),
     ...formatNotes(notes, look),
   ]
 }
@@ -99,17 +105,20 @@ function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): 
       [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
       look,
     ),
+    ...formatLosses('What the target registry will not keep', plan, look),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...(isRefused ? ['', look.bad('The restore would be refused before its first write.')] : []),
   ]
 }
 
-function formatWrites(writes: SchemaRestoreDryRun['writes']): string {
+export function formatWrites(writes: SchemaRestoreDryRun['writes']): string {
   const parts = Object.entries(writes).map(([type, count]) => `${formatCount(count)} ${type}`)
   return parts.length === 0 ? 'nothing: all is there' : parts.join(', ')
 }
 
-function headFields(head: SchemaRestoreHead & Pick<SchemaRestoreReport, 'flavour' | 'registryVersion'>): Field[] {
+export function headFields(
+  head: SchemaRestoreHead & Pick<SchemaRestoreReport, 'flavour' | 'registryVersion'>,
+): Field[] {
   const { registry, generation, flavour, registryVersion } = head
   const version = registryVersion === null ? '' : ` ${registryVersion}`
   return [

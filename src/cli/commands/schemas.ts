@@ -2,10 +2,11 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { RunCommand, Session } from '../session.ts'
 
-type Action = 'backup' | 'restore' | 'list' | 'diff'
+type Action = 'backup' | 'plan' | 'restore' | 'list' | 'diff'
 
 const loaders: Record<Action, () => Promise<{ run: RunCommand }>> = {
   backup: () => import('./schemas-backup.ts'),
+  plan: () => import('./schemas-plan.ts'),
   restore: () => import('./schemas-restore.ts'),
   list: () => import('./schemas-list.ts'),
   diff: () => import('./schemas-diff.ts'),
@@ -39,7 +40,7 @@ function refuseIdle(options: CommandOptions, action: Action): void {
     if (!isGiven || actions.includes(action)) continue
     throw new KafkaBackupError('USAGE', `${option} is not for \`schemas ${action}\`, but for ${actions.join(' and ')}`)
   }
-  if ((action === 'backup' || action === 'restore') && options.config === undefined) {
+  if (action !== 'list' && action !== 'diff' && options.config === undefined) {
     throw new KafkaBackupError('USAGE', `\`schemas ${action}\` needs a job file; give it with --config`)
   }
 }

@@ -1,4 +1,5 @@
 import type { SchemaBackupReport } from '../../schemas/backup-schemas.ts'
+import { type Losses, openLosses } from '../../schemas/losses.ts'
 import type { SchemaReport } from '../../schemas/schema-report.ts'
 import type { SchemaRestoreReport } from '../../wiring/schema-jobs.ts'
 import type { Totals } from './format-result.ts'
@@ -17,8 +18,10 @@ export function schemaTotals({ subjects, versions: { register, keep, replace, me
   return { subjects, registered: register, kept: keep, replaced: replace, merged: merge, left: leave }
 }
 
-/** A note of a loss is no error: all else is restored. */
-export function problemOfSchemas(schemas: Pick<SchemaReport, 'notes'> | undefined): Facts['problem'] {
-  if (!schemas?.notes.some(({ kind }) => kind === 'lossy')) return undefined
-  return { message: 'the registry cannot hold all that the backup has; the notes of the report say what' }
+/** A loss is no error: all else is restored. */
+export function problemOfSchemas(schemas: Losses | undefined): Facts['problem'] {
+  const open = schemas ? openLosses(schemas) : []
+  if (open.length === 0) return undefined
+  const message = `the registry cannot hold all that the backup has: ${open.join(', ')}; the notes of the report say what`
+  return { message }
 }

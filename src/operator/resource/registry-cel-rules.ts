@@ -52,7 +52,7 @@ const restoreRules: CelRule[] = [
     ),
   ),
   ...['forceIds', 'forceRegister'].map(name => forbidden(name, `!self.${name} || !${off('enabled')}`, idle(name))),
-  forbidden('setCompatibility', `!${off('enabled')}`, idle('setCompatibility')),
+  ...['setCompatibility', 'acceptLoss'].map(name => forbidden(name, `!${off('enabled')}`, idle(name))),
 ]
 
 export const registryRules: Readonly<Record<string, readonly CelRule[]>> = {

@@ -1,3 +1,4 @@
+import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { SchemaType } from '../model.ts'
 import type { Lessons } from './lessons.ts'
 import type { RestoreJournal } from './restore-step.ts'
@@ -12,6 +13,8 @@ export interface RegistryRestoreOptions {
   setCompatibility: string | undefined
   forceRegister: boolean
   schemaTypes: readonly SchemaType[]
+  /** Losses that the job accepts; they change no step. */
+  acceptLoss: readonly LossKind[]
   /** Source ID to target ID, by hand; they come first. */
   idOverrides: ReadonlyMap<string, number>
   traits: TargetTraits

@@ -15,6 +15,7 @@ export const fixed: RegistryRestoreOptions = {
   setCompatibility: undefined,
   forceRegister: false,
   schemaTypes: ['AVRO', 'JSON', 'PROTOBUF'],
+  acceptLoss: [],
   idOverrides: new Map(),
   traits: traitsOf('confluent', '8.0.0'),
   sameTexts: new Set(),

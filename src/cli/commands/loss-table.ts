@@ -1,0 +1,81 @@
+import { formatCount } from '../../lib/units.ts'
+import type { LossNote } from '../../registry/plan/restore-step.ts'
+import { type Loss, type Losses, lossesOf, openLosses } from '../../schemas/losses.ts'
+import type { Look } from '../look.ts'
+import { formatTable, formatText } from '../table.ts'
+
+/** What a process ends with where the target does not hold all that it was given, and the job does not accept that. */
+export const LOSSY = 4
+
+const FIELD = 'enterprise.schema_registry.restore.accept_loss'
+
+/** A loss that the job does not accept: it is no plain success. */
+export function isOpen(schemas: Losses | undefined): boolean {
+  return schemas !== undefined && openLosses(schemas).length > 0
+}
+
+/** One row a kind of loss, for a person to sign off; nothing where nothing is lost. */
+export function formatLosses(title: string, schemas: Losses, look: Look): string[] {
+  const losses = lossesOf(schemas)
+  if (losses.length === 0) return []
+  const table = formatTable<Loss>(
+    [
+      { title: 'LOSS', cell: loss => loss.kind, paint: text => look.bold(text) },
+      { title: 'SUBJECTS', align: 'right', cell: ({ subjects }) => formatCount(subjects.length) },
+      {
+        title: 'ACCEPTED',
+        cell: ({ isAccepted }) => (isAccepted ? 'yes' : 'NO'),
+        paint: (text, { isAccepted }) => (isAccepted ? look.good(text) : look.bad(text)),
+      },
+      { title: 'MEANING', wraps: true, cell: loss => loss.meaning },
+    ],
+    losses,
+    look,
+  )
+  return ['', look.warn(title), ...table]
+}
+
+/** Every loss with its subject. */
+export function formatLossDetails(schemas: Losses, look: Look): string[] {
+  const notes = lossesOf(schemas).flatMap(loss => loss.notes)
+  if (notes.length === 0) return []
+  const table = formatTable<LossNote>(
+    [
+      { title: 'LOSS', cell: note => note.loss },
+      { title: 'SUBJECT', cell: note => note.subject ?? '-', shrinks: true },
+      { title: 'DETAIL', wraps: true, cell: note => note.message },
+    ],
+    notes,
+    look,
+  )
+  return ['', ...table]
+}
+
+/** What to do about losses, in a plan. */
+export function formatAcceptance(schemas: Losses, look: Look): string[] {
+  const open = openLosses(schemas)
+  if (lossesOf(schemas).length === 0) return ['', look.good('The target registry keeps all that the backup has.')]
+  if (open.length === 0) return ['', ...formatText(look.good(`${FIELD} accepts every loss.`), look)]
+  return [
+    '',
+    ...formatText(`Not accepted: ${open.join(', ')}. A restore does all the rest and ends with exit code 4.`, look),
+    'To accept these losses, set',
+    `  ${FIELD}:`,
+    ...open.map(kind => `    - ${kind}`),
+  ]
+}
+
+/** For programs. */
+export function lossDocument(schemas: Losses) {
+  return {
+    lossy: lossesOf(schemas).length > 0,
+    losses: lossesOf(schemas).map(({ kind, meaning, subjects, notes, isAccepted }) => ({
+      kind,
+      meaning,
+      subjects,
+      notes: notes.length,
+      accepted: isAccepted,
+    })),
+    unaccepted_losses: openLosses(schemas),
+  }
+}

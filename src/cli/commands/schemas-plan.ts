@@ -1,0 +1,38 @@
+import type { SchemaRestoreDryRun } from '../../wiring/schema-jobs.ts'
+import type { Look } from '../look.ts'
+import type { Session } from '../session.ts'
+import { formatFields, formatText } from '../table.ts'
+import { printable } from '../text.ts'
+import { formatFindings } from './finding-table.ts'
+import { formatAcceptance, formatLossDetails, formatLosses } from './loss-table.ts'
+import { plannedFields } from './schema-report.ts'
+import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from './schemas-restore.ts'
+
+/** `schemas plan`: what the target registry will not keep, for a person to accept before anything is written. */
+export async function run(session: Session): Promise<number> {
+  const job = await session.loadRestoreJob(session.options.config ?? '')
+  const plan = await session.actions.dryRunSchemasJob(job, session.signal)
+  session.print(
+    () => formatPlan(plan, session.look),
+    () => dryRunDocument(plan),
+  )
+  return exitOf(plan)
+}
+
+function formatPlan(plan: SchemaRestoreDryRun, look: Look): string[] {
+  const title = `Plan of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`
+  const blockers = plan.findings.filter(({ severity }) => severity === 'error')
+  return [
+    ...formatText(title, look),
+    ...formatFields(
+      [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
+      look,
+    ),
+    ...formatLosses('What the target registry will not keep', plan, look),
+    ...formatLossDetails(plan, look),
+    ...formatFindings('Blockers', blockers, look),
+    ...(isRefusedBy(plan)
+      ? ['', look.bad('The restore would be refused before its first write.')]
+      : formatAcceptance(plan, look)),
+  ]
+}
