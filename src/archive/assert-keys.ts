@@ -1,12 +1,14 @@
 import { KafkaBackupError } from '../errors.ts'
+import { findKeyFault } from '../lib/object-key.ts'
+import { currentRegistryPath, registryKey } from './layout.ts'
 import type { Manifest, PartitionIndex, Segment } from './manifest.ts'
-import { keptGroupsOf, sectionObjectsOf } from './named-objects.ts'
+import { keptGroupsOf } from './named-objects.ts'
+import { registryFilesOf } from './registry-section.ts'
 
 const indexFile = /^index-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 const segmentFile = /\.log(\.zst)?$/
 const groupsFile = /^groups-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 const accessFile = /^access-[0-9]+\.[A-Za-z0-9._-]+\.json$/
-const leadsElsewhere = /(^|\/)(\.\.?)?(\/|$)|\\|[\p{Cc}\u2028\u2029]/u
 
 /**
  * A store's writer can put any key into a document, and readers copy, remove and write next to what documents name. So each
@@ -14,7 +16,7 @@ const leadsElsewhere = /(^|\/)(\.\.?)?(\/|$)|\\|[\p{Cc}\u2028\u2029]/u
  * that steers this one, such as `manifests/pruned.json`, is damaged.
  */
 export function assertManifestKeys(manifest: Manifest, at: string): void {
-  const { backup_id: backupId, topics, consumer_groups: groups, access } = manifest
+  const { backup_id: backupId, topics, consumer_groups: groups, access, schema_registry: registry } = manifest
   for (const { partitions } of topics) {
     for (const { partition, indexes, reread } of partitions) {
       for (const { key } of [...indexes, ...(reread?.indexes ?? [])]) {
@@ -26,10 +28,9 @@ export function assertManifestKeys(manifest: Manifest, at: string): void {
     assertClass(key, isInKafka(key, backupId, groupsFile), 'a file of consumer groups', at)
   }
   if (access) assertClass(access.key, isInKafka(access.key, backupId, accessFile), 'a file of access rules', at)
-  // What is left are the files of the registry, whose folders hold names of subjects.
-  for (const { key } of sectionObjectsOf(manifest)) {
-    const isOwn = key.startsWith(`${backupId}/kafka/`) || key.startsWith(`${backupId}/schema-registry/`)
-    assertClass(key, isOwn && !leadsElsewhere.test(key), 'an object of this backup', at)
+  for (const { file } of registry ? registryFilesOf(registry) : []) {
+    const key = registryKey(backupId, file)
+    assertClass(key, currentRegistryPath(file) !== undefined && isKey(key), 'a file of the schema registry', at)
   }
 }
 
@@ -49,18 +50,25 @@ export function assertSegmentKeys(segments: readonly Segment[], backupId: string
 function isInPartition(key: string, backupId: string, partition: string, file: RegExp): boolean {
   const [id, kafka, , number, name = '', ...rest] = key.split('/')
   const isThere = id === backupId && kafka === 'kafka' && number === partition && rest.length === 0
-  return isThere && file.test(name) && !leadsElsewhere.test(key)
+  return isThere && file.test(name) && isKey(key)
 }
 
 function isInKafka(key: string, backupId: string, file: RegExp): boolean {
   const [id, kafka, name = '', ...rest] = key.split('/')
-  return id === backupId && kafka === 'kafka' && rest.length === 0 && file.test(name) && !leadsElsewhere.test(key)
+  return id === backupId && kafka === 'kafka' && rest.length === 0 && file.test(name) && isKey(key)
+}
+
+/** Stores refuse others, as a mistake of the caller; in an archive they are damage. */
+function isKey(key: string): boolean {
+  return findKeyFault(key) === undefined
 }
 
 function assertClass(key: string, isOfClass: boolean, expected: string, at: string): void {
   if (isOfClass) return
-  throw new KafkaBackupError(
-    'ARCHIVE_DAMAGED',
-    `${at} is damaged: it names ${JSON.stringify(key)}, which is not ${expected}`,
-  )
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${at} is damaged: it names ${quoted(key)}, which is not ${expected}`)
+}
+
+/** What somebody else wrote may be of any length. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
 }

@@ -1,5 +1,6 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
+import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type GroupsFile, type GroupsSection, groupsFileSchema, type TakenGroups } from './groups-section.ts'
 import { hashOf } from './hash.ts'
@@ -79,7 +80,7 @@ export async function verifyGroups(
     const { objects, bytes, problems } = await verifyTaken(storage, one, signal)
     found.objects += objects
     found.bytes += bytes
-    found.problems.push(...problems)
+    append(found.problems, problems)
   }
   return found
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
-import { parseJson } from '../lib/json.ts'
+import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
@@ -219,12 +219,18 @@ export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, chec
   } catch (cause) {
     throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
   }
+  refuseDepth(data, key)
   refuseNewer(data, key)
   checkFurther(data)
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]
   throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+}
+
+export function refuseDepth(data: unknown, key: string): void {
+  if (!isTooDeep(data)) return
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: it is nested deeper than ${MAX_JSON_DEPTH} levels`)
 }
 
 export function refuseNewer(data: unknown, key: string): void {

@@ -5,7 +5,7 @@ import type { RegistrySnapshot, SchemaVersion } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { hashOf } from './hash.ts'
 import { registryKey } from './layout.ts'
-import { type Manifest, refuseNewer } from './manifest.ts'
+import { type Manifest, refuseDepth, refuseNewer } from './manifest.ts'
 import {
   globalConfigSchema,
   type RegistrySubject,
@@ -99,6 +99,7 @@ export async function readJson<T>(
   } catch (cause) {
     throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
   }
+  refuseDepth(data, key)
   refuseNewer(data, key)
   const result = schema.safeParse(data)
   if (result.success) return result.data

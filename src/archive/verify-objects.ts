@@ -1,4 +1,5 @@
 import { hasCode } from '../errors.ts'
+import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex } from './catalog.ts'
 import { backupPrefix } from './layout.ts'
@@ -26,14 +27,14 @@ export async function gatherSegments(
       const index = await readIndex(storage, ref, signal)
       const belongs = index.topic_id === topic.id && index.partition === partition.partition
       if (!belongs) problems.push({ key: ref.key, problem: `it belongs to ${index.topic}/${index.partition}` })
-      segments.push(...index.segments)
+      append(segments, index.segments)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
       problems.push({ key: ref.key, problem: error.message.replace(`${ref.key} `, 'it ') })
       isComplete = false
     }
   }
-  if (isComplete) problems.push(...checkPartition(topic, partition, segments))
+  if (isComplete) append(problems, checkPartition(topic, partition, segments))
   return { segments, problems }
 }
 

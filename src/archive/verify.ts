@@ -89,7 +89,7 @@ async function checkBytes(
   let bytes = 0
   await runPool(segments, CONCURRENCY, async segment => {
     const found = await checkSegment(storage, segment, signal)
-    problems.push(...found.map(problem => ({ key: segment.key, problem })))
+    for (const problem of found) problems.push({ key: segment.key, problem })
     objects++
     bytes += segment.size
     onProgress({ type: 'checked', objects, bytes, totalObjects: segments.length, totalBytes })

@@ -3,6 +3,7 @@ import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive
 import { emptyPartition, withGap } from '../archive/summary.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
+import { append, largest } from '../lib/largest.ts'
 import { findReplaced } from './find-truncation.ts'
 import type { ObservedSource, ObservedTopic } from './observe-source.ts'
 import type { BackupOptions } from './options.ts'
@@ -67,7 +68,7 @@ export function planBackup(
       ? planTopic(topic, undefined, facts, numberOf(before) + 1)
       : planTopic(topic, before, facts, before && numberOf(before))
   })
-  if (rules) warnings.push(...warnUnread({ topics }, rules), ...warnExpired({ topics }))
+  if (rules) append(warnings, [...warnUnread({ topics }, rules), ...warnExpired({ topics })])
   const kept = (previous?.topics ?? []).filter(topic => !topics.some(one => isSameIncarnation(one, topic)))
   const isVisible = ({ name }: ManifestTopic) => observed.visible.has(name)
   const old = kept.map(topic => keepTopic(topic, successorOf(topic, observed, kept), isVisible(topic), facts))
@@ -119,7 +120,7 @@ function planTopic(
 
 /** Partitions without a leader that no run has read are not listed, but the topic has them. */
 function countPartitions({ leaderless }: ObservedTopic, listed: readonly PlannedPartition[]): number {
-  return Math.max(0, ...[...leaderless, ...listed.map(({ durable }) => durable.partition)].map(one => one + 1))
+  return largest([...leaderless, ...listed.map(({ durable }) => durable.partition)].map(one => one + 1))
 }
 
 /** Kafka never removes partitions: one that is not shown is unknown to a broker that lags behind. What is stored stays. */

@@ -4,6 +4,7 @@ import { isCompacted } from '../archive/effective-settings.ts'
 import { incarnationKey, labelOf } from '../archive/incarnation.ts'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
+import { append } from '../lib/largest.ts'
 import type { IdCheck } from './id-counts.ts'
 import type { RestoreOptions } from './options.ts'
 import type { TopicRewrite } from './part-rewriter.ts'
@@ -78,8 +79,8 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
   if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
-  warnings.push(...leftOut.map(describeLeftOut))
-  warnings.push(...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options))
+  append(warnings, leftOut.map(describeLeftOut))
+  append(warnings, [...selected.flatMap(partialWarning), ...olderWarnings(manifest, selected, options)])
   warnings.push(
     ...gapWarnings(topics),
     ...deletedKeyWarnings(topics.map(restoredOf)),

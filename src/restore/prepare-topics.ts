@@ -4,6 +4,7 @@ import type { MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { createTopics } from '../kafka/create-topics.ts'
 import { waitForTopics } from '../kafka/topic-leaders.ts'
+import { largest } from '../lib/largest.ts'
 import { newTopic } from './fit-settings.ts'
 import type { PlannedTopic } from './plan.ts'
 import { isHeldBack, releaseSettings } from './topic-settings.ts'
@@ -27,7 +28,12 @@ export async function prepareTopics(
   }
   const wanted = topics.map(({ name, partitions, streams }) => ({
     name,
-    partitions: existing.has(name) ? Math.max(1, ...streams.map(({ partition }) => partition + 1)) : partitions,
+    partitions: existing.has(name)
+      ? largest(
+          streams.map(({ partition }) => partition + 1),
+          1,
+        )
+      : partitions,
   }))
   const ready = await waitForTopics(cluster, wanted, signal)
   return new Map(ready.map(topic => [topic.name, topic]))

@@ -1,6 +1,7 @@
 import type { Segment } from '../archive/manifest.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { append } from '../lib/largest.ts'
 import type { PartSample } from '../registry/ids/judge-frames.ts'
 import { isApicurioHeader, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -59,7 +60,7 @@ async function sampleLeg(
   const records: KafkaRecord[] = []
   for (const [i, segment] of spreadFirst(segments, MAX_SEGMENTS).entries()) {
     if (i >= MAX_SEGMENTS && records.length > 0) break
-    records.push(...(await sampleSegment(storage, segment, leg, wanted, signal)))
+    append(records, await sampleSegment(storage, segment, leg, wanted, signal))
   }
   return records
 }

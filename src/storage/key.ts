@@ -1,13 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
+import { findKeyFault } from '../lib/object-key.ts'
 
-/** Names that backends give to unfinished objects; no key may look like one, or it would never be listed. */
-export const unfinishedPrefix = '.tmp-'
-
-/** Stands at the top of every ext volume, closed to all but root. */
-const systemFolder = 'lost+found'
-
-const maxKeyBytes = 1024
-const maxSegmentBytes = 255
+export { unfinishedPrefix } from '../lib/object-key.ts'
 
 /** Refuses what some backend could not hold, could confuse with another key, or could lead outside the location. */
 export function assertKey(key: string): void {
@@ -29,28 +23,4 @@ export function parsePrefix(prefix: string): string {
   const folder = prefix.endsWith('/') ? prefix.slice(0, -1) : prefix
   assertKey(folder)
   return folder
-}
-
-function findKeyFault(key: string): string | undefined {
-  if (key === '') return 'it is empty'
-  if (!key.isWellFormed()) return 'it is not valid Unicode'
-  if (/[\p{Cc}\u2028\u2029]/u.test(key)) return 'it holds a control character'
-  if (key.includes('\\')) return 'it holds a backslash'
-  if (Buffer.byteLength(key) > maxKeyBytes) return `it is longer than ${maxKeyBytes} bytes`
-  const segments = key.split('/')
-  if (segments[0] === systemFolder) return `${systemFolder} belongs to the file system`
-  for (const segment of segments) {
-    const fault = findSegmentFault(segment)
-    if (fault !== undefined) return fault
-  }
-  return undefined
-}
-
-function findSegmentFault(segment: string): string | undefined {
-  if (segment === '') return 'a part between slashes is empty'
-  if (segment === '.' || segment === '..') return `a part is ${JSON.stringify(segment)}`
-  if (segment.startsWith(unfinishedPrefix))
-    return `a part starts with ${unfinishedPrefix}, which marks unfinished objects`
-  if (Buffer.byteLength(segment) > maxSegmentBytes) return `a part is longer than ${maxSegmentBytes} bytes`
-  return undefined
 }

@@ -1,3 +1,4 @@
+import { append } from '../../lib/largest.ts'
 import { type SchemaReference, type SchemaVersion, versionKey } from '../model.ts'
 import { type DecidingOptions, decideOne, type Verdict } from './decide-one.ts'
 import { referenceNotFound } from './restore-messages.ts'
@@ -65,7 +66,7 @@ export function decideVersions(
   }
   found.conflicts.push(...nameOnce(breaks))
   if (options.forceIds) found.all = renewRemoved(found.all)
-  found.deleted.push(...listDeleted(index, found.all, options))
+  append(found.deleted, listDeleted(index, found.all, options))
   return found
 }
 

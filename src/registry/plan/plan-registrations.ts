@@ -1,3 +1,4 @@
+import { largest } from '../../lib/largest.ts'
 import { joinSubject, type RegistrySnapshot, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { type Decision, type Decisions, isMade } from './decide-versions.ts'
 import { idKey, RESERVE_SUBJECT } from './plan-ids.ts'
@@ -130,7 +131,7 @@ export function planReserves(
     .filter(([context, id]) => id > (highest.get(context) ?? 0))
     .map(([context, id]) => {
       const subject = joinSubject({ context, name: RESERVE_SUBJECT })
-      const last = Math.max(0, ...target.versions.filter(one => one.subject === subject).map(({ version }) => version))
+      const last = largest(target.versions.filter(one => one.subject === subject).map(({ version }) => version))
       return placeholder(subject, last + 1, 'reserve', id)
     })
 }

@@ -1,0 +1,12 @@
+/**
+ * A scalar of a document from elsewhere as text; empty for anything else. `String()` fails for an object whose `toString` is
+ * not a function, and any JSON may hold one.
+ */
+export function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+/** A number, or digits; NaN for anything else. `Number()` fails as `String()` does. */
+export function numberOf(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
+}
