@@ -31,5 +31,7 @@ export function knownCodec(header: BatchHeader): Codec {
 
 export function undecodable(header: BatchHeader, cause: unknown): KafkaBackupError {
   const what = `the batch at offset ${header.baseOffset} (${codecOf(header.attributes)}) cannot be decoded`
-  return new KafkaBackupError('BATCH_INVALID', `${what}: ${String(cause)}`, { cause })
+  return new KafkaBackupError('BATCH_INVALID', `${what}: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    cause,
+  })
 }

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { numberOf } from './json-scalars.ts'
 import { renewAfterMs } from './renewal.ts'
 import { untilAborted } from './until-aborted.ts'
 
@@ -101,7 +102,7 @@ export function parseTokenAnswer({ status, body }: { status: number; body: Buffe
 /** From the answer of the endpoint and, for a JWT, from its claim: the shorter one. */
 function lifeOf(expiresIn: unknown, token: string, nowMs: number): number {
   const claims = parseObject(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-  const lives = [Number(expiresIn) * 1000, Number(claims?.exp) * 1000 - nowMs].filter(life => life > 0)
+  const lives = [numberOf(expiresIn) * 1000, numberOf(claims?.exp) * 1000 - nowMs].filter(life => life > 0)
   return lives.length === 0 ? UNKNOWN_LIFE_MS : Math.min(...lives)
 }
 

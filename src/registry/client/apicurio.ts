@@ -18,16 +18,20 @@ export function apicurioNative(version: 'v2' | 'v3'): (basePath: string) => stri
 /** The subjects by its native API, soft-deleted ones too; undefined where that does not answer. */
 export async function listArtifacts(client: RegistryClient, signal: AbortSignal): Promise<string[] | undefined> {
   const names = new Set<string>()
+  const seen = new Set<string>()
   for (let offset = 0; ; ) {
     const query = { offset, limit: PAGE_SIZE, orderby: 'artifactId', order: 'asc' }
     const call = { path: '/groups/default/artifacts', query, beside: apicurioNative('v3') }
     const page = asRecord(await client.probe(call, signal))?.artifacts
     if (!Array.isArray(page)) return undefined
-    if (page.length === 0) return [...names]
+    const before = seen.size
     for (const row of page) {
+      seen.add(JSON.stringify(row))
       const { artifactId, artifactType } = asRecord(row) ?? {}
       if (typeof artifactId === 'string' && schemaTypes.has(artifactType)) names.add(artifactId)
     }
+    // A server that gives the same page again, whatever it is asked for, has no more.
+    if (seen.size === before) return [...names]
     offset += page.length
   }
 }

@@ -12,6 +12,7 @@ import {
   classifyFailure,
   describeHtml,
   isHtml,
+  parseBody,
   type RegistryAnswer,
   RegistryError,
 } from './registry-error.ts'
@@ -222,7 +223,8 @@ function sameOrigin({ status, headers }: RegistryAnswer, origin: string, path: s
   return target.origin === origin ? `${target.pathname}${target.search}` : undefined
 }
 
-function parseAnswer(answer: RegistryAnswer, where: string, nowMs: number): unknown {
+/** The JSON of an answer; one that is not a success, or no JSON, is thrown. */
+export function parseAnswer(answer: RegistryAnswer, where: string, nowMs: number): unknown {
   const { status, body } = answer
   if (status < 200 || status >= 300) throw classifyAnswer(answer, where, nowMs)
   const facts = { status, errorCode: null }
@@ -230,9 +232,5 @@ function parseAnswer(answer: RegistryAnswer, where: string, nowMs: number): unkn
     throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with ${describeHtml(body)}`, facts)
   }
   if (body.trim() === '') return noBody
-  try {
-    return JSON.parse(body)
-  } catch {
-    throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with something that is not JSON`, facts)
-  }
+  return parseBody(body, where, status)
 }

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../model.ts'
 
+export { numberOf, textOf } from '../../lib/json-scalars.ts'
+
 /** The items of a list; undefined for anything else. AxonOps writes `null` for a list that is empty. */
 export function asList(value: unknown): readonly unknown[] | undefined {
   if (value === null) return []

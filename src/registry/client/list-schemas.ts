@@ -2,7 +2,7 @@ import { runPool } from '../../lib/pool.ts'
 import { type SchemaVersion, versionKey } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
-import { asList, asRecord } from './json-shape.ts'
+import { asList, asRecord, numberOf, textOf } from './json-shape.ts'
 import { readPages } from './pages.ts'
 import { parseNumbers, parseVersion, qualify } from './parse-version.ts'
 import { contextPath, pathOf } from './paths.ts'
@@ -74,7 +74,7 @@ function listRows(
 /** Rows without a subject, which are of no use, count by what they hold. */
 function rowKey(row: unknown): string {
   const { subject, version } = asRecord(row) ?? {}
-  return subject === undefined ? JSON.stringify(row) : versionKey(String(subject), Number(version))
+  return subject === undefined ? JSON.stringify(row) : versionKey(textOf(subject), numberOf(version))
 }
 
 function parseRows(rows: readonly unknown[], context: string): SchemaVersion[] | undefined {
@@ -84,7 +84,7 @@ function parseRows(rows: readonly unknown[], context: string): SchemaVersion[] |
 
 function parseAliases(row: unknown, context: string): string[] {
   const names = asList(asRecord(row)?.aliases) ?? []
-  return names.map(name => qualify(String(name), context))
+  return names.map(name => qualify(textOf(name), context))
 }
 
 async function askWhichAreLive(

@@ -2,6 +2,9 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { RegistryClient } from './client.ts'
 import { asList } from './json-shape.ts'
 
+/** No registry has more rows; one that sends new ones for ever is no registry. */
+const MAX_ROWS = 5_000_000
+
 type Query = Record<string, string | number | boolean>
 
 /**
@@ -26,6 +29,10 @@ export async function readPages(
     const before = rows.size
     for (const row of page) rows.set(keyOf(row), row)
     if (rows.size === before) return [...rows.values()]
+    if (rows.size > MAX_ROWS) {
+      const message = `the registry ${client.name} answered ${call.path} with more than ${MAX_ROWS} rows`
+      throw new KafkaBackupError('REGISTRY_PROTOCOL', message)
+    }
     offset += page.length
   }
 }

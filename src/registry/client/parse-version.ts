@@ -8,7 +8,7 @@ import {
   type SchemaVersion,
   splitSubject,
 } from '../model.ts'
-import { asList, asObject, asRecord } from './json-shape.ts'
+import { asList, asObject, asRecord, numberOf } from './json-shape.ts'
 
 /** A row of `GET /schemas` or one version of a subject; undefined where parts are missing without which it is of no use. */
 export function parseVersion(value: unknown, context: string): SchemaVersion | undefined {
@@ -34,7 +34,7 @@ export function parseVersion(value: unknown, context: string): SchemaVersion | u
 
 /** The numbers of the versions of a subject; none where the registry says that there is no such subject. */
 export function parseNumbers(answer: unknown, subject: string): number[] {
-  const list = (answer === undefined ? [] : asList(answer))?.map(Number)
+  const list = (answer === undefined ? [] : asList(answer))?.map(numberOf)
   if (list?.every(isWhole)) return list.filter(version => version > 0)
   const what = `the registry does not answer with the versions of subject ${JSON.stringify(subject)}`
   throw new KafkaBackupError('REGISTRY_PROTOCOL', what)
@@ -51,7 +51,7 @@ export function qualify(subject: string, context: string): string {
 function parseType(type: unknown, what: string): SchemaType {
   if (type === undefined || type === null || type === '') return 'AVRO'
   if (type === 'AVRO' || type === 'JSON' || type === 'PROTOBUF') return type
-  throw new KafkaBackupError('REGISTRY_REFUSED', `${what} is of the type ${type}, which is not known`, {
+  throw new KafkaBackupError('REGISTRY_REFUSED', `${what} is of the type ${JSON.stringify(type)}, which is not known`, {
     help: 'Leave the subject out with `backup.exclude`.',
   })
 }

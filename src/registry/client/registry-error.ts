@@ -1,5 +1,6 @@
 import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 import { AnswerTooLong, type HttpAnswer, HttpTimeout } from '../../lib/http.ts'
+import { isTooDeep, MAX_JSON_DEPTH } from '../../lib/json.ts'
 
 export type RegistryAnswer = Omit<HttpAnswer, 'body'> & { body: string }
 
@@ -32,6 +33,23 @@ const passingStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 /** Node's codes of certificates and of TLS itself. */
 const tlsCodes =
   /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
+
+/** The JSON of a body; no registry nests it deep. */
+export function parseBody(body: string, where: string, status: number): unknown {
+  const facts = { status, errorCode: null }
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with something that is not JSON`, facts)
+  }
+  if (!isTooDeep(value)) return value
+  throw new RegistryError(
+    'REGISTRY_PROTOCOL',
+    `${where} answered with more than ${MAX_JSON_DEPTH} levels of JSON`,
+    facts,
+  )
+}
 
 /** `where` names method, address and subject: `GET http://r:8081/subjects (subject "a")`. */
 export function classifyAnswer(answer: RegistryAnswer, where: string, nowMs: number): RegistryError {

@@ -1,13 +1,16 @@
+import { KafkaBackupError } from '../../errors.ts'
 import { runPool } from '../../lib/pool.ts'
 import { DEFAULT_CONTEXT, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
-import { asRecord } from './json-shape.ts'
+import { asRecord, numberOf, textOf } from './json-shape.ts'
 import { readPages } from './pages.ts'
 import { parseNumbers, parseVersion, qualify, withoutInjectedVersion } from './parse-version.ts'
 import { contextPath, pathOf } from './paths.ts'
 
+/** No subject has more; whatever a server says, no longer list of numbers is made. */
+const MAX_VERSIONS = 1_000_000
 /** Apicurio gives no more than so many numbers of versions. */
 const APICURIO_VERSIONS = 500
 /** As many as there are, where a server lets itself be told. */
@@ -47,8 +50,9 @@ async function listNames(
   for (const context of identity.contexts) {
     const path = `${contextPath(identity, context)}/subjects`
     const call = { path, query: { deleted }, pageSize: ALL, isOptional: context !== DEFAULT_CONTEXT }
-    for (const subject of (await readPages(client, call, String, signal)) ?? []) {
-      found.add(qualify(String(subject), context))
+    for (const subject of (await readPages(client, call, textOf, signal)) ?? []) {
+      if (typeof subject !== 'string') throw notText(client, subject)
+      found.add(qualify(subject, context))
     }
   }
   return [...found]
@@ -140,7 +144,8 @@ export class SubjectWalk {
   async #beyondLimit(subject: string, listed: readonly number[], signal: AbortSignal): Promise<number[]> {
     if (listed.length < APICURIO_VERSIONS) return []
     const path = pathOf(this.#identity, 'subjects', subject, '/versions/latest')
-    const latest = Number(asRecord(await this.#client.find({ path, subject }, signal))?.version ?? 0)
+    const latest = numberOf(asRecord(await this.#client.find({ path, subject }, signal))?.version ?? 0)
+    if (!(latest <= MAX_VERSIONS)) throw tooMany(this.#client, subject)
     const known = new Set(listed)
     return Array.from({ length: latest }, (_, at) => at + 1).filter(version => !known.has(version))
   }
@@ -179,4 +184,14 @@ function warnOfEmpty(subject: string): string {
 
 function warnOfHidden(subject: string, version: number): string {
   return `version ${version} of subject ${JSON.stringify(subject)} is soft-deleted, and the registry does not show it`
+}
+
+function notText({ name }: RegistryClient, subject: unknown): KafkaBackupError {
+  const message = `the registry ${name} lists ${JSON.stringify(subject)?.slice(0, 100)} among its subjects`
+  return new KafkaBackupError('REGISTRY_PROTOCOL', message)
+}
+
+function tooMany({ name }: RegistryClient, subject: string): KafkaBackupError {
+  const what = `more than ${MAX_VERSIONS} versions of subject ${JSON.stringify(subject)}`
+  return new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} says that it has ${what}`)
 }

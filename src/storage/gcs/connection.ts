@@ -1,6 +1,7 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type HttpAnswer, type HttpRequest, sendHttp } from '../../lib/http.ts'
+import { textOf } from '../../lib/json-scalars.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
@@ -97,8 +98,8 @@ function refusalOf({ status, body }: HttpAnswer): GcsRefusal {
   const text = body.toString('utf8')
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown; errors?: { reason?: unknown }[] } }
-    const reason = String(error?.errors?.[0]?.reason ?? '').replace(/^usageLimits\./, '')
-    return new GcsRefusal(status, reason, String(error?.message ?? ''))
+    const reason = textOf(error?.errors?.[0]?.reason).replace(/^usageLimits\./, '')
+    return new GcsRefusal(status, reason, textOf(error?.message))
   } catch {
     return new GcsRefusal(status, '', text.startsWith('<') ? '' : text)
   }

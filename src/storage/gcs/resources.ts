@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
+import { numberOf, textOf } from '../../lib/json-scalars.ts'
 import type { UploadState } from './api.ts'
 
 export interface ObjectResource {
@@ -38,8 +39,8 @@ export function parseState({ status, headers, body }: HttpAnswer): UploadState {
 function objectOf(value: unknown): ObjectResource {
   const { name, size, timeCreated, updated, crc32c, metadata } = value as Record<string, unknown>
   return {
-    name: String(name ?? ''),
-    size: Number(size ?? 0),
+    name: textOf(name),
+    size: numberOf(size ?? 0),
     modifiedMs: timeOf(timeCreated ?? updated),
     crc32c: typeof crc32c === 'string' ? crc32c : undefined,
     metadata: (metadata ?? {}) as Record<string, string | undefined>,
@@ -48,7 +49,7 @@ function objectOf(value: unknown): ObjectResource {
 
 /** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
 function timeOf(text: unknown): number {
-  const ms = Date.parse(String(text ?? ''))
+  const ms = Date.parse(textOf(text))
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
 }
 
