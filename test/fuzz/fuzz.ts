@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../src/errors.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
-import type { Target } from './targets.ts'
+import type { Target } from './target.ts'
 
 export interface Finding {
   target: string
@@ -10,7 +10,14 @@ export interface Finding {
 }
 
 /** No input may take longer: a reader that does hangs for all a user can tell. */
-const MAX_INPUT_MS = 5_000
+export const MAX_INPUT_MS = 5_000
+/** What may be left of all inputs of a reader, in memory. */
+export const MAX_GROWTH_BYTES = 300 << 20
+
+/** How many inputs a reader gets where one of full weight gets so many. */
+export function inputsOf({ weight = 10 }: Target, inputs: number): number {
+  return Math.ceil((inputs * weight) / 10)
+}
 
 /** Runs `count` inputs of a target, from `seed` on. */
 export async function fuzz(target: Target, seed: number, count: number): Promise<Finding[]> {

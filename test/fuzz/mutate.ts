@@ -35,7 +35,17 @@ const byteChanges: readonly ((bytes: Buffer, random: Random) => Buffer)[] = [
 
 const values: readonly unknown[] = [
   ...[null, true, -1, 0, 1, 0.5, 2 ** 31, 2 ** 53, 1e308, '', '..', '../../x', 'a\nb', '\x1b[2J', '__proto__'],
-  ...['x'.repeat(5000), [], {}, [[[[[[[[]]]]]]]], { __proto__: null, constructor: 1 }],
+  ...['x'.repeat(5000), [], {}, [[[[[[[[]]]]]]]], { __proto__: null, constructor: 1 }, { toString: 1, valueOf: 1 }],
+  ...[
+    '\ud800',
+    '\u202e',
+    "$(touch x)';`touch x`",
+    'constructor',
+    '2026-13-45T99:99:99Z',
+    'A'.repeat(300),
+    [null],
+    [[], {}],
+  ],
 ]
 
 /** One to three changes of a document: values of other kinds, fields taken away, renamed, added, items repeated. */
@@ -43,7 +53,33 @@ export function mutateJson(seed: unknown, random: Random): string {
   const tree = structuredClone(seed)
   for (let left = 1 + below(3, random); left > 0; left--) changeNode(tree, random)
   const text = JSON.stringify(tree)
-  return random() < 0.1 ? text.slice(0, below(text.length, random)) : text
+  return random() < 0.2 ? mutateText(text, random) : text
+}
+
+/** One change of text that no object can hold: a cut, a number beyond a double, a field twice, depth. */
+export function mutateText(text: string, random: Random): string {
+  return pick(textChanges, random)?.(text, random) ?? text
+}
+
+const textChanges: readonly ((text: string, random: Random) => string)[] = [
+  (text, random) => text.slice(0, below(text.length, random)),
+  (text, random) =>
+    replaceAt(text, /-?\d+/g, pick(['9'.repeat(40), '-9223372036854775809', '1e999', '-0'], random) ?? '', random),
+  (text, random) => replaceAt(text, /\{/g, '{"__proto__":{"polluted":1},', random),
+  (text, random) => {
+    const [field] = [...text.matchAll(/"[^"]*":/g)].map(([match]) => match).slice(below(20, random))
+    return replaceAt(text, /\}/g, `,${field ?? '"a":'}null}`, random)
+  },
+  (text, random) => replaceAt(text, /:/g, `:${'['.repeat(5000)}${']'.repeat(5000)},"deep":`, random),
+  (text, random) => {
+    const at = below(text.length, random)
+    return `${text.slice(0, at)}${pick(['\0', '"', '}', ',', '\ufeff', '\\'], random)}${text.slice(at)}`
+  },
+]
+
+function replaceAt(text: string, pattern: RegExp, by: string, random: Random): string {
+  const match = pick([...text.matchAll(pattern)], random)
+  return match ? `${text.slice(0, match.index)}${by}${text.slice(match.index + match[0].length)}` : text
 }
 
 function changeNode(tree: unknown, random: Random): void {

@@ -5,31 +5,24 @@ import { describeBackup, listBackups } from '../../src/archive/describe.ts'
 import { groupsFileSchema } from '../../src/archive/groups-section.ts'
 import { hashOf } from '../../src/archive/hash.ts'
 import { parseAs, parseManifest, parsePartitionIndex } from '../../src/archive/manifest.ts'
-import { sealJson } from '../../src/archive/seal.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { codecNames } from '../../src/batch/header.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { decodeKeysFile } from '../../src/encryption/keys-file.ts'
-import type { ErrorCode } from '../../src/errors.ts'
 import type { Api } from '../../src/kafka/wire/api.ts'
 import { Reader } from '../../src/kafka/wire/reader.ts'
 import { decodeSnapshot } from '../../src/offsets/snapshot.ts'
-import { parseVersion } from '../../src/registry/client/parse-version.ts'
 import { encodeBatch, withCrc } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { documentTargets } from './document-targets.ts'
 import { mutateBytes, mutateJson } from './mutate.ts'
+import { sealed } from './sealed.ts'
+import { serverTargets } from './server-targets.ts'
+import type { Target } from './target.ts'
 
 type Random = () => number
-
-export interface Target {
-  name: string
-  /** The errors that hostile input may lead to; every other one is a bug. */
-  codes: readonly ErrorCode[]
-  /** Makes one input and gives it to the reader. */
-  run(random: Random): unknown
-}
 
 const golden = join(import.meta.dirname, '../golden/v0.1.0')
 const archive = new Map<string, Buffer>(
@@ -73,31 +66,18 @@ const job = {
     schema_registry: { enabled: true, url: 'http://r', auth: { type: 'basic', username: 'u', password: 'p' } },
   },
 }
+const yamlJob = `mode: restore
+backup_id: b
+target: { bootstrap_servers: [k:9092] }
+storage:
+  backend: filesystem
+  path: &p /backups
+restore:
+  topic_mapping: { a: b, c: d }
+  offset_ranges: { a: { 0: 5..9 } }
+  time_window_start: 2026-01-01T00:00:00Z
+`
 const keysFile = readFileSync(join(golden, '../encryption-v1/golden/keys/00000001.json'), 'utf8')
-
-const schemaVersion = {
-  ...{ subject: 's', version: 1, id: 7, guid: 'g', schemaType: 'AVRO', schema: '"string"', deleted: false },
-  ...{ references: [{ name: 'r', subject: 'q', version: 1 }], metadata: { properties: { a: 'b' } }, ruleSet: null },
-}
-
-function isJson(document: string): boolean {
-  try {
-    JSON.parse(document)
-    return true
-  } catch {
-    return false
-  }
-}
-
-/** With the right seal: a hostile writer can make one. */
-function sealed(document: string): Buffer {
-  try {
-    const { checksum: _, ...rest } = JSON.parse(document)
-    return sealJson(rest)
-  } catch {
-    return Buffer.from(document)
-  }
-}
 
 /** The archive with one document changed, and with the hashes that vouch for it made right. */
 function forgedArchive(random: Random): Map<string, Buffer> {
@@ -160,6 +140,7 @@ export async function loadTargets(): Promise<Target[]> {
   return [
     {
       name: 'manifests',
+      weight: 5,
       codes: damaged,
       run: random => assertManifestKeys(parseManifest(sealed(mutateJson(manifest, random)), manifestAt), manifestAt),
     },
@@ -182,21 +163,31 @@ export async function loadTargets(): Promise<Target[]> {
       run: random => apis[Math.floor(random() * apis.length)]?.decode(new Reader(protocolBytes(random))),
     },
     {
-      name: 'answers of registries',
-      codes: ['REGISTRY_PROTOCOL', 'REGISTRY_REFUSED'],
-      run: random => {
-        const answer = mutateJson(schemaVersion, random)
-        if (isJson(answer)) parseVersion(JSON.parse(answer), ':.ctx:')
-      },
-    },
-    {
       name: 'job files',
+      weight: 1,
       codes: ['CONFIG_INVALID'],
       run: random => parseJob(mutateJson(job, random), { source: 'job.json', env: {}, mode: 'backup' }),
     },
-    { name: 'archives', codes: [...damaged, 'BACKUP_NOT_FOUND'], run: random => readArchive(forgedArchive(random)) },
+    {
+      name: 'job files as YAML',
+      weight: 1,
+      codes: ['CONFIG_INVALID'],
+      run: random => {
+        const text = mutateBytes(Buffer.from(yamlJob), random).toString('utf8')
+        return parseJob(text, { source: 'job.yaml', env: {}, mode: 'restore' })
+      },
+    },
+    ...documentTargets,
+    ...serverTargets,
+    {
+      name: 'archives',
+      weight: 1,
+      codes: [...damaged, 'BACKUP_NOT_FOUND'],
+      run: random => readArchive(forgedArchive(random)),
+    },
     {
       name: 'segments',
+      weight: 1,
       codes: damaged,
       run: random => {
         const key = segments[Math.floor(random() * segments.length)] ?? ''
