@@ -1,3 +1,4 @@
+import { largest } from '../lib/largest.ts'
 import { fitColumns, GAP, wrapWords } from './fit-columns.ts'
 import type { Look } from './look.ts'
 import { printableLines } from './text.ts'
@@ -21,10 +22,15 @@ const INDENT = '    '
 /** Aligned columns under dim titles. On a terminal they fit its width; what that leaves out is named below. */
 export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], look: Look): string[] {
   const cells = rows.map(row => columns.map(column => printableLines(column.cell(row)).replaceAll('\n', ' ')))
-  const wanted = columns.map(({ title }, at) => Math.max(title.length, ...cells.map(line => line[at]?.length ?? 0)))
+  const wanted = columns.map(({ title }, at) =>
+    largest(
+      cells.map(line => line[at]?.length ?? 0),
+      title.length,
+    ),
+  )
   const fit = fitColumns(
     columns.map(({ shrinks, wraps, dropAs }, at) => {
-      const word = wraps && Math.max(0, ...cells.flatMap(line => (line[at] ?? '').split(' ').map(one => one.length)))
+      const word = wraps && largest(cells.flatMap(line => (line[at] ?? '').split(' ').map(one => one.length)))
       return { wanted: wanted[at] ?? 0, shrinks, wraps, dropAs, word }
     }),
     look.columns,
@@ -95,7 +101,7 @@ export function formatFields(fields: readonly Field[], look: Look): string[] {
   const room = look.columns === undefined ? Number.POSITIVE_INFINITY : Math.max(20, look.columns - indent.length)
   return fields.flatMap(([name, value, paint = text => text]) => {
     if (value === undefined) return []
-    const [first = '', ...rest] = wrapWords(printableLines(value), room)
+    const [first = '', ...rest] = wrapWords(printableLines(value).replaceAll('\n', ' '), room)
     return [`${look.dim(name.padEnd(width))}${GAP}${paint(first)}`, ...rest.map(line => indent + paint(line))]
   })
 }

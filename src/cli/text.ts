@@ -38,7 +38,7 @@ export function printable(text: string): string {
 
 /** The same for text that may have several lines. */
 export function printableLines(text: string): string {
-  return text.replace(/(?![\n\t])[\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, showCode)
+  return text.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, showCode)
 }
 
 /** With its further lines indented: a name in a message cannot pretend to be what the program prints below it. */

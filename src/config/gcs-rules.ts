@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { parseBytes } from '../lib/units.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 
@@ -8,7 +9,7 @@ export function checkGcsRules(tree: unknown): Problem[] {
   const storage = valueAt(tree, ['storage'])
   if (!isMap(storage) || storage.backend !== 'gcs') return []
   const { endpoint, part_size: partSize } = storage
-  const isAnonymous = String(storage.anonymous) === 'true'
+  const isAnonymous = textOf(storage.anonymous) === 'true'
   const about = (name: string, wrong: string): Problem => ({ path: ['storage', name], about: 'field', wrong })
   const problems: Problem[] = []
   if (isAnonymous && endpoint === undefined) problems.push(about('anonymous', 'needs endpoint: only emulators take it'))

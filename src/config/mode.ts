@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { leaf } from './leaf.ts'
 import { nearMatch } from './near-match.ts'
 import { isMap, valueAt } from './problem.ts'
@@ -15,7 +16,7 @@ export function modeField<const M extends Mode>(mode: M) {
     json: { const: mode },
     read: (value, complain) => {
       if (value === mode) return mode
-      complain({ wrong: 'is not known', near: nearMatch(String(value), modes) })
+      complain({ wrong: 'is not known', near: nearMatch(textOf(value), modes) })
       return undefined
     },
   })
@@ -23,7 +24,7 @@ export function modeField<const M extends Mode>(mode: M) {
 
 /** The mode that a job has or, where the field is missing or mistyped, seems to be meant for. */
 export function modeOf(tree: unknown): Mode {
-  const written = String(valueAt(tree, ['mode']) ?? '')
+  const written = textOf(valueAt(tree, ['mode']))
   const meant = modes.find(mode => mode === written) ?? modes.find(mode => nearMatch(written, [mode]) !== undefined)
   if (meant !== undefined) return meant
   const has = (section: string) => isMap(tree) && Object.hasOwn(tree, section)

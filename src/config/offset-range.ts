@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { type Complain, reference } from './leaf.ts'
 import type { Item } from './map-leaves.ts'
 import { nearMatch } from './near-match.ts'
@@ -54,7 +55,7 @@ function readBound(range: Record<string, unknown>, name: 'start' | 'end', compla
   if (typeof value === 'number' && value > Number.MAX_SAFE_INTEGER) {
     return refuse('is too large to be read exactly as a number: put quotes around it')
   }
-  if (!/^\d+$/.test(String(value))) return refuse('is not an offset')
-  const offset = BigInt(String(value))
+  if (!/^\d+$/.test(textOf(value))) return refuse('is not an offset')
+  const offset = BigInt(textOf(value))
   return offset > LAST ? refuse('is beyond the last offset that Kafka has') : offset
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 
 type Fields = Record<string, unknown>
@@ -98,19 +99,19 @@ function checkWithoutSchemas(registry: Fields): Problem[] {
 
 function urlsOf({ url }: Fields): string[] {
   return Array.isArray(url)
-    ? url.map(String)
-    : String(url)
+    ? url.map(textOf)
+    : textOf(url)
         .split(',')
         .map(part => part.trim())
 }
 
 /** Variables give text, so both forms count. What is neither is refused where the field is read. */
 function isOn(registry: Fields, path: FieldPath): boolean {
-  return String(valueAt(registry, path)) === 'true'
+  return textOf(valueAt(registry, path)) === 'true'
 }
 
 function isOff(registry: Fields, path: FieldPath): boolean {
-  return String(valueAt(registry, path)) === 'false'
+  return textOf(valueAt(registry, path)) === 'false'
 }
 
 function about(path: FieldPath, wrong: string, allowed?: string): Problem {

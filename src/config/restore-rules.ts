@@ -1,4 +1,5 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
+import { numberOf, textOf } from '../lib/json-scalars.ts'
 import { partitionNumber } from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 import { nameOf, storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
@@ -81,7 +82,7 @@ function checkPlacement(restore: Fields): Problem[] {
     }
     const count = valueAt(restore, ['partition_count', topic])
     return Object.entries(isMap(pairs) ? pairs : {})
-      .filter(([, to]) => count !== undefined && Number(to) >= Number(count))
+      .filter(([, to]) => count !== undefined && numberOf(to) >= numberOf(count))
       .map(([from]) =>
         about(
           ['partition_mapping', topic, from],
@@ -92,7 +93,7 @@ function checkPlacement(restore: Fields): Problem[] {
 }
 
 function checkCreation(restore: Fields): Problem[] {
-  if (String(restore.create_topics) !== 'false') return []
+  if (textOf(restore.create_topics) !== 'false') return []
   return ['replication_factor', 'topic_config']
     .filter(name => restore[name] !== undefined)
     .map(name => about([name], 'has no effect with create_topics: false'))
@@ -118,7 +119,7 @@ function rangesOf(restore: Fields): { key: string; topic: string; partition: str
 }
 
 function has(partitions: readonly unknown[], partition: string): boolean {
-  return partitions.some(each => Number(each) === Number(partition))
+  return partitions.some(each => numberOf(each) === numberOf(partition))
 }
 
 /** Whether a topic is restored; where the patterns are wrong themselves, every topic is. */

@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 
 /** The rules of an S3 storage that span fields; see `registry-rules.ts` for why they look at plain data. */
@@ -14,7 +15,7 @@ export function checkS3Rules(tree: unknown): Problem[] {
     if (has(name) && !has('access_key_id')) problems.push(about(name, 'has no effect without access_key_id'))
   }
   for (const name of ['sse_kms_key_id', 'sse_bucket_key']) {
-    if (has(name) && !String(storage.sse).startsWith('aws:kms')) problems.push(about(name, 'needs sse: aws:kms'))
+    if (has(name) && !textOf(storage.sse).startsWith('aws:kms')) problems.push(about(name, 'needs sse: aws:kms'))
   }
   return problems
 }

@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { formatBytes, parseBytes, parseDurationMs } from '../lib/units.ts'
 import { type Complain, leaf, type Reference, reference } from './leaf.ts'
 import type { Item } from './map-leaves.ts'
@@ -16,7 +17,7 @@ export function choice<const V extends string>(values: readonly V[], options: { 
     read: (value, complain) => {
       const found = values.find(candidate => candidate === value)
       if (found !== undefined) return found
-      complain({ wrong: 'is not known', near: nearMatch(String(value), values) })
+      complain({ wrong: 'is not known', near: nearMatch(textOf(value), values) })
       return undefined
     },
   })
@@ -100,7 +101,7 @@ export function duration(options: { description: string; min: string; max: strin
     json: { anyOf: [{ type: 'string', pattern: durationPattern }, reference] },
     read: (value, complain) => {
       const ms = typeof value === 'string' ? parseDurationMs(value) : undefined
-      if (/^\s*\d+(\.\d+)?\s*$/.test(String(value))) complain({ wrong: 'has no unit' })
+      if (/^\s*\d+(\.\d+)?\s*$/.test(textOf(value))) complain({ wrong: 'has no unit' })
       else if (ms === undefined) complain({ wrong: 'is not a duration' })
       else if (ms < minMs) complain({ wrong: 'is too short' })
       else if (ms > maxMs) complain({ wrong: 'is too long' })

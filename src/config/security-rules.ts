@@ -1,3 +1,4 @@
+import { textOf } from '../lib/json-scalars.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 
 /**
@@ -53,7 +54,7 @@ function checkSasl({ protocol, sasl }: Record<string, unknown>): Problem[] {
 }
 
 function checkMechanism({ mechanism }: Record<string, unknown>, protocol: unknown): Problem[] {
-  const name = String(mechanism ?? '').toUpperCase()
+  const name = textOf(mechanism).toUpperCase()
   if (name === 'GSSAPI' || name === 'KERBEROS') {
     const advice =
       'Kerberos is not supported; let the cluster enable SCRAM-SHA-512 or a TLS client certificate (SSL) for this client'
@@ -77,7 +78,7 @@ function checkOauth({ mechanism, oauth }: Record<string, unknown>): Problem[] {
 
 /** A secret stands in the job (by a variable) or in a file. */
 function checkSecret(map: Record<string, unknown>, name: 'password' | 'client_secret', below: FieldPath): Problem[] {
-  const isAsked = name === 'client_secret' || /^(PLAIN|SCRAM-SHA-(256|512))$/.test(String(map.mechanism))
+  const isAsked = name === 'client_secret' || /^(PLAIN|SCRAM-SHA-(256|512))$/.test(textOf(map.mechanism))
   if (!isAsked) return []
   const path = ['sasl', ...below]
   const file = `${name}_file`

@@ -1,10 +1,9 @@
 import { scram } from '../../src/kafka/security/scram.ts'
 import { systemClock } from '../../src/lib/clock.ts'
-import { RegistryClient } from '../../src/registry/client/client.ts'
-import type { HttpAnswer } from '../../src/registry/client/http-exchange.ts'
+import { parseAnswer, RegistryClient } from '../../src/registry/client/client.ts'
 import { parseVersion } from '../../src/registry/client/parse-version.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
-import { classifyAnswer, parseAnswer } from '../../src/registry/client/registry-error.ts'
+import { classifyAnswer, type RegistryAnswer } from '../../src/registry/client/registry-error.ts'
 import { RegistryStore } from '../../src/registry/server/registry-store.ts'
 import { answerRequest } from '../../src/registry/server/router.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
@@ -61,14 +60,14 @@ class LyingClient extends RegistryClient {
       const answer = answerRequest(store, { method: 'GET', target, body: '' })
       return 'json' in answer ? structuredClone(answer.json) : answer.text
     } catch {
-      throw classifyAnswer({ status: 404, headers: {}, body: '{"error_code":40401}' } as HttpAnswer, target, 0)
+      throw classifyAnswer({ status: 404, headers: {}, body: '{"error_code":40401}' } as RegistryAnswer, target, 0)
     }
   }
 }
 
 /** As the client takes the body of a success. */
 function answerOf(body: string): unknown {
-  return parseAnswer({ status: 200, headers: {}, body } as HttpAnswer, 'GET /', 0)
+  return parseAnswer({ status: 200, headers: {}, body } as RegistryAnswer, 'GET /', 0)
 }
 
 const errorBodies = ['{"error_code":40401,"message":"gone"}', '<html><title>x</title>', '{"detail":"x"}', '']
@@ -77,7 +76,7 @@ function runError(random: Random): void {
   const body = mutateText(errorBodies[Math.floor(random() * errorBodies.length)] ?? '', random)
   const headers = { 'retry-after': ['5', '-1', '9'.repeat(400), 'Fri, 99 Foo', ''][Math.floor(random() * 5)] ?? '' }
   const status = [200, 301, 401, 404, 418, 429, 500, 999][Math.floor(random() * 8)] ?? 0
-  const error = classifyAnswer({ status, headers, body } as HttpAnswer, 'GET /', 0)
+  const error = classifyAnswer({ status, headers, body } as RegistryAnswer, 'GET /', 0)
   if (!Number.isFinite(error.retryAfterMs) || error.retryAfterMs > 60_000) throw new Error('it waits for ever')
 }
 
