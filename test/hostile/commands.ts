@@ -1,0 +1,154 @@
+import { SEALED, SNAPSHOT } from './honest-archive.ts'
+
+/** Where a command finds what it needs; all paths are below one folder of the test. */
+export interface Place {
+  /** The location with the hostile archive. */
+  location: string
+  /** Another location, which holds an honest copy. */
+  target: string
+  backupId: string
+  keyFile: string
+  backupJob: string
+  restoreJob: string
+  mapping: string
+  bootstrap: string
+  registryUrl: string
+}
+
+export interface ReadingCommand {
+  /** Without the format. */
+  argv: (place: Place) => string[]
+  /** Over the honest archive; 0 without it. */
+  exits?: number
+  /** It changes the location by design, and works on a copy of its own. */
+  changes?: true
+  /** It writes to `target`, which holds an honest copy. */
+  usesTarget?: true
+  /** It finds everything that is wrong with a backup. */
+  provesDamage?: true
+  /** Serves until it is stopped. */
+  serves?: true
+}
+
+/** Why a command needs no row: it reads no archive. */
+export type NoReader = { readsNothing: string }
+
+const one = ({ location, backupId, keyFile }: Place): string[] => [
+  ...['--path', location, '--backup-id', backupId],
+  ...(backupId === SEALED ? ['--key-file', keyFile] : []),
+]
+const key = ({ backupId, keyFile }: Place): string[] => (backupId === SEALED ? ['--key-file', keyFile] : [])
+const cluster = (place: Place): string[] => [
+  ...['--bootstrap-server', place.bootstrap, '--path', place.location],
+  ...key(place),
+]
+const fromBackup = (place: Place): string[] => [
+  ...['--group', '*', '--strategy', 'from_backup', '--backup-id', place.backupId],
+]
+const fromSnapshot = ['--group', '*', '--strategy', 'header_based', '--from-snapshot', SNAPSHOT]
+
+/**
+ * By command, or by command and action. Every command of the program has a row; a new one without fails the test, so that
+ * no reader of archives is left out.
+ */
+export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
+  list: [{ argv: place => ['list', '--path', place.location, ...key(place)] }],
+  describe: [{ argv: place => ['describe', ...one(place)] }],
+  verify: [
+    { argv: place => ['verify', ...one(place)] },
+    { argv: place => ['verify', '--deep', ...one(place)], provesDamage: true },
+  ],
+  check: [{ argv: place => ['check', '--config', place.restoreJob] }],
+  backup: [
+    { argv: place => ['backup', '--dry-run', '--config', place.backupJob] },
+    { argv: place => ['backup', '--config', place.backupJob], changes: true },
+    { argv: place => ['backup', '--commit', '--config', place.backupJob], changes: true, exits: 4 },
+  ],
+  restore: [{ argv: place => ['restore', '--dry-run', '--config', place.restoreJob] }],
+  prune: [
+    {
+      argv: place => [
+        ...['prune', '--dry-run', '--path', place.location, '--older-than', '1m', '--grace', '1m'],
+        ...key(place),
+      ],
+    },
+    {
+      argv: place => [
+        ...['prune', '--yes', '--path', place.location, '--keep-last', '1', '--older-than', '1m', '--grace', '0s'],
+        ...key(place),
+      ],
+      changes: true,
+    },
+    { argv: place => ['prune', '--path', place.location, '--keep', place.backupId], changes: true, exits: 1 },
+  ],
+  delete: [
+    { argv: place => ['delete', '--dry-run', '--path', place.location, '--backup-id', place.backupId] },
+    { argv: place => ['delete', '--yes', '--path', place.location, '--match', '*'], changes: true },
+  ],
+  copy: [
+    {
+      argv: place => [
+        ...['copy', '--from', place.location, '--to', place.target, '--backup-id', place.backupId],
+        ...key(place),
+      ],
+      usesTarget: true,
+    },
+    {
+      argv: place => ['copy', '--dry-run', '--all', '--from', place.location, '--to', place.target, ...key(place)],
+      usesTarget: true,
+      exits: 1,
+    },
+  ],
+  compare: [{ argv: place => ['compare', '--config', place.restoreJob], exits: 3 }],
+  'offset-map': [{ argv: place => ['offset-map', '--config', place.restoreJob], exits: 1 }],
+  topics: [{ argv: place => ['topics', '--strimzi-cluster', 'k', ...one(place)] }],
+  'schemas list': [{ argv: place => ['schemas', 'list', ...one(place)] }],
+  'schemas diff': [{ argv: place => ['schemas', 'diff', ...one(place), '--against', place.registryUrl], exits: 3 }],
+  'schemas restore': [{ argv: place => ['schemas', 'restore', '--dry-run', '--config', place.restoreJob] }],
+  'schemas backup': [{ argv: place => ['schemas', 'backup', '--config', place.backupJob], changes: true }],
+  'registry serve': [{ argv: place => ['registry', 'serve', '--listen', '127.0.0.1:0', ...one(place)], serves: true }],
+  'registry probe': { readsNothing: 'it asks a registry what it can do' },
+  'offsets list': [{ argv: place => ['offsets', 'list', ...cluster(place)] }],
+  'offsets show': [{ argv: place => ['offsets', 'show', '--group', '*', ...cluster(place)] }],
+  'offsets plan': [
+    { argv: place => ['offsets', 'plan', ...cluster(place), ...fromBackup(place)] },
+    { argv: place => ['offsets', 'plan', ...cluster(place), ...fromSnapshot], exits: 1 },
+  ],
+  'offsets script': [
+    { argv: place => ['offsets', 'script', ...cluster(place), ...fromBackup(place)] },
+    {
+      argv: place => [
+        ...['offsets', 'script', ...cluster(place), '--group', '*', '--strategy', 'from_mapping'],
+        ...['--mapping', place.mapping, '--from-snapshot', SNAPSHOT],
+      ],
+    },
+  ],
+  'offsets reset': [{ argv: place => ['offsets', 'reset', '--dry-run', ...cluster(place), ...fromBackup(place)] }],
+  'offsets snapshot': { readsNothing: 'it writes the committed offsets of a cluster' },
+  'offsets snapshots': [{ argv: place => ['offsets', 'snapshots', '--path', place.location] }],
+  'offsets rollback': [
+    { argv: place => ['offsets', 'rollback', '--dry-run', '--snapshot-id', SNAPSHOT, ...cluster(place)] },
+  ],
+  'offsets verify': [{ argv: place => ['offsets', 'verify', '--snapshot-id', SNAPSHOT, ...cluster(place)], exits: 3 }],
+  'offsets delete': [
+    {
+      argv: place => ['offsets', 'delete', '--yes', '--snapshot-id', SNAPSHOT, '--path', place.location],
+      changes: true,
+    },
+  ],
+  'key new': { readsNothing: 'it makes a key' },
+  'key list': [{ argv: place => ['key', 'list', '--path', place.location, '--backup-id', place.backupId], exits: 1 }],
+  'key rewrap': [
+    {
+      argv: place => [
+        ...['key', 'rewrap', '--path', place.location, '--backup-id', place.backupId],
+        ...['--key-file', place.keyFile, '--recipient-file', place.keyFile],
+      ],
+      changes: true,
+      exits: 1,
+    },
+  ],
+  operator: { readsNothing: 'it reads Kubernetes resources and starts Jobs' },
+  crds: { readsNothing: 'it prints definitions' },
+  completion: { readsNothing: 'it prints a script' },
+}

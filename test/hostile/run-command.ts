@@ -1,0 +1,60 @@
+import { main } from '../../src/cli/main.ts'
+import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { FakeIo } from '../cli/fake-io.ts'
+import { type Watch, watchCalls } from './watched-calls.ts'
+
+export interface CommandRun {
+  exitCode: number
+  output: string
+  watch: Watch
+  /** What a served registry answered that no registry may. */
+  badAnswers: string[]
+}
+
+/** Runs a command of the program in this process, through the same entry as the executable. */
+export async function runCommand(argv: string[], serves: boolean): Promise<CommandRun> {
+  const io = new FakeIo()
+  const badAnswers: string[] = []
+  const { result: exitCode, watch } = await watchCalls(async () => {
+    const running = main(argv, io)
+    if (serves) await stopServing(io, running, badAnswers)
+    return running
+  })
+  return { exitCode, output: `${io.stdout.text}\n${io.stderr.text}`, watch, badAnswers }
+}
+
+const asked = ['/subjects', '/schemas/ids/1', '/subjects/orders-value/versions/latest', '/schemas', '/contexts']
+const settings = ['/config', '/mode', '/schemas/types', '/subjects/__proto__/versions', '/schemas/ids/-1']
+
+/** Asks what clients ask, then stops it. */
+async function stopServing(io: FakeIo, running: Promise<number>, badAnswers: string[]): Promise<void> {
+  const url = await servedUrl(io, running)
+  if (url === undefined) return
+  for (const path of [...asked, ...settings]) {
+    const answer = await fetch(`${url}${path}`)
+    const text = await answer.text()
+    if (answer.status >= 500) badAnswers.push(`${path}: ${answer.status} ${text}`)
+  }
+  io.signal('SIGTERM')
+}
+
+/** Undefined where the command ended before it served anything. */
+function servedUrl(io: FakeIo, running: Promise<number>): Promise<string | undefined> {
+  return new Promise(resolve => {
+    const { write } = io.stdout
+    io.stdout.write = function (text: string) {
+      write.call(this, text)
+      const [url] = /http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? []
+      if (url !== undefined) setImmediate(() => resolve(url))
+    }
+    running.then(() => resolve(undefined))
+  })
+}
+
+/** What the output says of a failure. */
+export function errorIn(output: string): ErrorCode | undefined {
+  const [, json] = /^\{\n {2}"error": \{\n {4}"code": "([A-Z_]+)"/.exec(output) ?? []
+  const [, text] = /^help: .*\(([A-Z_]+)\)$/m.exec(output) ?? []
+  const code = json ?? text
+  return code !== undefined && code in errorTable ? (code as ErrorCode) : undefined
+}
