@@ -86,8 +86,9 @@ function sorted(value: JsonValue): JsonValue {
   )
 }
 
+/** An archive may hold a number that no registry has; it wraps, as it does in Java. */
 function int32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
-  bytes.writeInt32BE(value)
+  bytes.writeInt32BE(value | 0)
   return bytes
 }
