@@ -5,45 +5,54 @@ import { openDriver } from '../test/servers/driver.ts'
 import { startS3 } from '../test/servers/versitygw.ts'
 import { BATCHED, requireKcat, startBenchCluster } from './cluster.ts'
 import { fillWithOthers, fillWithPayload, openBenchRegistry } from './registries.ts'
-import { benchParts, writeReport } from './report.ts'
+import { RegistryScenario } from './registry-scenario.ts'
+import { type BenchPart, type BenchResult, benchParts, writeReport } from './report.ts'
 import { Restores } from './restores.ts'
 import { formatGoal, isMissed, type Row } from './row.ts'
 import { Scenarios } from './scenarios.ts'
-import { Schemas } from './schemas.ts'
 
 /**
  * `make bench`: measures against what users would pick otherwise, on one broker, each part in one run; fails where a limit
- * is missed. `BENCH_PART=backup|restore|schemas` does one part.
+ * is missed. `BENCH_PART=backup|restore|schemas|registry` does one part.
  */
 const say = (text: string) => void process.stderr.write(`bench: ${text}\n`)
 const only = process.env.BENCH_PART
 const parts = benchParts.filter(part => only === undefined || only === part)
 if (parts.length === 0) throw new Error(`BENCH_PART=${only} is none of ${benchParts.join(', ')}`)
-const kcat = await requireKcat()
 const folder = await mkdtemp(join(tmpdir(), 'kafka-backup-bench-'))
 const payload = join(folder, 'payload.json')
 try {
-  await using server = await startBenchCluster(payload, parts, say)
+  const withKafka = parts.filter(part => part !== 'registry')
+  if (withKafka.length > 0) await benchWithKafka(withKafka)
+  if (parts.includes('registry')) await report('registry', await benchRegistry(), { node: process.version })
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function benchWithKafka(some: readonly Exclude<BenchPart, 'registry'>[]): Promise<void> {
+  const kcat = await requireKcat()
+  await using server = await startBenchCluster(payload, some, say)
   await using driver = await openDriver(server)
-  for (const part of parts) {
+  for (const part of some) {
     const restores = new Restores(server, driver, folder, payload)
     const rows = await {
       backup: () => benchBackups(new Scenarios(server, folder)),
       restore: () => benchRestores(restores),
-      schemas: () => benchSchemas(restores, new Schemas(server, driver, folder)),
+      schemas: () => benchSchemas(restores),
     }[part]()
-    const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
-    const versions = { node: process.version, kafka: server.version, kcat }
-    const command = only === undefined ? 'make bench' : `BENCH_PART=${only} make bench`
-    const date = new Date().toISOString().slice(0, 10)
-    process.stdout.write(await writeReport(part, { date, command, machine, versions, rows }))
-    for (const row of rows.filter(isMissed)) {
-      say(`MISSED: ${row.name}: ${row.measure} is ${row.value.toFixed(2)}, not ${formatGoal(row)}`)
-      process.exitCode = 1
-    }
+    await report(part, rows, { node: process.version, kafka: server.version, kcat })
   }
-} finally {
-  await rm(folder, { recursive: true, force: true })
+}
+
+async function report(part: BenchPart, rows: Row[], versions: BenchResult['versions']): Promise<void> {
+  const machine = { cpu: cpus()[0]?.model ?? '', cores: cpus().length, memory_gb: Math.round(totalmem() / 1e9) }
+  const command = only === undefined ? 'make bench' : `BENCH_PART=${only} make bench`
+  const date = new Date().toISOString().slice(0, 10)
+  process.stdout.write(await writeReport(part, { date, command, machine, versions, rows }))
+  for (const row of rows.filter(isMissed)) {
+    say(`MISSED: ${row.name}: ${row.measure} is ${row.value.toFixed(2)}, not ${formatGoal(row)}`)
+    process.exitCode = 1
+  }
 }
 
 async function benchBackups(scenarios: Scenarios): Promise<Row[]> {
@@ -81,7 +90,7 @@ async function benchRestores(restores: Restores): Promise<Row[]> {
   return rows
 }
 
-async function benchSchemas(restores: Restores, schemas: Schemas): Promise<Row[]> {
+async function benchSchemas(restores: Restores): Promise<Row[]> {
   const rows: Row[] = []
   for (const [topic, limit] of [['zstd', 2] as const, ['plain', 1.3] as const]) {
     say(`restore of the ${topic} topic with other schema IDs`)
@@ -91,7 +100,13 @@ async function benchSchemas(restores: Restores, schemas: Schemas): Promise<Row[]
     fillWithOthers(target.store, 100)
     rows.push(...(await restores.withRewriting(topic, limit, { source, target })))
   }
-  say('backup and restore of a registry')
-  rows.push(...(await schemas.backUpAndRestore()))
   return rows
+}
+
+async function benchRegistry(): Promise<Row[]> {
+  const scenario = new RegistryScenario(folder)
+  say('backup and restore of a registry')
+  const rows = await scenario.backUpAndRestore()
+  say('restore of a registry that answers slowly')
+  return [...rows, ...(await scenario.restoreSlowly())]
 }

@@ -6,12 +6,13 @@ export interface BenchResult {
   date: string
   command: string
   machine: { cpu: string; cores: number; memory_gb: number }
-  versions: { node: string; kafka: string; kcat: string }
+  /** Of Kafka and kcat, where the part uses them. */
+  versions: { node: string; kafka?: string; kcat?: string }
   rows: Row[]
 }
 
 /** The parts of the benchmark, each measured in one run; the figures of two may be of different ones. */
-export const benchParts = ['backup', 'restore', 'schemas'] as const
+export const benchParts = ['backup', 'restore', 'schemas', 'registry'] as const
 export type BenchPart = (typeof benchParts)[number]
 
 const page = join(import.meta.dirname, '../docs/benchmarks.md')
@@ -31,12 +32,16 @@ export async function writeReport(part: BenchPart, result: BenchResult): Promise
 export function formatTable({ date, command, machine, versions, rows }: BenchResult): string {
   const lines = rows.map(row => `| ${row.name} | ${row.measure} | ${formatValue(row)} | ${formatGoal(row)} |`)
   return `Measured on ${date} with \`${command}\` on ${machine.cores} cores (${machine.cpu}), ${machine.memory_gb} GB of memory;
-Node ${versions.node}, Kafka ${versions.kafka}, kcat ${versions.kcat}.
+${formatVersions(versions)}.
 
 | what | measure | result | limit |
 |---|---|---:|---:|
 ${lines.join('\n')}
 `
+}
+
+function formatVersions({ node, kafka, kcat }: BenchResult['versions']): string {
+  return kafka === undefined ? `Node ${node}` : `Node ${node}, Kafka ${kafka}, kcat ${kcat}`
 }
 
 function formatValue({ value, unit }: Row): string {
