@@ -16,7 +16,7 @@ export function modeField<const M extends Mode>(mode: M) {
     json: { const: mode },
     read: (value, complain) => {
       if (value === mode) return mode
-      complain({ wrong: 'is not known', near: nearMatch(textOf(value), modes) })
+      complain({ wrong: 'is not known', near: nearMatch(writtenAs(value), modes) })
       return undefined
     },
   })
@@ -24,9 +24,14 @@ export function modeField<const M extends Mode>(mode: M) {
 
 /** The mode that a job has or, where the field is missing or mistyped, seems to be meant for. */
 export function modeOf(tree: unknown): Mode {
-  const written = textOf(valueAt(tree, ['mode']))
+  const written = writtenAs(valueAt(tree, ['mode']))
   const meant = modes.find(mode => mode === written) ?? modes.find(mode => nearMatch(written, [mode]) !== undefined)
   if (meant !== undefined) return meant
   const has = (section: string) => isMap(tree) && Object.hasOwn(tree, section)
   return has('target') || (has('restore') && !has('source')) ? 'restore' : 'backup'
+}
+
+/** A list of one may be meant for what is in it. */
+function writtenAs(value: unknown): string {
+  return textOf(Array.isArray(value) ? value[0] : value)
 }
