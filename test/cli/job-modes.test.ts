@@ -58,7 +58,7 @@ describe('the job file of a restore', () => {
   }
 })
 
-test('schemas commands take a job file without a cluster, which other commands refuse', async () => {
+test('commands on schemas take a job file without a cluster, which other commands refuse', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'job-modes-'))
   const path = join(folder, 'schemas.yaml')
   const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://registry:8081" } }\n'
@@ -73,6 +73,8 @@ test('schemas commands take a job file without a cluster, which other commands r
   try {
     assert.deepEqual((await run('backup', 'schemas', 'backup')).calls, ['backupSchemasJob'])
     assert.deepEqual((await run('restore', 'schemas', 'restore')).calls, ['restoreSchemasJob'])
+    assert.deepEqual((await run('restore', 'schemas', 'plan')).calls, ['dryRunSchemasJob'])
+    assert.deepEqual((await run('restore', 'registry', 'probe')).calls, ['probeRegistryJob'])
     assert.deepEqual((await run('restore', 'schemas', 'list')).calls, ['listSchemasJob'])
     assert.deepEqual((await run('backup', 'schemas', 'diff')).calls, ['diffSchemasJob'])
     assert.match((await run('backup', 'schemas', 'restore')).err, /which needs mode: restore/)

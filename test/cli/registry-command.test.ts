@@ -208,7 +208,7 @@ test('registry probe reads only, unless --write lets it announce and try the res
 test('registry probe takes the registry of a job, with its login', async () => {
   const seen: unknown[] = []
   const actions = fakeActions({
-    loadJob: async () => registryJob,
+    loadSchemaJob: async () => registryJob,
     probeRegistryJob: async (side, options) => {
       seen.push(side, options.isWriting)
       return { ...registryProbe, leftBehind: ['kafka-backup-probe-1-a'] }

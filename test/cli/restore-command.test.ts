@@ -72,7 +72,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const runRestoreJob = async () => ({ ...restoreReport, schemas })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 0)
-    assert.match(out, /^ {2}Lossy .*cannot hold all that the backup has, which the job accepts$/m)
+    assert.match(out, /^ {2}Lossy .*cannot hold all that the backup has; restore\.accept_loss accepts it$/m)
     assert.match(out, /^metadata +1 {2}yes/m)
     const document = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
     assert.deepEqual([document.ok, document.schemas.lossy, document.schemas.unaccepted_losses], [true, true, []])

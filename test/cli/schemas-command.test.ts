@@ -184,10 +184,14 @@ LOSS      SUBJECT       DETAIL
 metadata  orders-value  the registry keeps no metadata
 mode      audit-value   the registry has no modes
 
-Not accepted: mode. A restore does all the rest and ends with exit code 4.
-To accept these losses, set
-  enterprise.schema_registry.restore.accept_loss:
-    - mode
+Not accepted: mode. A restore completes everything else and ends with exit code 4.
+To accept these losses, set in the job:
+  enterprise:
+    schema_registry:
+      restore:
+        accept_loss:
+          - metadata
+          - mode
 `,
     )
   })
@@ -195,7 +199,7 @@ To accept these losses, set
   test('ends with 0 where nothing is lost, and where all that is lost is accepted', async () => {
     const whole = await run(['plan', ...config])
     assert.equal(whole.code, 0)
-    assert.match(whole.out, /^The target registry keeps all that the backup has\.$/m)
+    assert.match(whole.out, /^No loss is expected: the target registry can keep everything that the job restores\.$/m)
     const acceptLoss = ['mode', 'metadata'] as const
     const accepted = await run(['plan', ...config], {
       dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, notes, acceptLoss }),
@@ -211,6 +215,20 @@ To accept these losses, set
     assert.equal(code, 1)
     assert.match(out, /^Blockers$/m)
     assert.match(out, /^The restore would be refused before its first write\.$/m)
+    assert.doesNotMatch(out, /Would send/)
+  })
+
+  test('shows which subjects the filter leaves out, and which IDs of the target lose their schema', async () => {
+    const others = [
+      { kind: 'hint' as const, subject: null, message: '2 subjects are left out' },
+      { kind: 'undecodable' as const, subject: 'orders-value', message: 'ID 7 of the target loses its schema' },
+    ]
+    const { code, out } = await run(['plan', ...config], {
+      dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, notes: others }),
+    })
+    assert.equal(code, 0)
+    assert.match(out, /^hint +- +2 subjects are left out$/m)
+    assert.match(out, /^undecodable +orders-value +ID 7 of the target loses its schema$/m)
   })
 
   test('in JSON has every loss with its subjects, and the kinds that are not accepted', async () => {

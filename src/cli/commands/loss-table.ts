@@ -7,6 +7,7 @@ import { formatTable, formatText } from '../table.ts'
 /** What a process ends with where the target does not hold all that it was given, and the job does not accept that. */
 export const LOSSY = 4
 
+const NOTHING_LOST = 'No loss is expected: the target registry can keep everything that the job restores.'
 const FIELD = 'enterprise.schema_registry.restore.accept_loss'
 
 /** A loss that the job does not accept: it is no plain success. */
@@ -54,14 +55,20 @@ export function formatLossDetails(schemas: Losses, look: Look): string[] {
 /** What to do about losses, in a plan. */
 export function formatAcceptance(schemas: Losses, look: Look): string[] {
   const open = openLosses(schemas)
-  if (lossesOf(schemas).length === 0) return ['', look.good('The target registry keeps all that the backup has.')]
+  if (lossesOf(schemas).length === 0) return ['', ...formatText(look.good(NOTHING_LOST), look)]
   if (open.length === 0) return ['', ...formatText(look.good(`${FIELD} accepts every loss.`), look)]
   return [
     '',
-    ...formatText(`Not accepted: ${open.join(', ')}. A restore does all the rest and ends with exit code 4.`, look),
-    'To accept these losses, set',
-    `  ${FIELD}:`,
-    ...open.map(kind => `    - ${kind}`),
+    ...formatText(
+      `Not accepted: ${open.join(', ')}. A restore completes everything else and ends with exit code 4.`,
+      look,
+    ),
+    'To accept these losses, set in the job:',
+    '  enterprise:',
+    '    schema_registry:',
+    '      restore:',
+    '        accept_loss:',
+    ...[...new Set([...schemas.acceptLoss, ...open])].map(kind => `          - ${kind}`),
   ]
 }
 

@@ -36,7 +36,7 @@ async function chooseRegistry(session: Session): Promise<SchemaSide> {
   if (url !== undefined && config !== undefined) throw usage('give either --url or --config, not both')
   if (url === undefined && config === undefined) throw usage('say which registry, with --url or --config')
   if (set.length > 0 && config === undefined) throw usage('--set changes a job file; give it with --config')
-  return url === undefined ? jobRegistrySide(await session.loadJob(config ?? '')) : urlSide(url, '--url')
+  return url === undefined ? jobRegistrySide(await session.loadSchemaJob(config ?? '')) : urlSide(url, '--url')
 }
 
 function documentOf({ registry, flavour, version, features, registrations, leftBehind }: RegistryProbe) {

@@ -23,14 +23,14 @@ export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
 export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
   const subjects = new Set(plan.versions.map(({ subject }) => subject)).size
   return [
-    ['  Schemas', formatExtent(subjects, plan.counts, plannedWords)],
+    ['  Schemas', subjects === 0 ? 'none to restore' : formatExtent(subjects, plan.counts, plannedWords)],
     ['  Lossy', formatLoss(plan), isOpen(plan) ? look.bad : look.warn],
   ]
 }
 
 function formatLoss(schemas: Losses): string | undefined {
   if (lossesOf(schemas).length === 0) return undefined
-  const accepted = isOpen(schemas) ? '' : ', which the job accepts'
+  const accepted = isOpen(schemas) ? '' : '; restore.accept_loss accepts it'
   return `the registry cannot hold all that the backup has${accepted}`
 }
 

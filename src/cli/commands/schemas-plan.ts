@@ -5,12 +5,12 @@ import { formatFields, formatText } from '../table.ts'
 import { printable } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 import { formatAcceptance, formatLossDetails, formatLosses } from './loss-table.ts'
-import { plannedFields } from './schema-report.ts'
+import { formatNotes, plannedFields } from './schema-report.ts'
 import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from './schemas-restore.ts'
 
 /** `schemas plan`: what the target registry will not keep, for a person to accept before anything is written. */
 export async function run(session: Session): Promise<number> {
-  const job = await session.loadRestoreJob(session.options.config ?? '')
+  const job = await session.loadSchemaJob(session.options.config ?? '', 'restore')
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)
   session.print(
     () => formatPlan(plan, session.look),
@@ -22,14 +22,13 @@ export async function run(session: Session): Promise<number> {
 function formatPlan(plan: SchemaRestoreDryRun, look: Look): string[] {
   const title = `Plan of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`
   const blockers = plan.findings.filter(({ severity }) => severity === 'error')
+  const others = plan.notes.filter(({ kind }) => kind !== 'lossy')
   return [
     ...formatText(title, look),
-    ...formatFields(
-      [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
-      look,
-    ),
+    ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
     ...formatLosses('What the target registry will not keep', plan, look),
     ...formatLossDetails(plan, look),
+    ...formatNotes(others, look),
     ...formatFindings('Blockers', blockers, look),
     ...(isRefusedBy(plan)
       ? ['', look.bad('The restore would be refused before its first write.')]

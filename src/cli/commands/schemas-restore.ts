@@ -101,19 +101,18 @@ function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): 
       `Dry run of the restore of the schemas of ${look.bold(printable(plan.backupId))}: nothing is written`,
       look,
     ),
-    ...formatFields(
-      [...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan.writes)]],
-      look,
-    ),
+    ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
     ...formatLosses('What the target registry will not keep', plan, look),
     ...formatFindings('Found before the first write', plan.findings, look),
     ...(isRefused ? ['', look.bad('The restore would be refused before its first write.')] : []),
   ]
 }
 
-export function formatWrites(writes: SchemaRestoreDryRun['writes']): string {
-  const parts = Object.entries(writes).map(([type, count]) => `${formatCount(count)} ${type}`)
-  return parts.length === 0 ? 'nothing: all is there' : parts.join(', ')
+/** Undefined where the restore would be refused: nothing is planned then, which does not mean that all is there. */
+export function formatWrites(plan: SchemaRestoreDryRun): string | undefined {
+  if (isRefusedBy(plan)) return undefined
+  const parts = Object.entries(plan.writes).map(([type, count]) => `${formatCount(count)} ${type}`)
+  return parts.length === 0 ? 'nothing: the registry has everything already' : parts.join(', ')
 }
 
 export function headFields(
