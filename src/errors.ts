@@ -189,7 +189,7 @@ export const errorTable = {
   REGISTRY_UNREACHABLE: {
     retryable: true,
     exitCode: 1,
-    help: 'Check `enterprise.schema_registry.url` and the network, then run the command again.',
+    help: 'Check the address of the registry (`enterprise.schema_registry.url` in a job) and the network, then run the command again.',
   },
   REGISTRY_TLS: {
     retryable: false,

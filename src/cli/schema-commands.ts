@@ -123,7 +123,8 @@ const url: OptionSpec = {
 
 const write: OptionSpec = {
   name: 'write',
-  description: '`probe`: also registers, deletes and sets things in a corner of its own, and removes them afterwards',
+  description:
+    '`probe`: also registers test schemas in a separate context or under a prefix, and removes them afterwards',
 }
 
 const servedPath: OptionSpec = {

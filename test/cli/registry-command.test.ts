@@ -211,12 +211,14 @@ test('registry probe takes the registry of a job, with its login', async () => {
     loadSchemaJob: async () => registryJob,
     probeRegistryJob: async (side, options) => {
       seen.push(side, options.isWriting)
-      return { ...registryProbe, leftBehind: ['kafka-backup-probe-1-a'] }
+      return { ...registryProbe, registrations: 12, leftBehind: ['kafka-backup-probe-1-a'] }
     },
   })
   const { code, io } = await probe(['--config', 'job.yaml', '--write'], actions)
   assert.equal(code, 4)
+  assert.match(io.stdout.text, /^12 schemas registered, not all of them removed again\.$/m)
   assert.match(io.stdout.text, /not removed: subject kafka-backup-probe-1-a/)
+  assert.match(io.stdout.text, /DELETE \/subjects\/<name>/)
   assert.partialDeepStrictEqual(seen, [{ kind: 'registry' }, true])
 })
 

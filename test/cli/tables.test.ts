@@ -121,7 +121,13 @@ const commands: Record<string, [argv: string[], answers?: Partial<Actions>]> = {
   ],
   'registry probe': [
     ['registry', 'probe', '--url', 'http://registry:8081'],
-    { probeRegistryJob: async () => ({ ...registryProbe, leftBehind: ['kafka-backup-probe-1-mode'] }) },
+    {
+      probeRegistryJob: async () => ({
+        ...registryProbe,
+        registrations: 33,
+        leftBehind: ['kafka-backup-probe-1-mode'],
+      }),
+    },
   ],
   'schemas plan': [
     ['schemas', 'plan', ...config],

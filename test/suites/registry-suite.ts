@@ -94,7 +94,7 @@ export function registrySuite(name: string, features: RegistryFeatures, open: ()
 async function probe({ url }: OpenedRegistry) {
   const client = await openRegistryClient({ urls: [url] })
   try {
-    const options = { isWriting: true, onWrite: () => undefined }
+    const options = { isWriting: true, onWrite: () => undefined, onLeftBehind: () => undefined }
     return await probeRegistry(client, options, new AbortController().signal)
   } finally {
     client.close()

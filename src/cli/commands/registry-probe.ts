@@ -8,6 +8,7 @@ import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
 const LEFT_BEHIND = 4
+const REMOVAL = 'delete each with DELETE /subjects/<name>, then again with ?permanent=true'
 
 /** `registry probe`. */
 export async function run(session: Session): Promise<number> {
@@ -16,7 +17,11 @@ export async function run(session: Session): Promise<number> {
   const onWrite = (place: string) => {
     session.tell(look => [...formatText(printable(announce(place)), look)])
   }
-  const probe = await session.actions.probeRegistryJob(side, { isWriting: options.write, onWrite }, signal)
+  const onLeftBehind = (subjects: readonly string[]) => {
+    session.log.write('warn', `the probe could not remove its test schemas: ${subjects.join(', ')}; ${REMOVAL}`)
+  }
+  const probing = { isWriting: options.write, onWrite, onLeftBehind }
+  const probe = await session.actions.probeRegistryJob(side, probing, signal)
   session.print(
     () => formatProbe(probe, session.look),
     () => documentOf(probe),
@@ -73,10 +78,11 @@ function formatProbe(probe: RegistryProbe, look: Look): string[] {
     ...formatText(
       registrations === 0
         ? `${plural(untried, 'feature')} not tried. Use --write to try all of them.`
-        : `${plural(registrations, 'schema')} registered and removed again.`,
+        : `${plural(registrations, 'schema')} registered, ${leftBehind.length === 0 ? 'all of them' : 'not all of them'} removed again.`,
       look,
     ),
     ...leftBehind.flatMap(subject => formatText(look.bad(printable(`not removed: subject ${subject}`)), look)),
+    ...(leftBehind.length === 0 ? [] : formatText(`To remove them, ${REMOVAL}.`, look)),
   ]
 }
 

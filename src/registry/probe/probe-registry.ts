@@ -11,15 +11,17 @@ import { settingsChecks } from './settings-checks.ts'
 export interface ProbeOptions {
   /** Also what has to be written to be seen. */
   isWriting: boolean
-  /** Told where it is about to write, before it does. */
+  /** Called before the first write, with where it writes. */
   onWrite(place: string): void
+  /** Called with the subjects that may still be there where the probe itself fails. */
+  onLeftBehind(subjects: readonly string[]): void
 }
 
 export interface RegistryProbe {
   registry: string
   flavour: RegistryFlavour
   version: string | null
-  features: FeatureResult[]
+  features: readonly FeatureResult[]
   /** Schemas that were registered: each may have used up an ID for good. */
   registrations: number
   /** Subjects of the probe that could not be removed. */
@@ -32,7 +34,7 @@ export const featureChecks: readonly FeatureCheck[] = [...readChecks, ...schemaC
 /** Finds out what a registry can do that restores rely on. What it writes is in a corner of its own, and is removed. */
 export async function probeRegistry(
   client: RegistryClient,
-  { isWriting, onWrite }: ProbeOptions,
+  options: ProbeOptions,
   signal: AbortSignal,
 ): Promise<RegistryProbe> {
   const identity = await detectFlavour(client, signal)
@@ -41,19 +43,33 @@ export async function probeRegistry(
   const hasContexts = listed !== undefined && listed[0] !== ':.:'
   const name = `kafka-backup-probe-${client.clock.now().toString(36)}`
   const scope = new ProbeScope(client, { identity, hasContexts, name }, signal)
-  if (isWriting) onWrite(scope.place)
-  const results = new Map<FeatureCheck, FeatureResult>()
-  let leftBehind: string[] = []
-  try {
-    // What was written can be read.
-    const inOrder = featureChecks.toSorted((a, b) => Number(b.isWrite) - Number(a.isWrite))
-    for (const check of inOrder) results.set(check, await runCheck(check, scope, isWriting))
-  } finally {
-    if (isWriting) leftBehind = await scope.clear()
-  }
-  const features = featureChecks.flatMap(check => results.get(check) ?? [])
+  const features = options.isWriting ? await probeByWriting(scope, options) : await runChecks(scope, false)
+  const leftBehind = options.isWriting ? await scope.clear() : []
   const { flavour, version } = identity
   return { registry: client.name, flavour, version, features, registrations: scope.registrations, leftBehind }
+}
+
+async function probeByWriting(
+  scope: ProbeScope,
+  { onWrite, onLeftBehind }: ProbeOptions,
+): Promise<readonly FeatureResult[]> {
+  onWrite(scope.place)
+  try {
+    await scope.registerFirst()
+    return await runChecks(scope, true)
+  } catch (error) {
+    const leftBehind = await scope.clear()
+    if (leftBehind.length > 0) onLeftBehind(leftBehind)
+    throw error
+  }
+}
+
+/** Writes come first, because what was written can be read. */
+async function runChecks(scope: ProbeScope, isWriting: boolean): Promise<FeatureResult[]> {
+  const results = new Map<FeatureCheck, FeatureResult>()
+  const inOrder = featureChecks.toSorted((a, b) => Number(b.isWrite) - Number(a.isWrite))
+  for (const check of inOrder) results.set(check, await runCheck(check, scope, isWriting))
+  return featureChecks.flatMap(check => results.get(check) ?? [])
 }
 
 async function runCheck(check: FeatureCheck, scope: ProbeScope, isWriting: boolean): Promise<FeatureResult> {

@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../../errors.ts'
 import type { RegistryCall, RegistryClient } from '../client/client.ts'
 import type { Identity } from '../client/flavour.ts'
 import { asList, asRecord } from '../client/json-shape.ts'
@@ -110,6 +111,24 @@ export class ProbeScope {
     return { ...answer, id: typeof id === 'number' ? id : undefined }
   }
 
+  /** Fails where the registry refuses every schema: each feature would be shown as missing then, which is not known. */
+  async registerFirst(): Promise<void> {
+    const subject = this.subject('first')
+    const path = pathOf(this.identity, 'subjects', subject, '/versions')
+    const call: RegistryCall = { method: 'POST', path, subject, body: { schema: record('ProbeFirst') } }
+    try {
+      await this.#client.call(call, this.#signal)
+    } catch (error) {
+      if (!(error instanceof RegistryError) || passing.has(error.status)) throw error
+      const message = `the registry ${this.#client.name} refuses the first test schema, so no feature can be tried: ${error.message}`
+      throw new KafkaBackupError('REGISTRY_REFUSED', message, {
+        help: 'Check the mode of the registry (READONLY refuses every schema) and what this user may do, or probe without --write.',
+      })
+    }
+    this.registrations++
+    this.ownSample = subject
+  }
+
   remove(subject: string, rest = '', query = {}): Promise<ProbeAnswer> {
     const path = pathOf(this.identity, 'subjects', subject, rest)
     return this.ask({ method: 'DELETE', path, subject, query })
@@ -120,11 +139,24 @@ export class ProbeScope {
     return asRecord((await this.get('subjects', subject, `/versions/${version}`, { deleted: true })).body)
   }
 
-  /** Removes everything that was written, what refers to others first. The subjects that are still there. */
+  /**
+   * Removes everything that was written, what refers to others first. The subjects that are still there, or that may be
+   * because the registry has stopped answering.
+   */
   async clear(): Promise<string[]> {
     // Also after an interruption.
     this.#signal = new AbortController().signal
     const all = [...this.#subjects].reverse()
+    try {
+      await this.#removeAll(all)
+      return await this.#stillThere(all)
+    } catch (error) {
+      if (error instanceof KafkaBackupError) return all
+      throw error
+    }
+  }
+
+  async #removeAll(all: readonly string[]): Promise<void> {
     for (const subject of all) {
       const unset = (resource: 'mode' | 'config') =>
         this.ask({ method: 'DELETE', path: pathOf(this.identity, resource, subject), subject })
@@ -134,6 +166,9 @@ export class ProbeScope {
       await this.remove(subject)
       await this.remove(subject, '', { permanent: true })
     }
+  }
+
+  async #stillThere(all: readonly string[]): Promise<string[]> {
     const left: string[] = []
     for (const subject of all) {
       const { isOk, body } = await this.get('subjects', subject, '/versions', { deleted: true })

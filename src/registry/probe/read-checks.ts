@@ -3,7 +3,7 @@ import { contextPath, pathOf } from '../client/paths.ts'
 import { joinSubject, splitSubject } from '../model.ts'
 import { type FeatureCheck, found } from './feature-check.ts'
 
-/** Nobody has these. */
+/** No registry has a subject or context of this name. */
 const NOWHERE = 'kafka-backup-nowhere'
 
 /** What can be seen without writing anything. */
@@ -11,7 +11,7 @@ export const readChecks: readonly FeatureCheck[] = [
   {
     name: 'schema_list',
     label: 'list of all schemas',
-    without: 'every version is asked for by itself, which is slower',
+    without: 'a backup requests each version separately, which is slower',
     isWrite: false,
     run: async scope => {
       const { context } = splitSubject((await scope.sample()) ?? '')
@@ -39,14 +39,14 @@ export const readChecks: readonly FeatureCheck[] = [
   {
     name: 'contexts',
     label: 'contexts',
-    without: 'a subject of a context becomes one with a plain name; lossy',
+    without: 'subjects of a context are restored under plain names; lossy',
     isWrite: false,
     run: async scope => found(scope.hasContexts),
   },
   {
     name: 'unset_settings',
     label: 'unset levels shown as unset',
-    without: 'a backup of this registry may hold levels that were inherited',
+    without: 'a backup of this registry may contain inherited levels',
     isWrite: false,
     run: async scope => {
       // Apicurio answers for every subject that exists.
@@ -57,8 +57,8 @@ export const readChecks: readonly FeatureCheck[] = [
   },
   {
     name: 'unset_context_settings',
-    label: 'unset context settings',
-    without: 'what it shows for every context is not backed up as set',
+    label: 'unset contexts shown as unset',
+    without: 'settings that it shows for every context are not backed up',
     isWrite: false,
     run: async scope => {
       if (!scope.hasContexts) return undefined

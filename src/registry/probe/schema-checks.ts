@@ -14,7 +14,7 @@ export const schemaChecks: readonly FeatureCheck[] = [
   {
     name: 'exact_texts',
     label: 'schema text, byte for byte',
-    without: 'texts are rewritten to a form of its own; they mean the same',
+    without: 'the registry rewrites texts; their meaning is the same',
     isWrite: true,
     run: async scope => {
       const subject = scope.subject('text')
@@ -38,7 +38,7 @@ export const schemaChecks: readonly FeatureCheck[] = [
     (name): FeatureCheck => ({
       name: name.includes('/') ? 'slashes_in_names' : 'odd_names',
       label: name.includes('/') ? 'slashes in subject names' : 'special characters in names',
-      without: 'subjects with such names cannot be restored under them',
+      without: 'such subjects need other names: `restore.subject_mapping`',
       isWrite: true,
       run: async scope => {
         const subject = scope.subject(name)
@@ -143,7 +143,7 @@ export const schemaChecks: readonly FeatureCheck[] = [
   {
     name: 'forced_registration',
     label: 'registration with force=true',
-    without: '`restore.force_register` sets the level NONE for the time instead',
+    without: '`restore.force_register` sets the level NONE temporarily instead',
     isWrite: true,
     run: async scope => {
       const subject = scope.subject('forced')

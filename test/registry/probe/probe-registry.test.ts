@@ -3,6 +3,7 @@ import { describe, type TestContext, test } from 'node:test'
 import { openRegistryClient } from '../../../src/registry/client/client.ts'
 import { featureChecks, probeRegistry } from '../../../src/registry/probe/probe-registry.ts'
 import { openRegistryServer } from '../../../src/registry/server/open-registry-server.ts'
+import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
 import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
@@ -15,13 +16,15 @@ interface Wish {
   isWriting?: boolean
   signal?: AbortSignal
   onWrite?: (place: string) => void
+  onLeftBehind?: (subjects: readonly string[]) => void
 }
 
 async function probe(t: TestContext, url: string, wish: Wish = {}) {
-  const { isWriting = true, signal = new AbortController().signal, onWrite = () => undefined } = wish
+  const { isWriting = true, signal = new AbortController().signal } = wish
+  const { onWrite = () => undefined, onLeftBehind = () => undefined } = wish
   const client = await openRegistryClient({ urls: [url] }, { clock: new JumpingClock() })
   t.after(() => client.close())
-  return probeRegistry(client, { isWriting, onWrite }, signal)
+  return probeRegistry(client, { isWriting, onWrite, onLeftBehind }, signal)
 }
 
 async function vendor(t: TestContext, name: VendorName, onRequest?: (call: { method: string }) => void) {
@@ -92,6 +95,26 @@ describe('a probe that may write', () => {
     const before = held(registry)
     await assert.rejects(probe(t, registry.url, { signal: stop.signal }), /stopped/)
     assert.deepEqual(held(registry), before)
+  })
+
+  test('fails where the registry refuses every schema, instead of showing every feature as missing', async t => {
+    const server = await openRegistryServer({
+      store: new RegistryStore({ isReadOnly: true }, start),
+      ...{ host: '127.0.0.1', port: 0 },
+    })
+    t.after(() => server.close())
+    await assert.rejects(probe(t, server.url), { code: 'REGISTRY_REFUSED', message: /refuses the first test schema/ })
+  })
+
+  test('names what may be left where it fails and the registry does not answer any more', async t => {
+    let writes = 0
+    const registry = await vendor(t, 'confluent', ({ method }) => {
+      if (method === 'POST') writes++
+      if (writes >= 5) throw new RegistryFault(50301, 'not now')
+    })
+    const left: string[] = []
+    await assert.rejects(probe(t, registry.url, { onLeftBehind: some => left.push(...some) }), /not now/)
+    assert.ok(left.some(subject => subject.endsWith(':text')))
   })
 
   test('names what it could not remove', async t => {
