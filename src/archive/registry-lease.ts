@@ -4,6 +4,8 @@ import { registryLeaseFolder } from './layout.ts'
 import { beginWriter, WRITER_TTL_MS } from './writer-lease.ts'
 
 export interface RegistryHold {
+  /** Fails where a lease was not renewed in time: another restore may be at work by now. */
+  assertHeld(): void
   /** May be called again. */
   release(): Promise<void>
 }
@@ -40,7 +42,10 @@ export async function holdRegistry(
     const message = `no lease can be written at ${parts.storage.location}, so another restore into this registry is not kept away: ${error.message}`
     parts.onProgress({ type: 'note', message })
   }
-  return { release }
+  const assertHeld = () => {
+    for (const lease of held) lease.assertHeld()
+  }
+  return { assertHeld, release }
 }
 
 const help =

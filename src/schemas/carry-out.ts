@@ -35,7 +35,7 @@ export async function carryOut(
     refuseLeft(after.plan, run, parts.onProgress)
     return after
   } catch (error) {
-    await clearUp(error, run, parts, signal)
+    await clearUp(error, run, parts)
     throw error
   }
 }
@@ -50,6 +50,8 @@ export class RestoreRun {
   done = 0
   /** Something may have been changed. */
   isTouched = false
+  /** The registry has answered to a write, in any round. */
+  hasWritten = false
   /** Parts of settings that were changed, by `partKey`. */
   readonly begunParts = new Set<string>()
   /** Those that were changed for the time by no step of the plan, and are not put back yet. */
@@ -126,6 +128,7 @@ export class RestoreRun {
         return isPlanned
       },
       onBegun: (step: RestoreStep) => {
+        this.#parts.hold?.assertHeld()
         this.isTouched = true
         const changed = partOf(step)
         if (changed) this.begunParts.add(partKey(changed.scope, changed.part))
@@ -141,6 +144,7 @@ export class RestoreRun {
         else this.liftedParts.delete(key)
       },
       onAnswered: (step: RestoreStep, answer: Omit<Attempt, 'step'>) => {
+        this.hasWritten = true
         this.answered.add(step)
         this.attempts.set(attemptKey(step), { step, ...answer })
         if (step.type !== 'register' || answer.error) return

@@ -12,22 +12,51 @@ const CLEAR_UP_MS = 30_000
 
 /**
  * After a failure or an abort: levels and modes that were changed for the time are put back, and fillers are removed. What
- * cannot be is reported; the journal stays open, so that the next run does it.
+ * cannot be is reported; the journal stays open, so that the next run does it. It throws nothing: the cause is what counts.
  */
-export async function clearUp(
-  cause: unknown,
-  run: RestoreRun,
-  { journal, onProgress, clock }: SchemaParts,
-  signal: AbortSignal,
-): Promise<void> {
-  if (cause instanceof IdsIgnored && run.done === 0) {
-    await takeBack(cause.step.subject, run, signal)
-    await journal.close(signal)
-    return
+export async function clearUp(cause: unknown, run: RestoreRun, parts: SchemaParts): Promise<void> {
+  const { journal, onProgress, clock } = parts
+  const isUnchanged = cause instanceof ModeRefused && !run.hasWritten
+  const left = isUnchanged ? undefined : listLeft(cause, run)
+  if (left && isLost(parts)) return onProgress({ type: 'warning', message: lostHold })
+  const stop = new AbortController()
+  const cancel = clock.after(CLEAR_UP_MS, () => stop.abort(new Error('the time to clear up is over')))
+  try {
+    if (isUnchanged) await journal.withdraw(stop.signal).catch(() => undefined)
+    if (!left) return
+    const names = await putBack(left, run, stop.signal)
+    if (left.isUndone && names.length === 0) await journal.close(stop.signal).catch(() => undefined)
+    else onProgress({ type: 'warning', message: tell(names) })
+  } finally {
+    cancel()
   }
-  if (cause instanceof ModeRefused && run.answered.size === 0) return journal.close(signal)
+}
+
+interface Place {
+  subject: string
+  version: number
+}
+
+interface Left {
+  unsettled: readonly Unsettled[]
+  fillers: readonly Place[]
+  /** Its first version was registered, and goes again. */
+  subject?: string
+  /** After it the registry is as it was before the run, and nothing is left to continue. */
+  isUndone: boolean
+}
+
+/** Pure. Undefined where nothing was changed, or nothing that is not to stay. */
+function listLeft(cause: unknown, run: RestoreRun): Left | undefined {
   const { kept } = run
-  if (!kept || !run.isTouched) return
+  if (cause instanceof IdsIgnored && run.done === 0) {
+    const unsettled = (kept?.settings ?? []).map(({ scope, ...original }) => ({
+      ...{ scope, original },
+      ...{ config: true, mode: true },
+    }))
+    return { unsettled, fillers: [], subject: cause.step.subject, isUndone: true }
+  }
+  if (!kept || !run.isTouched) return undefined
   const pending = new Set<string>(run.liftedParts)
   for (const step of run.steps) {
     const changed = run.answered.has(step) ? undefined : partOf(step)
@@ -35,23 +64,41 @@ export async function clearUp(
   }
   const unsettled = listUnsettled(kept, run.before, run.begunParts, pending)
   const fillers = listFillers(run)
-  if (unsettled.length + fillers.length === 0) return
-  const stop = new AbortController()
-  const cancel = clock.after(CLEAR_UP_MS, () => stop.abort(new Error('the time to clear up is over')))
-  const width = run.client.concurrency
-  const open = await settle(unsettled, run.writer, width, stop.signal)
-  const left = await removeFillers(fillers, run.writer, width, stop.signal)
-  cancel()
-  onProgress({ type: 'warning', message: tell(open, left) })
+  return unsettled.length + fillers.length === 0 ? undefined : { unsettled, fillers, isUndone: false }
 }
 
+/** Answers with what could not be put back or removed. */
+async function putBack({ unsettled, fillers, subject }: Left, run: RestoreRun, signal: AbortSignal): Promise<string[]> {
+  const { writer, client } = run
+  const made = subject === undefined ? [] : await removeMade(subject, run, signal)
+  const open = await settle(unsettled, writer, client.concurrency, signal)
+  const kept = await removeFillers(fillers, writer, client.concurrency, signal)
+  return [
+    ...made.map(one => `version ${one.version} of subject ${one.subject}, which has to be deleted by hand`),
+    ...open.map(({ scope }) => `the level or mode of ${describeScope(scope)}`),
+    ...kept.map(one => `version ${one.version} of subject ${one.subject}, a filler`),
+  ]
+}
+
+function isLost({ hold }: SchemaParts): boolean {
+  try {
+    hold?.assertHeld()
+    return false
+  } catch {
+    return true
+  }
+}
+
+const lostHold =
+  'the restore of schemas did not end. Levels and modes are left as they are, since another restore may be at work in the ' +
+  'registry: when that has ended, run the same command again, which restores them'
+
 /** Those of this run and of earlier ones that may still be there. */
-function listFillers({ kept, before, steps, answered }: RestoreRun): { subject: string; version: number }[] {
+function listFillers({ kept, before, steps, answered }: RestoreRun): Place[] {
   const own = new Set(kept?.fillers)
   const removed = new Set<string>()
-  const places = new Map<string, { subject: string; version: number }>()
-  const note = ({ subject, version }: { subject: string; version: number }) =>
-    places.set(versionKey(subject, version), { subject, version })
+  const places = new Map<string, Place>()
+  const note = ({ subject, version }: Place) => places.set(versionKey(subject, version), { subject, version })
   for (const one of before.versions) if (one.schema.includes(FILLER_NAME) && own.has(keyOf(one))) note(one)
   for (const step of steps) {
     if (step.type === 'register' && step.purpose === 'filler') note(step)
@@ -64,16 +111,12 @@ function isRemoval(step: RestoreStep): step is Extract<RestoreStep, { type: 'del
   return step.type === 'delete-version' && step.permanent
 }
 
-function keyOf({ subject, version }: { subject: string; version: number }): string {
+function keyOf({ subject, version }: Place): string {
   return versionKey(subject, version)
 }
 
-function tell(open: readonly Unsettled[], fillers: readonly { subject: string; version: number }[]): string {
+function tell(names: readonly string[]): string {
   const again = 'run the same command again, which continues where it stopped'
-  const names = [
-    ...open.map(({ scope }) => `the level or mode of ${describeScope(scope)}`),
-    ...fillers.map(({ subject, version }) => `version ${version} of subject ${subject}, a filler`),
-  ]
   if (names.length === 0)
     return `the restore of schemas did not end; levels and modes are as they were before it: ${again}`
   const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
@@ -83,12 +126,15 @@ function tell(open: readonly Unsettled[], fillers: readonly { subject: string; v
   )
 }
 
-/** Removes the one version that was registered, and gives the settings back as they were. */
-async function takeBack(subject: string, run: RestoreRun, signal: AbortSignal): Promise<void> {
-  const { before, writer, kept } = run
+/** Removes the one version that was registered under another ID. Answers with it where that fails. */
+async function removeMade(subject: string, { before, writer }: RestoreRun, signal: AbortSignal): Promise<Place[]> {
   const there = new Set(before.versions.filter(one => one.subject === subject).map(({ version }) => version))
-  const made = (await writer.versionsOf(subject, signal)).filter(version => !there.has(version))
-  for (const version of made) await writer.deleteVersion(subject, version, true, signal)
-  const all = (kept?.settings ?? []).map(({ scope, ...original }) => ({ scope, original, config: true, mode: true }))
-  await settle(all, writer, 1, signal)
+  let made = [1]
+  try {
+    made = (await writer.versionsOf(subject, signal)).filter(version => !there.has(version))
+    for (const version of made) await writer.deleteVersion(subject, version, true, signal)
+    return []
+  } catch {
+    return made.map(version => ({ subject, version }))
+  }
 }

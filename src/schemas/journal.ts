@@ -75,6 +75,7 @@ export class JournalBook {
   readonly #clock: Clock
   readonly #newRun: () => string
   #open: string[] = []
+  readonly #own = new Set<string>()
 
   constructor(
     { storage, clock, newRun }: { storage: Storage; clock: Clock; newRun: () => string },
@@ -121,12 +122,25 @@ export class JournalBook {
     const learned = lessons && { lessons: formatLessons(lessons) }
     await this.#create(key, sealJson({ ...head, ...rest, ...learned }), signal)
     this.#open.push(key)
+    this.#own.add(key)
   }
 
   /** Nothing is left to be undone or gone on with. */
   async close(signal: AbortSignal): Promise<void> {
-    for (const key of this.#open) await this.#create(`${key}${DONE}`, Buffer.alloc(0), signal)
-    this.#open = []
+    await this.#end(this.#open, signal)
+  }
+
+  /** The same for this run alone: what earlier ones have left stays open. */
+  async withdraw(signal: AbortSignal): Promise<void> {
+    await this.#end(
+      this.#open.filter(key => this.#own.has(key)),
+      signal,
+    )
+  }
+
+  async #end(keys: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const key of keys) await this.#create(`${key}${DONE}`, Buffer.alloc(0), signal)
+    this.#open = this.#open.filter(key => !keys.includes(key))
   }
 
   async #create(key: string, bytes: Uint8Array, signal: AbortSignal): Promise<void> {

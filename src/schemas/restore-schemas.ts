@@ -1,3 +1,4 @@
+import type { RegistryHold } from '../archive/registry-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -13,6 +14,8 @@ import { nothingJournaled, type SchemaOptions, type Survey, surveyTarget } from 
 export interface SchemaParts {
   client: RegistryClient
   journal: JournalBook
+  /** Keeps other restores away from the registry; absent where nothing does. */
+  hold?: Pick<RegistryHold, 'assertHeld'>
   clock: Clock
   onProgress: OnProgress
 }

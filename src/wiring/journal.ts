@@ -31,7 +31,7 @@ export async function openJournal<T>(
   const { backupId } = job
   const storage = restore.journal === undefined ? undefined : parseLocation(restore.journal)
   const own = storage && openEncryption(openStorage(storage), { ...job, storage })
-  let hold: RegistryHold = { release: async () => undefined }
+  let hold: RegistryHold = { assertHeld: () => undefined, release: async () => undefined }
   try {
     const parts = { storage: own ?? beside, clock: systemClock, newRun }
     if (hooks !== quiet && restore.enabled) {

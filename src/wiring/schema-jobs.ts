@@ -1,3 +1,4 @@
+import type { RegistryHold } from '../archive/registry-lease.ts'
 import type { SchemaBackupJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -60,7 +61,7 @@ export function restoreSchemasJob(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<SchemaRestoreReport> {
-  return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, onProgress }) => {
+  return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, hold, onProgress }) => {
     const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
       import('../schemas/schema-findings.ts'),
       import('../observe/finding.ts'),
@@ -72,7 +73,7 @@ export function restoreSchemasJob(
     if (survey.plan.steps.length > 0) {
       for (const finding of findings) onProgress({ type: 'warning', message: describeFinding(finding) })
     }
-    const parts = { client, journal, clock: systemClock, onProgress }
+    const parts = { client, journal, hold, clock: systemClock, onProgress }
     return { ...head, ...(await restoreSchemas(backup, survey, parts, signal)).report }
   })
 }
@@ -125,6 +126,7 @@ interface Surveyed {
   survey: Survey
   client: RegistryClient
   journal: JournalBook
+  hold: RegistryHold
   onProgress: Hooks['onProgress']
 }
 
@@ -148,11 +150,11 @@ async function withSurvey<T>(
       return withLeaseAt(storage, claim, hooks, signal, async () => {
         const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
         return withRegistry(registry, client =>
-          openJournal(job, registry, { client, beside: storage, hooks }, signal, async journal => {
+          openJournal(job, registry, { client, beside: storage, hooks }, signal, async (journal, hold) => {
             const { surveySchemas } = await import('../schemas/restore-schemas.ts')
             const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }
-            return work({ head, backup: snapshot, survey, client, journal, onProgress })
+            return work({ head, backup: snapshot, survey, client, journal, hold, onProgress })
           }),
         )
       })

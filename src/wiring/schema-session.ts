@@ -60,7 +60,8 @@ export async function withSchemas<T>(
           // What would have gone stays.
           const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
           const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
-          const done = await restoreSchemas(backup, wanted, { client, journal, clock: parts.clock, onProgress }, signal)
+          const schemaParts = { client, journal, hold, clock: parts.clock, onProgress }
+          const done = await restoreSchemas(backup, wanted, schemaParts, signal)
           // Records take hours: by now others may restore into the registry.
           await hold.release()
           return { report: done.report, options: withIds(done.idMap), warnings: tellOtherIds(registry, done.report) }

@@ -104,6 +104,24 @@ describe('two restores into one registry', () => {
     }
   })
 
+  test('are noticed by the first where it could not renew its lease in time', async () => {
+    const world = new World()
+    let isDown = false
+    const { storage } = world.partsAt()
+    const replace: typeof storage.replace = (...args) =>
+      isDown ? Promise.reject(new KafkaBackupError('STORAGE_UNAVAILABLE', 'down')) : storage.replace(...args)
+    const first = start(world, one, { storage: { ...storage, replace } })
+    await pass(world, 300)
+    first.hold?.assertHeld()
+    isDown = true
+    await pass(world, 124)
+    assert.throws(() => first.hold?.assertHeld(), { code: 'WRITER_CONFLICT', message: /could not be renewed in time/ })
+    isDown = false
+    await pass(world, 44)
+    assert.throws(() => first.hold?.assertHeld(), { code: 'WRITER_CONFLICT' })
+    await first.hold?.release()
+  })
+
   test('are not kept apart where no lease may be written, which is reported', async () => {
     const world = new World()
     const denied = new KafkaBackupError('STORAGE_DENIED', 'not allowed')

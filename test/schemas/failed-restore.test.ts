@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { KafkaBackupError } from '../../src/errors.ts'
+import { KafkaBackupError } from '../../src/errors.ts'
 import { isWrite } from '../fakes/registry-proxy.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { backUp, brief, forced, openJournals, openStage } from './schema-stage.ts'
@@ -167,6 +167,28 @@ describe('a restore of schemas that does not end', () => {
       }
     })
   }
+
+  test('writes nothing more once its lease is lost, since another restore may be at work', async t => {
+    const stage = await openStage(t, await backUp(histories()))
+    let isLost = false
+    stage.onRequest = ({ method }) => {
+      isLost ||= method === 'POST'
+    }
+    const assertHeld = () => {
+      if (isLost) throw new KafkaBackupError('WRITER_CONFLICT', 'the lease could not be renewed in time')
+    }
+    await assert.rejects(stage.restore({ ...forced }, { hold: { assertHeld } }), { code: 'WRITER_CONFLICT' })
+    const writes = stage.takeWrites().map(({ method }) => method)
+    assert.deepEqual(
+      writes.slice(writes.indexOf('POST')).filter(method => method !== 'POST'),
+      [],
+    )
+    assert.match(stage.warnings[0] ?? '', /another restore may be at work .* run the same command again/)
+    assert.equal(openJournals(stage).length, 1)
+    stage.onRequest = undefined
+    await stage.restore(forced)
+    assert.deepEqual([settings(await stage.snapshot()), openJournals(stage)], [settings(histories()), []])
+  })
 
   test('says what it could not put back when the connection is lost, and the next run does it', async t => {
     const stage = await openStage(t, await backUp(histories()))

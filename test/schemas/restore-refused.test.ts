@@ -107,6 +107,18 @@ describe('a registry that does not let modes be changed', () => {
     assert.deepEqual(openJournals(stage), [])
   })
 
+  test('does not make a restore forget what an earlier run that died has left', async t => {
+    const stage = await openStage(t, await backUp(chain), { areModesMutable: false })
+    const parts = { storage: stage.storage, clock: new JumpingClock(), newRun: () => 'earlier' }
+    const book = new JournalBook(parts, { backupId: 'b', registry: 'target' })
+    const original = { scope: { kind: 'global' }, compatibility: 'FULL', mode: 'READWRITE', config: null } as const
+    const nothing = { emptyContexts: [], createdSubjects: [], registered: [], fillers: [], imported: [] }
+    await book.write({ ...nothing, settings: [original] }, never)
+    const before = openJournals(stage)
+    await assert.rejects(stage.restore(forced), /does not put itself into mode/)
+    assert.deepEqual([before.length, openJournals(stage)], [1, before])
+  })
+
   test('and has none to set refuses force_ids at the first request as well', async t => {
     const stage = await openStage(t, await backUp(chain))
     await stage.setProxy(({ method, target }) => {
@@ -246,6 +258,39 @@ describe('a registry that does not do what it says', () => {
     assert.equal(stage.takeWrites().filter(({ method }) => method === 'POST').length, 1)
     assert.deepEqual({ ...essence(await stage.snapshot()), maxIds: 0 }, { ...essence(before), maxIds: 0 })
     assert.deepEqual(openJournals(stage), [])
+  })
+
+  test('and ignores IDs, and does not let that be undone, leaves the journal open and is reported', async t => {
+    for (const refused of ['mode', 'version'] as const) {
+      const stage = await openStage(t, await backUp(chain), { firstId: 900 })
+      let [mode, isStuck, hasRegistered] = ['READWRITE', true, false]
+      await stage.setProxy(call => {
+        const undoes = refused === 'mode' ? ['PUT', '/mode'] : ['DELETE', '/subjects/']
+        const isUndoing = call.method === undoes[0] && call.target.startsWith(undoes[1] ?? '')
+        if (isStuck && hasRegistered && isUndoing) {
+          return { kind: 'answer', status: 403, json: { error_code: 40301, message: 'not allowed' } }
+        }
+        if (call.target.startsWith('/mode?') || call.target === '/mode') {
+          if (call.method === 'PUT') mode = JSON.parse(call.body).mode
+          return { kind: 'answer', status: 200, json: { mode } }
+        }
+        if (call.method !== 'POST') return { kind: 'pass' }
+        hasRegistered = true
+        const { id: _, version: __, ...rest } = JSON.parse(call.body)
+        return { kind: 'send', body: JSON.stringify(rest) }
+      })
+      await assert.rejects(stage.restore(forced), /the target registry ignores IDs/)
+      assert.deepEqual([mode, openJournals(stage).length], [refused === 'mode' ? 'IMPORT' : 'READWRITE', 1])
+      const what = refused === 'mode' ? 'the level or mode of the whole registry' : 'version 1 of subject a'
+      assert.ok(
+        stage.warnings.some(message => message.includes(`could not put back ${what}`)),
+        `${stage.warnings}`,
+      )
+      isStuck = false
+      if (refused === 'version') for (const permanent of [false, true]) stage.store.deleteVersion('a', 1, permanent)
+      await assert.rejects(stage.restore(forced), /the target registry ignores IDs/)
+      assert.deepEqual([mode, openJournals(stage), brief(await stage.snapshot())], ['READWRITE', [], []])
+    }
   })
 
   test('and adds metadata of its own is never a success', async t => {

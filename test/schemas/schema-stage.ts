@@ -1,4 +1,5 @@
 import type { TestContext } from 'node:test'
+import type { RegistryHold } from '../../src/archive/registry-lease.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { openRegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
@@ -49,7 +50,7 @@ export interface Stage {
   /** A whole run, as a process of its own would make it. Conflicts are an error. */
   restore(
     options?: Partial<SchemaOptions>,
-    parts?: { signal?: AbortSignal; journalIn?: Storage },
+    parts?: { signal?: AbortSignal; journalIn?: Storage; hold?: Pick<RegistryHold, 'assertHeld'> },
   ): Promise<RestoredSchemas>
   snapshot(): Promise<RegistrySnapshot>
 }
@@ -110,12 +111,12 @@ export async function openStage(
       return since.filter(isWrite)
     },
     survey: wish => withParts(storage, parts => surveySchemas(backup, { ...usual, ...wish }, parts, never)),
-    restore: (wish, { signal = never, journalIn = storage } = {}) =>
+    restore: (wish, { signal = never, journalIn = storage, hold } = {}) =>
       withParts(journalIn, async parts => {
         const survey = await surveySchemas(backup, { ...usual, ...wish }, parts, signal)
         const [conflict] = survey.plan.conflicts
         if (conflict) throw new Error(`${survey.plan.conflicts.length} conflicts: ${conflict.message}`)
-        return restoreSchemas(backup, survey, parts, signal)
+        return restoreSchemas(backup, survey, { ...parts, ...(hold && { hold }) }, signal)
       }),
     snapshot: () => readServer(server.url),
   }
