@@ -6,19 +6,22 @@ SERVERS := $(NODE) test/servers/prepare.ts
 .DEFAULT_GOAL := help
 # Targets share dist/ and the cores: one after the other, also with -j.
 .NOTPARALLEL:
-.PHONY: help demo servers test lint types unit e2e bench soak build docs format clean
+.PHONY: help demo picture servers test test-full lint types unit e2e bench soak build docs format clean
 
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-# Not `npm ci`: it refuses a lock file that lacks the binaries of platforms which a registry mirror does not carry.
 $(INSTALLED): package.json package-lock.json
-	npm install --fetch-retries=5 --include=dev --no-save --no-fund --no-audit --loglevel=error
+	npm ci --fetch-retries=5 --include=dev --no-fund --no-audit --loglevel=error
 	@touch $@
 
 demo: $(INSTALLED) ## Back up a real Kafka on this machine, lose it, restore it, prove it
 	@$(SERVERS) demo
 	@$(NODE) demo/main.ts
+
+picture: $(INSTALLED) ## Draw docs/demo.svg from a run of the demo
+	@$(SERVERS) demo
+	@$(NODE) demo/main.ts | tee /dev/stderr > demo/demo.log && $(NODE) demo/picture.ts demo/demo.log; rm -f demo/demo.log
 
 servers: $(INSTALLED) ## Install, download and build every server that tests, demo and bench use
 	@$(SERVERS) all
@@ -29,6 +32,9 @@ test-servers: $(INSTALLED)
 	@$(SERVERS) test
 
 test: lint types test-servers unit e2e ## Run every check: lint, types, unit, architecture, docs, end to end
+
+test-full: export TEST_FULL := 1
+test-full: test ## Run the same with every case of the long matrices
 
 lint: $(INSTALLED) ## Lint and check the formatting
 	@npm run --silent lint
@@ -51,7 +57,7 @@ soak: $(INSTALLED) build ## Break it for half an hour (SOAK_MINUTES=…) and wri
 	@HOSTILE_SHARE=1 $(NODE) --test test/hostile/hostile.test.ts
 	@$(SERVERS) soak
 	@[ "$(SOAK_PART)" = operator ] || $(NODE) test/faults/soak.ts
-	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
+	@[ -n "$(SOAK_PART)" ] && [ "$(SOAK_PART)" != operator ] || TEST_FULL=1 OPERATOR_ROUNDS=all $(NODE) --test --test-concurrency=1 test/faults/operator-*.test.ts
 
 build: $(INSTALLED) ## Compile to dist/
 	@npm run --silent build
