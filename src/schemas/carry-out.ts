@@ -7,8 +7,8 @@ import { isRefusedByMode } from '../registry/write/registration.ts'
 import { RegistryWriter } from '../registry/write/requests.ts'
 import { PartsDropped, runSteps } from '../registry/write/run-steps.ts'
 import { clearUp } from './clear-up.ts'
-import { type Attempt, learn } from './learn.ts'
-import { explain, refuseLeft, unfaithful } from './left-over.ts'
+import { type Attempt, isOwed, learn } from './learn.ts'
+import { explain, refuseLeft, refuseOwed, unfaithful } from './left-over.ts'
 import type { SchemaParts } from './restore-schemas.ts'
 import { partKey, partOf } from './settle.ts'
 import { type Journaled, planForTarget, type Survey, surveyTarget } from './survey-target.ts'
@@ -33,6 +33,7 @@ export async function carryOut(
     const after = await run.toEnd(signal)
     await run.keepLessons(signal)
     refuseLeft(after.plan, run, parts.onProgress)
+    refuseOwed(run, parts.onProgress)
     return after
   } catch (error) {
     await clearUp(error, run, parts)
@@ -59,13 +60,17 @@ export class RestoreRun {
   /** Subjects whose settings are to be read again. */
   readonly #touched = new Set<string>()
   #asksAllModes = false
-  /** Steps of the present round that the registry took or refused. */
+  /** Steps of the present round that the registry took. */
   readonly answered = new Set<RestoreStep>()
   readonly #backup: RegistrySnapshot
   readonly #parts: SchemaParts
   readonly attempts = new Map<string, Attempt>()
+  /** Settings and deletions that the next run has to try again. */
+  readonly owed: Attempt[] = []
   #survey: Survey
   lessons: Lessons
+  /** Those that a later run may rely on. */
+  #lasting: Lessons
   readonly #total: number
   /** Lessons of earlier runs. */
   readonly #known: number
@@ -75,6 +80,7 @@ export class RestoreRun {
     this.#survey = survey
     this.#parts = parts
     this.lessons = survey.options.lessons
+    this.#lasting = this.lessons
     this.#known = countLessons(survey.options.lessons)
     this.#total = survey.plan.steps.filter(({ type }) => type === 'register').length
     this.client = parts.client
@@ -101,10 +107,9 @@ export class RestoreRun {
     throw unfaithful(this.client.name, `${MAX_ROUNDS} plans in a row were not enough`)
   }
 
-  /** What is learned is written down, so that the next run does not ask for it again. What was refused is tried again. */
+  /** What is learned is written down, so that the next run does not ask for it again. What is owed is tried again. */
   async keepLessons(signal: AbortSignal): Promise<void> {
-    const { refused: _, ...lasting } = this.lessons
-    const lessons = { ...lasting, refused: new Map() }
+    const lessons = { ...this.#lasting, refused: new Map() }
     if (!this.kept || countLessons(lessons) === this.#known) return
     await this.#parts.journal.write({ ...this.kept, lessons }, signal)
   }
@@ -145,7 +150,7 @@ export class RestoreRun {
       },
       onAnswered: (step: RestoreStep, answer: Omit<Attempt, 'step'>) => {
         this.hasWritten = true
-        this.answered.add(step)
+        if (!answer.error) this.answered.add(step)
         this.attempts.set(attemptKey(step), { step, ...answer })
         if (step.type !== 'register' || answer.error) return
         onProgress({ type: 'schemas', done: ++this.done, total: Math.max(this.#total, this.done) })
@@ -155,7 +160,9 @@ export class RestoreRun {
       await runSteps(this.steps, stepParts, signal)
     } catch (error) {
       if (!(error instanceof PartsDropped)) throw error
-      this.lessons = mergeLessons(this.lessons, { ...noLessons, drops: error.dropped })
+      const dropped = { ...noLessons, drops: error.dropped }
+      this.lessons = mergeLessons(this.lessons, dropped)
+      this.#lasting = mergeLessons(this.#lasting, dropped)
       return this.#inspect(signal)
     }
     return found && isCurrent ? found : this.#inspect(signal)
@@ -175,6 +182,10 @@ export class RestoreRun {
         throw explain(this.client.name, first ? [first] : repeated)
       }
       this.lessons = merged
+      const isOpen = (attempt: Attempt) => isOwed(attempt, next.options.acceptLoss)
+      this.owed.push(...repeated.filter(isOpen))
+      const lasting = repeated.filter(attempt => !isOpen(attempt))
+      this.#lasting = mergeLessons(this.#lasting, learn(lasting, next.target).lessons)
       const wish = { ...next.options, ...this.#journaled }
       next = await planForTarget(this.#backup, this.client, wish, next.target, signal)
     }

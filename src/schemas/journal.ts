@@ -21,7 +21,7 @@ const pairs = <T extends z.ZodType>(value: T) => z.array(z.tuple([z.string(), va
 
 const lessonsSchema = z.strictObject({
   drops: z.array(z.enum(['metadata', 'ruleSet'])),
-  held_as: pairs(z.int()),
+  held_as: pairs(z.strictObject({ version: z.int(), print: z.string() })),
   undeletable: pairs(z.string()),
   settings: z.array(
     z.strictObject({
@@ -36,6 +36,7 @@ const lessonsSchema = z.strictObject({
         z.strictObject({ mode: z.string().nullable() }),
       ]),
       reason: z.string(),
+      isIgnored: z.boolean(),
     }),
   ),
 })

@@ -1,4 +1,6 @@
+import type { LossKind } from '../errors/loss-kinds.ts'
 import type { KafkaBackupError } from '../errors.ts'
+import { RegistryError } from '../registry/client/registry-error.ts'
 import type { RegistrySnapshot, SchemaVersion } from '../registry/model.ts'
 import { versionKey } from '../registry/model.ts'
 import {
@@ -6,6 +8,7 @@ import {
   type Lessons,
   mergeLessons,
   noLessons,
+  printHeld,
   type RefusedSetting,
 } from '../registry/plan/lessons.ts'
 import type { RegisterStep, RestoreStep, Scope } from '../registry/plan/restore-step.ts'
@@ -67,7 +70,7 @@ function lessonOf(
 }
 
 function ofSetting(scope: Scope, setting: RefusedSetting['setting'], error: KafkaBackupError | undefined) {
-  return { settings: [{ scope, setting, reason: reasonOf(error) }] }
+  return { settings: [{ scope, setting, reason: reasonOf(error), isIgnored: error === undefined }] }
 }
 
 function ofRegistration(
@@ -85,13 +88,32 @@ function ofRegistration(
   }
   const [other] = answered
   if (!other) return undefined
-  if (step.id === null || step.id === other.id) return { heldAs: new Map([[step.key, other.version]]) }
+  if (step.id === null || step.id === other.id) {
+    return { heldAs: new Map([[step.key, { version: other.version, print: printHeld(step, other) }]]) }
+  }
   const reason = `it answers with ID ${other.id}, that of version ${other.version} of the subject, in place of ${step.id}`
   return { refused: new Map([[step.key, reason]]) }
 }
 
 function droppedParts(step: RegisterStep, here: SchemaVersion): ContractPart[] {
   return (['metadata', 'ruleSet'] as const).filter(part => step[part] !== null && here[part] === null)
+}
+
+/**
+ * A setting or a deletion that is still to be done: a fault of the server may be gone the next time, and so may an access
+ * rule, unless the job accepts what is lost by it.
+ */
+export function isOwed({ step, error }: Attempt, acceptLoss: readonly LossKind[]): boolean {
+  const cause = error instanceof RegistryError ? error : error?.cause
+  if (!(cause instanceof RegistryError) || step.type === 'register') return false
+  if (cause.status === 429 || cause.status >= 500) return true
+  return [401, 403].includes(cause.status) && !acceptLoss.includes(lossOf(step))
+}
+
+function lossOf(step: RestoreStep): LossKind {
+  if (step.type === 'delete-version') return 'deleted_version_live'
+  if (step.type === 'set-mode' || step.type === 'delete-mode') return 'mode'
+  return step.type === 'set-config' && step.config !== null ? 'config' : 'compatibility'
 }
 
 /** The registry's own words, without what a user is told to do about them. */

@@ -26,6 +26,22 @@ export function refuseLeft(
   )
 }
 
+/** Throws the first setting or deletion that is still to be done; the others are warnings. The journal stays open for them. */
+export function refuseOwed(
+  { client: { name }, owed }: { client: { name: string }; owed: readonly Attempt[] },
+  onProgress: OnProgress,
+): void {
+  const [first, ...others] = owed
+  if (!first) return
+  for (const one of others) onProgress({ type: 'warning', message: explain(name, [one]).message })
+  onProgress({ type: 'warning', message: 'everything else is restored' })
+  const { message, cause } = explain(name, [first])
+  const help =
+    'Correct what the registry says, or allow it to this user, then run the command again: it does what is left. ' +
+    'What access rules forbid for good can be accepted by enterprise.schema_registry.restore.accept_loss.'
+  throw new KafkaBackupError('REGISTRY_REFUSED', message, { cause, help })
+}
+
 /** What a registry was told, and does not do. */
 export function explain(name: string, [first, ...more]: readonly Attempt[]): KafkaBackupError {
   if (first?.error) {

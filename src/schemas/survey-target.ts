@@ -13,7 +13,10 @@ import { readTarget, type SettingsReading } from './read-target.ts'
 import { type SubjectFilter, selectSubjects } from './select-subjects.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
-export type SchemaOptions = Omit<RegistryRestoreOptions, 'traits' | 'sameTexts' | 'modesNotRead' | keyof Journaled> & {
+export type SchemaOptions = Omit<
+  RegistryRestoreOptions,
+  'traits' | 'sameTexts' | 'modesNotRead' | 'leftOutIds' | keyof Journaled
+> & {
   /** Which subjects of the backup are restored; all where it is not given. */
   filter?: SubjectFilter
 }
@@ -52,11 +55,13 @@ export async function planForTarget(
   signal: AbortSignal,
 ): Promise<Survey> {
   const { snapshot, conflicts, notes } = selectSubjects(backup, wish.filter)
+  const kept = new Set(snapshot.versions)
+  const leftOutIds = new Set(backup.versions.filter(one => !kept.has(one)).map(({ id }) => id))
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
-    const options = { ...wish, traits, sameTexts }
+    const options = { ...wish, leftOutIds, traits, sameTexts }
     const plan = planRegistryRestore(snapshot, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
     if (open.length === 0) return { plan: withFound(plan, conflicts, notes), target, options }

@@ -1,4 +1,5 @@
 import { type SchemaVersion, versionKey } from '../model.ts'
+import { printHeld } from './lessons.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import type { TargetIndex, TargetSubject } from './target-index.ts'
@@ -66,12 +67,12 @@ function isWritten({ action }: Verdict): boolean {
 
 /** The registry holds it by another version of the subject, which it has answered with. */
 function findHeld(ours: SchemaVersion, at: TargetSubject, { lessons }: DecidingOptions): Verdict | undefined {
-  const number = lessons.heldAs.get(versionKey(ours.subject, ours.version))
-  const theirs = number === undefined ? undefined : at.theirs.find(one => one.version === number)
-  if (!theirs) return undefined
+  const held = lessons.heldAs.get(versionKey(ours.subject, ours.version))
+  const theirs = held && at.theirs.find(one => one.version === held.version)
+  if (!theirs || printHeld(ours, theirs) !== held.print) return undefined
   if (at.theirs[at.matched] === theirs) at.matched++
   const message =
-    `version ${ours.version} of subject ${ours.subject} is the same schema as its version ${number} to the target registry, ` +
+    `version ${ours.version} of subject ${ours.subject} is the same schema as its version ${theirs.version} to the target registry, ` +
     'which keeps one of them for both'
   return { action: 'keep', version: theirs.version, theirs, note: lossNote('version_merged', ours.subject, message) }
 }

@@ -117,7 +117,7 @@ export function planReserves(
   all: readonly Decision[],
   backup: RegistrySnapshot,
   target: RegistrySnapshot,
-  { forceIds }: RegistryRestoreOptions,
+  { forceIds, leftOutIds = new Set() }: Pick<RegistryRestoreOptions, 'forceIds' | 'leftOutIds'>,
 ): RegisterStep[] {
   if (!forceIds) return []
   const highest = new Map(target.maxIds)
@@ -127,12 +127,14 @@ export function planReserves(
   }
   for (const { subject, id } of target.versions) raise(subject, id)
   for (const { wanted } of all) raise(wanted.subject, wanted.source.id)
+  // The ID of a schema that this run leaves out stays free for it: the one after is taken.
+  const leftOut = new Set([...leftOutIds, ...backup.versions.map(({ id }) => id)])
   return followContexts(all, backup.maxIds)
     .filter(([context, id]) => id > (highest.get(context) ?? 0))
     .map(([context, id]) => {
       const subject = joinSubject({ context, name: RESERVE_SUBJECT })
       const last = largest(target.versions.filter(one => one.subject === subject).map(({ version }) => version))
-      return placeholder(subject, last + 1, 'reserve', id)
+      return placeholder(subject, last + 1, 'reserve', leftOut.has(id) ? id + 1 : id)
     })
 }
 

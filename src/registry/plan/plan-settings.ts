@@ -1,8 +1,9 @@
 import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../model.ts'
 import { splitSubject } from '../model.ts'
-import { findRefusal } from './lessons.ts'
+import { findRefusal, type RefusedSetting } from './lessons.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, RestoreStep, Scope } from './restore-step.ts'
+import { isSame } from './same-schema.ts'
 import {
   contextScope,
   EVERY_CONTEXT,
@@ -117,6 +118,8 @@ export function isForced({ forceIds, forceRegister, traits }: RegistryRestoreOpt
 }
 
 export interface Closing {
+  /** What every scope is to have in the end, but for what it refuses. */
+  wanted: { scope: Scope; settings: RegistrySettings }[]
   configs: RestoreStep[]
   aliases: RestoreStep[]
   modes: RestoreStep[]
@@ -146,13 +149,15 @@ export function closeSettings(
   const listed = new Set(scopes.map(({ scope }) => JSON.stringify(scope)))
   const others = book.touched.filter(scope => !listed.has(JSON.stringify(scope)))
   scopes.unshift(...others.map(scope => ({ scope, settings: book.original(scope) })))
-  const rows = scopes.map(({ scope, settings }) => ({
+  const wanted = scopes.map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const rows = wanted.map(({ scope, settings }) => ({
     scope,
-    settings: withoutRefused(asKept(settings, scope, book, options), scope, book, options),
+    settings: withoutRefused(settings, scope, book, options),
   }))
   const isAlias = ({ settings }: { settings: RegistrySettings }) => settings.config?.alias !== undefined
   const setConfigs = (some: typeof rows) => some.flatMap(({ scope, settings }) => setOpened(scope, settings, book))
   return {
+    wanted,
     configs: setConfigs(rows.filter(row => !isAlias(row))),
     aliases: setConfigs(rows.filter(isAlias)),
     modes: rows.flatMap(({ scope, settings }) => book.setMode(scope, settings.mode, settings.mode === 'IMPORT')),
@@ -239,12 +244,19 @@ function withoutRefused(
   { lessons }: RegistryRestoreOptions,
 ): RegistrySettings {
   const [original, present] = [book.original(scope), book.present(scope)]
+  const isTaken = (setting: RefusedSetting['setting'], own: RefusedSetting['setting'], found: typeof own) => {
+    const refusal = findRefusal(lessons, scope, setting)
+    if (!refusal || !isSame(setting, own)) return refusal === undefined
+    // What the scope had before the restore is not given up: a refusal of it ends the run, which the next one continues.
+    return !refusal.isIgnored || isSame(found, own)
+  }
+  const found = book.found(scope)
+  const configOf = ({ compatibility, config }: RegistrySettings) => ({ config: { compatibility, config } })
+  const modeOf = ({ mode }: RegistrySettings) => ({ mode })
   const configs = [wanted, { ...wanted, config: null }, original]
-  const isTaken = ({ compatibility, config }: RegistrySettings) =>
-    findRefusal(lessons, scope, { config: { compatibility, config } }) === undefined
-  const { compatibility, config } = configs.find(isTaken) ?? present
-  const modes = [wanted, original]
-  const { mode } = modes.find(one => findRefusal(lessons, scope, { mode: one.mode }) === undefined) ?? present
+  const { compatibility, config } =
+    configs.find(one => isTaken(configOf(one), configOf(original), configOf(found))) ?? present
+  const { mode } = [wanted, original].find(one => isTaken(modeOf(one), modeOf(original), modeOf(found))) ?? present
   return { compatibility, config, mode }
 }
 

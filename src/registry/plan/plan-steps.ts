@@ -55,14 +55,14 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const kept = target.versions.filter(one => !gone.has(one))
   const others = [...removeFillers(made, grounds), ...reserves, ...closeReserves(reserves, grounds)]
   const schemas = keepSettings([...plain.steps, ...others], kept, book)
-  const { configs, aliases, modes } = closeSettings(work, backup, book, options)
+  const { wanted, configs, aliases, modes } = closeSettings(work, backup, book, options)
   const removals = planRemovals(decisions.deleted, work.emptied, options.traits)
   const verify: RestoreStep[] = removals.length + schemas.length > 0 ? [{ type: 'verify' }] : []
   const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
   const notes = [
     ...plain.notes,
     ...tellUndeletable(decisions.all, options),
-    ...tellLostSettings(work, backup, book, options),
+    ...tellLostSettings({ work, wanted }, backup, book, options),
   ]
   if (steps.length === 0) return { steps, conflicts, notes }
   return { steps: [journalOf(grounds, work, [...made, ...reserves], options), ...steps], conflicts, notes }

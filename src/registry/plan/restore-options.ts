@@ -13,6 +13,8 @@ export interface RegistryRestoreOptions {
   setCompatibility: string | undefined
   forceRegister: boolean
   schemaTypes: readonly SchemaType[]
+  /** IDs of schemas of the backup that a filter of subjects leaves out. */
+  leftOutIds?: ReadonlySet<number>
   /** Losses that the job accepts; they change no step. */
   acceptLoss: readonly LossKind[]
   /** Source ID to target ID, by hand; they come first. */

@@ -14,6 +14,7 @@ export const EVERY_CONTEXT = '.__GLOBAL'
  */
 export class SettingsBook {
   readonly #original = new Map<string, RegistrySettings>()
+  readonly #found: ReadonlyMap<string, RegistrySettings>
   readonly #present = new Map<string, RegistrySettings>()
   readonly #touched = new Map<string, Scope>()
   /** What the registry may have dropped on its own account. */
@@ -30,6 +31,7 @@ export class SettingsBook {
     for (const [context, settings] of target.contextSettings) this.#present.set(keyOf(contextScope(context)), settings)
     for (const [subject, settings] of target.subjects) this.#present.set(keyOf(subjectScope(subject)), settings)
     for (const [key, settings] of this.#present) this.#original.set(key, settings)
+    this.#found = new Map(this.#present)
     const notRead = new Set(unfinished?.modesNotRead?.map(subject => keyOf(subjectScope(subject))))
     for (const { scope, compatibility, mode, config } of unfinished?.settings ?? []) {
       const found = notRead.has(keyOf(scope)) ? this.present(scope).mode : null
@@ -40,6 +42,11 @@ export class SettingsBook {
 
   original(scope: Scope): RegistrySettings {
     return this.#original.get(keyOf(scope)) ?? unset
+  }
+
+  /** As the registry was read, before any step. */
+  found(scope: Scope): RegistrySettings {
+    return this.#found.get(keyOf(scope)) ?? unset
   }
 
   present(scope: Scope): RegistrySettings {

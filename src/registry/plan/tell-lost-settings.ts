@@ -2,15 +2,15 @@ import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { RegistrySettings, RegistrySnapshot } from '../model.ts'
 import { describeScope } from './describe-step.ts'
 import { findRefusal } from './lessons.ts'
-import { asKept, takesMode, type Work } from './plan-settings.ts'
+import { asKept, type Closing, takesMode, type Work } from './plan-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
 import { contextScope, globalScope, type SettingsBook, subjectScope, unset } from './settings-book.ts'
 
-/** Settings that the target cannot have. `book` is at its end. */
+/** Settings that the target cannot have, of the backup and of its own. `book` is at its end. */
 export function tellLostSettings(
-  work: Work,
+  { work, wanted }: { work: Work } & Pick<Closing, 'wanted'>,
   backup: RegistrySnapshot,
   book: SettingsBook,
   options: RegistryRestoreOptions,
@@ -36,16 +36,15 @@ export function tellLostSettings(
       ? [tell('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
       : []),
   ])
-  const scopes = [
+  const ours = [
     ...rows.map(({ subject, settings }) => ({ scope: subjectScope(subject), settings })),
     ...[...backup.contextSettings].map(([context, settings]) => ({ scope: contextScope(context), settings })),
     { scope: globalScope, settings: backup.global },
-  ]
+  ].map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const refused = [...ours, ...wanted].flatMap(({ scope, settings }) => tellRefused(settings, scope, book, options))
   return [
     ...lost,
-    ...scopes.flatMap(({ scope, settings }) =>
-      tellRefused(asKept(settings, scope, book, options), scope, book, options),
-    ),
+    ...new Map(refused.map(note => [note.message, note])).values(),
     ...contexts.map(context =>
       lossNote('context_settings', null, `${registry} does not keep the settings of the context ${context}`),
     ),
@@ -66,8 +65,8 @@ function tellRefused(
     return lossNote(loss, scope.kind === 'subject' ? scope.subject : null, message)
   }
   const refused = {
-    config: findRefusal(lessons, scope, { config: { compatibility, config } }),
-    mode: findRefusal(lessons, scope, { mode }),
+    config: findRefusal(lessons, scope, { config: { compatibility, config } })?.reason,
+    mode: findRefusal(lessons, scope, { mode })?.reason,
   }
   const isConfigKept = present.compatibility === compatibility && isSame(present.config, config)
   const isLevel = config === null
