@@ -1,7 +1,8 @@
 import type { Segment } from '../archive/manifest.ts'
 import { earlier, later } from '../archive/times.ts'
+import type { BatchHeader } from '../batch/header.ts'
 import type { TimeWindow } from '../batch/needs.ts'
-import { decodeRecords } from '../batch/records.ts'
+import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { indexAborted, readPieces } from './pieces.ts'
@@ -86,14 +87,31 @@ async function readTimes(
   const limits = { maxBytes: Number.POSITIVE_INFINITY, fromOffset: start, timeWindow }
   let { oldest, newest } = noTimes
   for await (const { bytes, headers } of readPieces(storage, segment, { start, end, aborted, limits }, signal)) {
-    for (const { offset, timestamp } of headers.flatMap(header => decodeRecords(bytes, header))) {
-      const isWanted = offset >= start && offset < end && timestamp >= 0n && isWithin(timestamp, timeWindow)
-      if (!isWanted) continue
-      oldest = earlier(oldest, timestamp)
-      newest = later(newest, timestamp)
+    // One batch at a time: those of a piece together may become many times its size.
+    for (const header of headers) {
+      for (const { offset, timestamp } of timesIn(bytes, header)) {
+        const isWanted = offset >= start && offset < end && timestamp >= 0n && isWithin(timestamp, timeWindow)
+        if (!isWanted) continue
+        oldest = earlier(oldest, timestamp)
+        newest = later(newest, timestamp)
+      }
     }
   }
   return { oldest, newest }
+}
+
+/** Of a batch that cannot be decoded only what its header shows: the restore may still send it as it is. */
+function timesIn(bytes: Buffer, header: BatchHeader): Pick<KafkaRecord, 'offset' | 'timestamp'>[] {
+  try {
+    return decodeRecords(bytes, header)
+  } catch (error) {
+    if (!hasCode(error, 'BATCH_INVALID')) throw error
+    const { baseOffset, lastOffset, baseTimestamp, maxTimestamp } = header
+    return [
+      { offset: baseOffset, timestamp: baseTimestamp },
+      { offset: lastOffset, timestamp: maxTimestamp },
+    ]
+  }
 }
 
 function isWithin(time: bigint, { start, end }: TimeWindow): boolean {

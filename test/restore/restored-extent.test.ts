@@ -4,7 +4,7 @@ import { readIndex } from '../../src/archive/catalog.ts'
 import type { TimeWindow } from '../../src/batch/needs.ts'
 import { extentOf } from '../../src/restore/restored-extent.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
-import { encodeBatch } from '../fakes/batches.ts'
+import { encodeBatch, withCrc } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 
 const value = Buffer.from('v')
@@ -17,15 +17,19 @@ const batch = (baseOffset: bigint, baseTimestamp: bigint) =>
     records: Array.from({ length: 10 }, (_, i) => ({ value, timestampDelta: BigInt(i * 1000) })),
   })
 
+/** Where a batch says how it is compressed. */
+const ATTRIBUTES = 21
+
+const halves = () => [
+  [batch(0n, 100_000n), batch(10n, 200_000n)],
+  [batch(20n, 300_000n), batch(30n, 400_000n)],
+]
+
 async function extent(
-  { start = 0n, end = 40n }: { start?: bigint; end?: bigint },
+  { start = 0n, end = 40n, lists = halves() }: { start?: bigint; end?: bigint; lists?: Buffer[][] },
   window: TimeWindow = {},
 ): Promise<[bigint | null, bigint | null]> {
   const storage = openMemoryStorage()
-  const lists = [
-    [batch(0n, 100_000n), batch(10n, 200_000n)],
-    [batch(20n, 300_000n), batch(30n, 400_000n)],
-  ]
   const source = (await storeBackup(storage, lists)).topics[0]?.partitions[0] ?? assert.fail()
   const pages = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, never)))
   const segments = pages.flatMap(page => page.segments)
@@ -53,6 +57,13 @@ describe('the times of what is restored', () => {
     assert.deepEqual(await extent({ end: 5n }), [100_000n, 104_000n])
     assert.deepEqual(await extent({ start: 15n, end: 20n }), [205_000n, 209_000n])
     assert.deepEqual(await extent({ start: 25n }), [305_000n, 409_000n])
+  })
+
+  test('come from the header of a batch that cannot be decoded, which is restored as it is', async () => {
+    const broken = batch(10n, 200_000n)
+    broken.writeInt16BE(4, ATTRIBUTES)
+    const lists = [[batch(0n, 100_000n), withCrc(broken), batch(20n, 300_000n), batch(30n, 400_000n)]]
+    assert.deepEqual(await extent({ lists }, { end: 250_000n }), [100_000n, 209_000n])
   })
 
   test('are read within the window as well', async () => {
