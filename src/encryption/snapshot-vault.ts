@@ -34,6 +34,8 @@ export class SnapshotVault {
   readonly #storage: Storage
   readonly #options: VaultOptions
   readonly #opened = new Map<string, OpenKeys>()
+  /** By data key: a folder may hold hundreds of snapshots of another key, and a try with a passphrase takes a while. */
+  readonly #refused = new Map<string, KafkaBackupError>()
 
   constructor(storage: Storage, options: VaultOptions) {
     this.#storage = storage
@@ -65,22 +67,27 @@ export class SnapshotVault {
     const known = this.#opened.get(dataKeyId)
     if (known) return known
     const { loadCredentials, mayAskKms } = this.#options
+    const before = this.#refused.get(dataKeyId)
+    if (before) throw asOfSnapshot(key, before)
     let refused: KafkaBackupError | undefined
+    const credentials = await loadCredentials()
     for await (const file of this.#files(await this.#versions(signal), signal)) {
       if (!file.data_keys.some(({ id }) => id === dataKeyId)) continue
       try {
-        return this.#remember(await openKeys(file, { credentials: await loadCredentials(), mayAskKms }, signal))
+        return this.#remember(await openKeys(file, { credentials, mayAskKms }, signal))
       } catch (error) {
         if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
-        refused ??= asOfSnapshot(key, error)
+        refused ??= error
       }
     }
-    throw refused ?? missingKeys(key, dataKeyId)
+    if (!refused) throw missingKeys(key, dataKeyId)
+    this.#refused.set(dataKeyId, refused)
+    throw asOfSnapshot(key, refused)
   }
 
   /** The newest data key that is wrapped for exactly these recipients and opens with each of them; a new one otherwise. */
   async #keyForWriting(signal: AbortSignal): Promise<DataKey> {
-    const recipients = await this.#options.loadRecipients()
+    const recipients = withoutRepeats(await this.#options.loadRecipients())
     for (let attempt = 1; ; attempt++) {
       const versions = await this.#versions(signal)
       let tried = 0
@@ -142,7 +149,17 @@ export class SnapshotVault {
 /** By what the file says, which costs nothing to compare. */
 function isFor(file: KeysFile, recipients: readonly Credential[]): boolean {
   const stated = new Set(file.recipients.map(({ kind, id }) => `${kind} ${id}`))
-  return stated.size === recipients.length && recipients.every(one => stated.has(`${one.kind} ${recipientId(one)}`))
+  const isSized = stated.size === recipients.length && file.recipients.length === recipients.length
+  return isSized && recipients.every(one => stated.has(`${one.kind} ${recipientId(one)}`))
+}
+
+/** The same key may come from an option and from the environment. */
+function withoutRepeats(credentials: readonly Credential[]): readonly Credential[] {
+  const isSame = (one: Credential, other: Credential) =>
+    one.kind === 'passphrase' && other.kind === 'passphrase'
+      ? one.passphrase === other.passphrase
+      : one.kind === other.kind && recipientId(one) === recipientId(other)
+  return credentials.filter((one, at) => credentials.findIndex(other => isSame(one, other)) === at)
 }
 
 async function opensWithEach(file: KeysFile, recipients: readonly Credential[], signal: AbortSignal): Promise<boolean> {

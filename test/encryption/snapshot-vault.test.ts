@@ -138,6 +138,40 @@ describe('an offset snapshot', () => {
     await assert.rejects(openBook(storage, [keyOf(9)]).book.read(taken.snapshot_id, never), { code: 'ENCRYPTION_KEY' })
   })
 
+  test('is taken where the same key is given twice, by an option and by the environment', async () => {
+    const storage = openMemoryStorage()
+    const twice = [keyOf(1), { ...keyOf(1, 'environment'), from: 'KAFKA_BACKUP_KEY_FILE' }]
+    const taken = await take(storage, twice)
+    await take(storage, twice)
+    assert.deepEqual(await openBook(storage, [keyOf(1)]).book.read(taken.snapshot_id, never), taken)
+    assert.ok(!storage.objects.has(keysTwo))
+  })
+
+  test('is not written with a file that repeats a recipient, each of which would cost a try', async () => {
+    const storage = openMemoryStorage()
+    await take(storage, [keyOf(1)])
+    const { checksum: _, ...content } = JSON.parse(storage.objects.get(keysOne)?.toString() ?? '')
+    const recipients = Array.from({ length: 100 }, () => content.recipients[0])
+    storage.objects.set(keysOne, sealJson({ ...content, recipients }))
+    await take(storage, [keyOf(1)])
+    assert.ok(storage.objects.has(keysTwo))
+  })
+
+  test('of another key is tried once in a list, however many there are', async () => {
+    const storage = openMemoryStorage()
+    for (let i = 0; i < 20; i++) await take(storage, [keyOf(1)])
+    let reads = 0
+    const read: MemoryStorage['read'] = (key, signal) => {
+      if (key === keysOne) reads++
+      return storage.read(key, signal)
+    }
+    const listed = await openBook(Object.assign(Object.create(storage), { read }), [keyOf(2)]).book.list(never)
+    assert.deepEqual([listed.length, reads], [20, 1])
+    for (const { key, error } of listed) {
+      assert.ok(error?.code === 'ENCRYPTION_KEY' && error.message.startsWith(`the offset snapshot ${key} is encrypted`))
+    }
+  })
+
   test('opens also where another file claims its data key', async () => {
     const storage = openMemoryStorage()
     const taken = await take(storage, [keyOf(1)])
