@@ -39,7 +39,7 @@ export async function holdRegistry(
   } catch (error) {
     await release()
     if (!hasCode(error, 'STORAGE_DENIED', 'STORAGE_REFUSED', 'STORAGE_RETAINED')) throw error
-    const message = `no lease can be written at ${parts.storage.location}, so another restore into this registry is not kept away: ${error.message}`
+    const message = `no lease can be written at ${parts.storage.location}, so a second restore into this registry at the same time is not prevented: ${error.message}`
     parts.onProgress({ type: 'note', message })
   }
   const assertHeld = () => {

@@ -51,7 +51,7 @@ function assertStorable({ subjects, contexts, versions }: RegistrySnapshot): voi
   if (long === undefined) return
   const message = `the registry has a name of ${long.length} characters, which begins with ${JSON.stringify(long.slice(0, 60))}`
   throw new KafkaBackupError('REGISTRY_PROTOCOL', message, {
-    help: 'No registry that is known accepts it; see its log.',
+    help: 'No known registry accepts such a name; check the log of the registry.',
   })
 }
 

@@ -99,7 +99,8 @@ const options: readonly OptionSpec[] = [
   { name: 'snapshot-id', value: text('id'), description: 'the snapshot to roll back to, to compare with or to delete' },
   {
     name: 'accept-plain-snapshot',
-    description: 'reads a snapshot that is not encrypted although keys are given, such as one from before the keys',
+    description:
+      'accepts a snapshot that is not encrypted although keys are given, such as one taken before encryption was set up',
   },
   { ...dryRun, description: 'for `reset` and `rollback`: shows what would be set and changes nothing' },
   { name: 'yes', short: 'y', description: 'for `reset`, `rollback` and `delete`: does not ask for confirmation' },

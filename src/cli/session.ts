@@ -78,7 +78,7 @@ export class Session {
     return this.#load(options => this.actions.loadRestoreJob(path, options))
   }
 
-  /** The keys of `--key-file`. That no backup needed them is worth a word: it may have been exchanged for a plain one. */
+  /** The keys of `--key-file`. Warns where no backup needed them: an encrypted one may have been replaced with a plain one. */
   givenKeys(): GivenKeys {
     const { keyFile: keyFiles } = this.options
     if (keyFiles.length === 0) return {}
@@ -86,7 +86,10 @@ export class Session {
       const { length } = backupIds
       const which =
         length > 1 ? `none of the ${length} backups that were read is` : `the backup \`${backupIds[0]}\` is not`
-      this.log.write('warn', `${which} encrypted: --key-file was not used to read ${length > 1 ? 'them' : 'it'}`)
+      this.log.write(
+        'warn',
+        `${which} encrypted: --key-file was not used to read ${length > 1 ? 'them' : 'it'}; a backup that should be encrypted may have been replaced`,
+      )
     }
     return { keyFiles, onUnusedKey }
   }

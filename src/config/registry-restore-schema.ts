@@ -29,8 +29,8 @@ const schemaFields = {
   }).prefault('preserve'),
   subjects: textList(anyText, {
     description:
-      'Subjects to restore, by their names in the backup; `*` is all. A subject that one of them refers to is restored too, as a ' +
-      'whole. Schema IDs of the others count as unknown in records (`unknown_ids`).',
+      'Subjects to restore, by their names in the backup; `*` is all. A subject that one of them refers to is restored too, with ' +
+      'all its versions. Schema IDs of the others count as unknown in records (`unknown_ids`).',
     allowed: 'at least one subject name or pattern with * and ?',
     min: 1,
     shorthand: 'one',
@@ -55,8 +55,8 @@ const schemaFields = {
   }).prefault(false),
   accept_loss: leaf<LossKind[], readonly LossKind[]>({
     description:
-      'Kinds of loss that do not make a restore end with exit code 4, which it does where the target registry cannot ' +
-      'keep all of the schemas and their settings. `kafka-backup schemas plan` lists those of a restore.',
+      'Kinds of loss to accept. Where the target registry cannot keep all of the schemas and their settings, a restore ends with ' +
+      'exit code 4 unless every such kind is listed here. `kafka-backup schemas plan` shows them before the restore.',
     type: 'list of text',
     ...distinctList(oneOf(lossKindNames), `a list of ${lossKindNames.join(', ')}`),
   }).exactOptional(),

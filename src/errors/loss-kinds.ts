@@ -5,10 +5,11 @@
 export const lossKinds = {
   version_left_out: 'a version of the backup is not restored; the target keeps its own versions of the subject',
   circular_reference: 'a version that refers to itself through others is not restored',
-  id_unmapped: 'a schema ID of the backup leads to no schema on the target; records with it stop a restore of data',
+  id_unmapped:
+    'a schema ID of the backup has no schema on the target; unknown_ids decides what happens to records with it',
   version_number: 'a version has another number on the target',
   version_merged: 'two versions of a subject are one on the target',
-  documentation: 'doc and aliases of an Avro schema are those of another version that is the same otherwise',
+  documentation: 'an Avro schema has the doc and aliases of another version that is otherwise the same',
   deleted_version_live: 'a version that is deleted in the backup is live on the target',
   live_version_deleted: 'a version that is live in the backup is deleted on the target',
   metadata: 'the metadata of schemas is dropped',
@@ -16,8 +17,8 @@ export const lossKinds = {
   rule_set: 'the rule sets of schemas are dropped',
   context: 'a context becomes part of a plain subject name',
   context_settings: 'the level, mode and configuration of a context are dropped',
-  compatibility: 'a subject does not have its own compatibility level',
-  mode: 'a subject, or the registry, does not have its mode',
+  compatibility: 'the compatibility level of a subject, or of the registry, is not kept',
+  mode: 'the mode of a subject, or of the registry, is not kept',
   config: 'configuration other than the compatibility level is dropped',
 } as const
 

@@ -162,6 +162,6 @@ function encodeReadable(snapshot: OffsetSnapshot, key: string): Buffer {
 function plainRefused(key: string, location: string): KafkaBackupError {
   const message = `${key} at ${location} is not encrypted, but keys are given: anyone who can write there could have put it there`
   return new KafkaBackupError('ENCRYPTION_MISMATCH', message, {
-    help: 'Where it was taken before the keys, or without them, pass `--accept-plain-snapshot` (`acceptPlainSnapshot` in Kubernetes), with `--dry-run` first.',
+    help: 'If it was taken before encryption was set up, or without a key, pass `--accept-plain-snapshot` (`acceptPlainSnapshot` in Kubernetes), with `--dry-run` first.',
   })
 }

@@ -27,6 +27,6 @@ export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | '
 }
 
 function helpFor(count: number, { remedy }: Finding): string {
-  if (count > 1) return 'Do what is said of each, then run the command again.'
-  return remedy === '' ? 'Do what is said, then run the command again.' : `To continue: ${remedy}.`
+  if (count > 1) return 'Resolve every problem listed, then run the command again.'
+  return remedy === '' ? 'Resolve the problem, then run the command again.' : `To continue: ${remedy}.`
 }

@@ -104,7 +104,7 @@ export class RestoreRun {
       this.answered.clear()
       if (next.plan.steps.length === 0) return next
     }
-    throw unfaithful(this.client.name, `${MAX_ROUNDS} plans in a row were not enough`)
+    throw unfaithful(this.client.name, `after ${MAX_ROUNDS} rounds of writing it still differs from the plan`)
   }
 
   /** What is learned is written down, so that the next run does not ask for it again. What is owed is tried again. */

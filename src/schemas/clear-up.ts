@@ -90,8 +90,8 @@ function isLost({ hold }: SchemaParts): boolean {
 }
 
 const lostHold =
-  'the restore of schemas did not end. Levels and modes are left as they are, since another restore may be at work in the ' +
-  'registry: when that has ended, run the same command again, which restores them'
+  'the restore of schemas did not complete. Levels and modes are left as they are, because another restore may be writing to the ' +
+  'registry: when that one has ended, run the same command again, which puts them back'
 
 /** Those of this run and of earlier ones that may still be there. */
 function listFillers({ kept, before, steps, answered }: RestoreRun): Place[] {
@@ -116,13 +116,13 @@ function keyOf({ subject, version }: Place): string {
 }
 
 function tell(names: readonly string[]): string {
-  const again = 'run the same command again, which continues where it stopped'
+  const again = 'run the same command again'
   if (names.length === 0)
-    return `the restore of schemas did not end; levels and modes are as they were before it: ${again}`
+    return `the restore of schemas did not complete; levels and modes are as they were before it: ${again} to continue where it stopped`
   const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
   return (
-    `the restore of schemas did not end, and could not put back ${names.slice(0, 5).join(', ')}${more}, which may still be ` +
-    `those of the restore: ${again} and restores them`
+    `the restore of schemas did not complete, and could not put back ${names.slice(0, 5).join(', ')}${more}: ` +
+    `${again}; it continues where it stopped and puts levels and modes back`
   )
 }
 

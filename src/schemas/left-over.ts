@@ -14,7 +14,7 @@ export function refuseLeft(
   const [first, ...others] = lessons.refused
   if (!first) return
   for (const [key, why] of others) {
-    onProgress({ type: 'warning', message: `the target registry refuses ${key}: ${why}` })
+    onProgress({ type: 'warning', message: `the target registry refuses ${nameOf(key)}: ${why}` })
   }
   const left = versions.filter(({ action }) => action === 'leave').length
   const rest = `everything else is restored; ${left} ${left === 1 ? 'version is' : 'versions are'} not`
@@ -22,7 +22,7 @@ export function refuseLeft(
   const [key, why] = first
   throw (
     attempts.get(`register ${key}`)?.error ??
-    new KafkaBackupError('REGISTRY_REFUSED', `the target registry refuses ${key}: ${why}`)
+    new KafkaBackupError('REGISTRY_REFUSED', `the target registry refuses ${nameOf(key)}: ${why}`)
   )
 }
 
@@ -37,12 +37,18 @@ export function refuseOwed(
   onProgress({ type: 'warning', message: 'everything else is restored' })
   const { message, cause } = explain(name, [first])
   const help =
-    'Correct what the registry says, or allow it to this user, then run the command again: it does what is left. ' +
-    'What access rules forbid for good can be accepted by enterprise.schema_registry.restore.accept_loss.'
+    'Correct what the registry says, or allow it to this user, then run the command again: it writes what is missing. ' +
+    'To accept what access rules forbid for good, list it in enterprise.schema_registry.restore.accept_loss.'
   throw new KafkaBackupError('REGISTRY_REFUSED', message, { cause, help })
 }
 
-/** What a registry was told, and does not do. */
+/** `subject@version`, as a message names it. */
+function nameOf(key: string): string {
+  const at = key.lastIndexOf('@')
+  return `version ${key.slice(at + 1)} of subject ${key.slice(0, at)}`
+}
+
+/** What a registry was asked to do, and does not do. */
 export function explain(name: string, [first, ...more]: readonly Attempt[]): KafkaBackupError {
   if (first?.error) {
     const message = `the target registry refuses to ${describeStep(first.step)}: ${reasonOf(first.error)}`
@@ -50,10 +56,10 @@ export function explain(name: string, [first, ...more]: readonly Attempt[]): Kaf
   }
   const what = first === undefined ? 'follow the plan' : describeStep(first.step)
   const others = more.length === 0 ? '' : `, and ${more.length} more of that kind`
-  return unfaithful(name, `it was told to ${what}, answered with success and does not show it${others}`)
+  return unfaithful(name, `it was asked to ${what}, answered with success, and does not show the change${others}`)
 }
 
 export function unfaithful(name: string, why: string): KafkaBackupError {
-  const message = `${name} took the schemas, and does not hold what it was given: ${why}`
+  const message = `${name} accepted the schemas, but does not contain what it was given: ${why}`
   return new KafkaBackupError('REGISTRY_UNFAITHFUL', message)
 }

@@ -9,6 +9,8 @@ export interface SubjectFilter {
   exclude: readonly string[]
 }
 
+const SECTION = 'enterprise.schema_registry.restore'
+
 export const allSubjects: SubjectFilter = { subjects: ['*'], exclude: [] }
 
 export interface SelectedSubjects {
@@ -80,17 +82,20 @@ function findSlips(filter: SubjectFilter, all: readonly string[], chosen: Readon
     filter[field]
       .filter(entry => !isPattern(entry) && !known.has(entry))
       .map(entry =>
-        about(`restore.${field} names the subject ${JSON.stringify(entry)}, which the backup does not hold`),
+        about(
+          `${SECTION}.${field} names the subject ${JSON.stringify(entry)}, which the backup does not contain; correct the ` +
+            'name (`kafka-backup schemas list` shows the subjects)',
+        ),
       ),
   )
   if (slips.length > 0 || chosen.size > 0 || all.length === 0) return slips
-  const what = `restore.subjects (${filter.subjects.join(', ')}) and restore.exclude select no subject of the backup`
-  return [about(`${what}; set enterprise.schema_registry.restore.enabled to false to restore no schemas`)]
+  const what = `${SECTION}.subjects (${filter.subjects.join(', ')}) and exclude select no subject of the backup`
+  return [about(`${what}; set ${SECTION}.enabled to false to restore no schemas`)]
 }
 
 function describePulled(pulled: ReadonlyMap<string, string>): Note[] {
   return [...pulled].map(([subject, from]) => {
-    const message = `subject ${subject} is restored though the filter leaves it out: subject ${from} refers to it`
+    const message = `subject ${subject} is restored although the filter leaves it out, because subject ${from} refers to it`
     return { kind: 'hint', subject, message }
   })
 }
@@ -110,7 +115,7 @@ function describeLeftOut({ versions }: RegistrySnapshot, leftOut: ReadonlySet<st
   const [first = '', ...others] = [...leftOut].sort()
   const names = others.length === 0 ? `subject ${first} is` : `${leftOut.size} subjects (${first}, …) are`
   const message =
-    `${names} left out by restore.subjects and restore.exclude, with ${count} ${count === 1 ? 'version' : 'versions'}: ` +
-    'their schema IDs count as unknown in records (restore.unknown_ids)'
+    `${names} left out by ${SECTION}.subjects and exclude, with ${count} ${count === 1 ? 'version' : 'versions'}: ` +
+    'unknown_ids decides what happens to records with their schema IDs'
   return [{ kind: 'hint', subject: null, message }]
 }

@@ -132,7 +132,7 @@ describe('two restores into one registry', () => {
     const [note] = first.events
     assert.match(
       note?.type === 'note' ? note.message : '',
-      /another restore into this registry is not kept away: not allowed/,
+      /a second restore into this registry at the same time is not prevented: not allowed/,
     )
   })
 })

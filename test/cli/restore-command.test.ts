@@ -390,7 +390,7 @@ error    topic audit     it already has records  delete it
 error    topic orders-2  it does not exist       create it
 warning  topic orders-2  it is odd               look at it
 error: the target is not fit for this restore: 2 problems
-help: Nothing was written. Do what is said of each, then run the command again. (RESTORE_REFUSED)
+help: Nothing was written. Resolve every problem listed, then run the command again. (RESTORE_REFUSED)
 `,
     )
   })

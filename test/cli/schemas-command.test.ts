@@ -178,7 +178,7 @@ describe('schemas plan', () => {
 What the target registry will not keep
 LOSS      SUBJECTS  ACCEPTED  MEANING
 metadata         1  yes       the metadata of schemas is dropped
-mode             1  NO        a subject, or the registry, does not have its mode
+mode             1  NO        the mode of a subject, or of the registry, is not kept
 
 LOSS      SUBJECT       DETAIL
 metadata  orders-value  the registry keeps no metadata
@@ -246,7 +246,7 @@ To accept these losses, set in the job:
       },
       {
         kind: 'mode',
-        meaning: 'a subject, or the registry, does not have its mode',
+        meaning: 'the mode of a subject, or of the registry, is not kept',
         subjects: ['audit-value'],
         notes: 1,
         accepted: false,

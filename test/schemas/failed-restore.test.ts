@@ -183,7 +183,7 @@ describe('a restore of schemas that does not end', () => {
       writes.slice(writes.indexOf('POST')).filter(method => method !== 'POST'),
       [],
     )
-    assert.match(stage.warnings[0] ?? '', /another restore may be at work .* run the same command again/)
+    assert.match(stage.warnings[0] ?? '', /another restore may be writing .* run the same command again/)
     assert.equal(openJournals(stage).length, 1)
     stage.onRequest = undefined
     await stage.restore(forced)
@@ -200,7 +200,7 @@ describe('a restore of schemas that does not end', () => {
     await assert.rejects(stage.restore(), { code: 'REGISTRY_UNREACHABLE' })
     assert.match(
       stage.warnings[0] ?? '',
-      /could not put back the level or mode of subject a, .*: run the same command again/,
+      /could not put back the level or mode of subject a.*: run the same command again/,
     )
     isLost = false
     await stage.setProxy(() => ({ kind: 'pass' }))

@@ -234,7 +234,7 @@ describe('a registration that a registry refuses', () => {
     })
     await assert.rejects(
       stage.restore(),
-      /^KafkaBackupError: .* it was told to register version 1 of subject a, answered with success and does not show it$/,
+      /^KafkaBackupError: .* it was asked to register version 1 of subject a, answered with success, and does not show the change$/,
     )
   })
 })

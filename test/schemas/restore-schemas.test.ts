@@ -113,7 +113,7 @@ describe('a restore into a registry that gives its own IDs', () => {
       const { report } = await stage.restore(free)
       assert.match(
         report.notes[0]?.message ?? '',
-        /^a version of a without metadata gets those of the version before it/,
+        /^a version of a without metadata gets the metadata of the version before it/,
       )
       assert.equal(stage.takeWrites().length > 0, isFirst)
     }

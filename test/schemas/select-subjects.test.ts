@@ -48,12 +48,15 @@ describe('the filter of a restore of schemas', () => {
     assert.deepEqual(
       notes.map(({ kind, message }) => [kind, message]),
       [
-        ['hint', 'subject person is restored though the filter leaves it out: subject orders-value refers to it'],
-        ['hint', 'subject address is restored though the filter leaves it out: subject person refers to it'],
         [
           'hint',
-          '3 subjects (:.eu:orders-value, …) are left out by restore.subjects and restore.exclude, with 2 versions: ' +
-            'their schema IDs count as unknown in records (restore.unknown_ids)',
+          'subject person is restored although the filter leaves it out, because subject orders-value refers to it',
+        ],
+        ['hint', 'subject address is restored although the filter leaves it out, because subject person refers to it'],
+        [
+          'hint',
+          '3 subjects (:.eu:orders-value, …) are left out by enterprise.schema_registry.restore.subjects and exclude, with 2 versions: ' +
+            'unknown_ids decides what happens to records with their schema IDs',
         ],
       ],
     )

@@ -126,7 +126,10 @@ describe('a restore of records and schemas', () => {
       assert.deepEqual(target.writes, [])
       const { schemas: report } = await target.run({ ...filter, unknown_ids: 'pass' })
       assert.deepEqual([report?.versions.register, report?.subjects], [1, 1])
-      assert.match(report?.notes.map(({ message }) => message).join() ?? '', /subject audit is left out by restore/)
+      assert.match(
+        report?.notes.map(({ message }) => message).join() ?? '',
+        /subject audit is left out by enterprise\.schema_registry\.restore/,
+      )
       assert.deepEqual(valuesOf(target), [framed(report?.ids[0]?.target ?? 0, 'v0'), framed(6, 'v1')])
       assert.equal((await target.compare({ ...filter, unknown_ids: 'pass' })).ok, true)
     })

@@ -1,6 +1,8 @@
 import type { Finding } from '../../observe/finding.ts'
 import type { Look } from '../look.ts'
-import { formatTable } from '../table.ts'
+import { type Column, formatTable } from '../table.ts'
+
+const remedies: Column<Finding> = { title: 'WHAT TO DO', wraps: true, cell: finding => finding.remedy }
 
 /** What was found before the first write, with what to do, under a title; nothing where that is nothing. */
 export function formatFindings(title: string, findings: readonly Finding[], look: Look): string[] {
@@ -14,7 +16,7 @@ export function formatFindings(title: string, findings: readonly Finding[], look
       },
       { title: 'SUBJECT', cell: finding => finding.subject, shrinks: true },
       { title: 'PROBLEM', wraps: true, cell: finding => finding.problem },
-      { title: 'WHAT TO DO', wraps: true, cell: finding => finding.remedy },
+      ...(findings.some(({ remedy }) => remedy !== '') ? [remedies] : []),
     ],
     findings,
     look,

@@ -40,7 +40,7 @@ const dryRun: OpenApi = { type: 'boolean', description: 'Only shows what would b
 const acceptPlainSnapshot: OpenApi = {
   type: 'boolean',
   description:
-    'Reads a snapshot that is not encrypted although `encryption` is given, such as one from before the keys.',
+    'Accepts a snapshot that is not encrypted although `encryption` is given, such as one taken before encryption was set up.',
   default: false,
 }
 

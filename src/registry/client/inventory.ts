@@ -54,8 +54,8 @@ function refuseUnreadable({ name }: RegistryClient, { flavour }: Identity, unrea
     : 'does not give it'
   throw new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} lists ${what}${more}, but ${why}`, {
     help: slashed
-      ? 'Register the schema under a name without a slash, or leave the subject out with `backup.exclude`.'
-      : 'Look at it in the registry, or leave its subject out with `backup.exclude` once it is known to be broken.',
+      ? 'Register the schema under a name without a slash, or leave the subject out with `enterprise.schema_registry.backup.exclude`.'
+      : 'Check the subject in the registry. If it is broken there, leave it out with `enterprise.schema_registry.backup.exclude`.',
   })
 }
 

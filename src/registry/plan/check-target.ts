@@ -157,7 +157,7 @@ export function tellLosses(held: readonly Decision[], options: RegistryRestoreOp
       notes.push(lossNote('context', subject, `${registry} has no contexts: ${subject} is a plain name there`))
     }
     if (!options.forceIds && kept.metadata && inherits(some)) {
-      const message = `a version of ${subject} without metadata gets those of the version before it from the target registry`
+      const message = `a version of ${subject} without metadata gets the metadata of the version before it from the target registry`
       notes.push(lossNote('metadata_inherited', subject, message))
     }
   }

@@ -37,7 +37,10 @@ describe('a live subject that cannot be read', () => {
     const rows = [row('google/protobuf/x.proto', 1, 1), row('a', 1, 2)]
     await assert.rejects(snapshotOf(t, 'axonops', { rows }), (error: KafkaBackupError) => {
       assert.match(error.message, /lists subject "google\/protobuf\/x\.proto", but cannot be asked for it: AxonOps/)
-      assert.match(error.help, /under a name without a slash, or leave the subject out with `backup\.exclude`/)
+      assert.match(
+        error.help,
+        /under a name without a slash, or leave the subject out with `enterprise\.schema_registry\.backup\.exclude`/,
+      )
       return true
     })
   })

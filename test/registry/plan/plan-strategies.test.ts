@@ -304,7 +304,10 @@ describe('what registries cannot do', () => {
 
   test('metadata that a registry hands on to the next version are told (edge 31)', () => {
     const backup = snapshotOf([versionOf('a', 1, 1, { metadata: { tags: {} } }), versionOf('a', 2, 2)])
-    assert.match(lossy(plan(backup))[0] ?? '', /^a version of a without metadata gets those of the version before/)
+    assert.match(
+      lossy(plan(backup))[0] ?? '',
+      /^a version of a without metadata gets the metadata of the version before/,
+    )
     assert.deepEqual(lossy(plan(backup, undefined, forced)), [])
   })
 
