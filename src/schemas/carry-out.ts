@@ -1,3 +1,4 @@
+import { append } from '../lib/largest.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { identityOf } from '../registry/client/flavour.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
@@ -183,7 +184,7 @@ export class RestoreRun {
       }
       this.lessons = merged
       const isOpen = (attempt: Attempt) => isOwed(attempt, next.options.acceptLoss)
-      this.owed.push(...repeated.filter(isOpen))
+      append(this.owed, repeated.filter(isOpen))
       const lasting = repeated.filter(attempt => !isOpen(attempt))
       this.#lasting = mergeLessons(this.#lasting, learn(lasting, next.target).lessons)
       const wish = { ...next.options, ...this.#journaled }

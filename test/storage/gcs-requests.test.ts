@@ -121,6 +121,16 @@ describe('a request to a bucket', () => {
     )
   })
 
+  test('that gives an upload up announces its empty body, as Google asks for', async () => {
+    const requests = await requestsOf({}, async storage => {
+      const writer = await storage.openWriter('large', never)
+      await writer.write([Buffer.alloc(MiB + 1)], never)
+      await writer.abort()
+    })
+    const { method, url, headers } = requests.at(-1) ?? assert.fail()
+    assert.deepEqual([method, url.searchParams.get('upload_id'), headers['content-length']], ['DELETE', 'u1', '0'])
+  })
+
   test('carries the token of its writer, another for each', async () => {
     const requests = await requestsOf({}, async storage => {
       for (const key of ['a', 'b']) await (await storage.openWriter(key, never)).commit(never)

@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
+import { append } from '../../lib/largest.ts'
 import { runPool } from '../../lib/pool.ts'
 import { DEFAULT_CONTEXT, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
@@ -89,11 +90,14 @@ export class SubjectWalk {
     for (let next = subjects.filter(this.#isWanted); next.length > 0; ) {
       for (const subject of next) left.delete(subject)
       const found = await this.#readSubjects(next, signal)
-      read.push(...found)
+      append(read, found)
       const referred = found.flatMap(each => each.references.map(to => resolveReference(to.subject, each.subject)))
       next = [...new Set(referred)].filter(subject => left.has(subject))
     }
     await this.#judgeEmpty(signal)
+    // Answers come in any order, and two passes that found the same must look the same.
+    this.unreadable.sort((a, b) => byName(a.subject, b.subject) || (a.version ?? 0) - (b.version ?? 0))
+    this.warnings.sort(byName)
     return read
   }
 
@@ -173,6 +177,11 @@ export class SubjectWalk {
     this.#held.set(key, own)
     return own
   }
+}
+
+function byName(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
 }
 
 function warnOfEmpty(subject: string): string {

@@ -64,7 +64,7 @@ export function decideVersions(
     found.all.push({ ...decision, wanted: twin, action, standIn })
     found.notes.push(tellMerged(twin, standIn))
   }
-  found.conflicts.push(...nameOnce(breaks))
+  append(found.conflicts, nameOnce(breaks))
   if (options.forceIds) found.all = renewRemoved(found.all)
   append(found.deleted, listDeleted(index, found.all, options))
   return found

@@ -137,7 +137,8 @@ class JsonApi implements GcsApi {
 
   async cancelUpload(key: string, session: GcsSession, signal: AbortSignal): Promise<void> {
     const call = { action: 'give up', key, missing: 'upload', expected: [499] } as const
-    await this.#connection.send({ method: 'DELETE', path: session }, call, signal)
+    const headers = { 'content-length': '0' }
+    await this.#connection.send({ method: 'DELETE', path: session, headers }, call, signal)
   }
 
   close(): void {
