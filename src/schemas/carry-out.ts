@@ -133,15 +133,7 @@ export class RestoreRun {
         isCurrent = rest.length === 0 || !isPlanned
         return isPlanned
       },
-      onBegun: (step: RestoreStep) => {
-        this.#parts.hold?.assertHeld()
-        this.isTouched = true
-        const changed = partOf(step)
-        if (changed) this.begunParts.add(partKey(changed.scope, changed.part))
-        // With its last version a subject may lose its settings.
-        if (changed?.scope.kind === 'subject') this.#touched.add(changed.scope.subject)
-        else if ('subject' in step && step.type !== 'register') this.#touched.add(step.subject)
-      },
+      onBegun: (step: RestoreStep) => this.#noteBegun(step),
       onLifted: (subject: string, isLifted: boolean) => {
         const key = partKey({ kind: 'subject', subject }, 'config')
         this.begunParts.add(key)
@@ -167,6 +159,16 @@ export class RestoreRun {
       return this.#inspect(signal)
     }
     return found && isCurrent ? found : this.#inspect(signal)
+  }
+
+  #noteBegun(step: RestoreStep): void {
+    this.#parts.hold?.assertHeld()
+    this.isTouched = true
+    const changed = partOf(step)
+    if (changed) this.begunParts.add(partKey(changed.scope, changed.part))
+    // With its last version a subject may lose its settings.
+    if (changed?.scope.kind === 'subject') this.#touched.add(changed.scope.subject)
+    else if ('subject' in step && step.type !== 'register') this.#touched.add(step.subject)
   }
 
   /** Learns from what a new plan asks for again, until it asks for nothing that was sent. */
