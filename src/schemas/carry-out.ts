@@ -1,4 +1,3 @@
-import { append } from '../lib/largest.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { identityOf } from '../registry/client/flavour.ts'
 import type { RegistrySnapshot } from '../registry/model.ts'
@@ -186,7 +185,7 @@ export class RestoreRun {
       }
       this.lessons = merged
       const isOpen = (attempt: Attempt) => isOwed(attempt, next.options.acceptLoss)
-      append(this.owed, repeated.filter(isOpen))
+      for (const one of repeated.filter(isOpen)) this.owed.push(one)
       const lasting = repeated.filter(attempt => !isOpen(attempt))
       this.#lasting = mergeLessons(this.#lasting, learn(lasting, next.target).lessons)
       const wish = { ...next.options, ...this.#journaled }
