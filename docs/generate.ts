@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { cliReference, errorReference, lossReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
+import { formatResults, readResults } from '../test/fuzz/report.ts'
 import { alertsFile, alertsTable } from './alerts-table.ts'
 import { formatLayout } from './dashboard/layout.ts'
 import { writeChart } from './generate-chart.ts'
@@ -29,6 +30,7 @@ await fill('library.md', 'example', `\`\`\`ts\n${await readExample()}\`\`\``)
 for (const [name, table] of Object.entries(operatorTables())) await fill('operator.md', `operator-${name}`, table)
 await writeDefinitions()
 await writeChart()
+await fill('reliability.md', 'fuzz', formatResults(readResults()))
 await fill('reliability.md', 'faults', formatFaults([...faults, ...restoreFaults]))
 
 function readExample(): Promise<string> {

@@ -27,6 +27,7 @@ import { keysFileSchema } from '../src/encryption/keys-file.ts'
 import { faults, restoreFaults } from './faults/catalog.ts'
 import { brokenPromises, type FaultResult } from './faults/fault.ts'
 import { formatFaults, formatFigures } from './faults/report.ts'
+import { formatResults, readResults } from './fuzz/report.ts'
 import { marked, tableRows } from './markdown.ts'
 import { defaultApicurioVersion } from './servers/apicurio-dist.ts'
 import { azuriteVersion } from './servers/azurite-package.ts'
@@ -115,6 +116,15 @@ test('docs/benchmarks.md has the figures of bench/results.json, and all are with
 
 test('docs/reliability.md has the faults of the catalog', () => {
   assert.equal(marked(read('docs/reliability.md'), 'faults'), formatFaults([...faults, ...restoreFaults]).trim())
+})
+
+test('docs/reliability.md has the figures of the last long round of fuzzing, which found nothing', () => {
+  const results = readResults()
+  assert.equal(marked(read('docs/reliability.md'), 'fuzz'), formatResults(results).trim())
+  assert.deepEqual(
+    results.readers.filter(({ faults: found }) => found > 0),
+    [],
+  )
 })
 
 test('docs/reliability.md has the figures of test/faults/results.json, and no promise was broken', () => {

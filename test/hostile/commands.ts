@@ -96,7 +96,6 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
     {
       argv: place => ['copy', '--dry-run', '--all', '--from', place.location, '--to', place.target, ...key(place)],
       usesTarget: true,
-      exits: 1,
     },
   ],
   compare: [{ argv: place => ['compare', '--config', place.restoreJob], exits: 3 }],
@@ -104,6 +103,7 @@ export const readers: Record<string, readonly ReadingCommand[] | NoReader> = {
   topics: [{ argv: place => ['topics', '--strimzi-cluster', 'k', ...one(place)] }],
   'schemas list': [{ argv: place => ['schemas', 'list', ...one(place)] }],
   'schemas diff': [{ argv: place => ['schemas', 'diff', ...one(place), '--against', place.registryUrl], exits: 3 }],
+  'schemas plan': [{ argv: place => ['schemas', 'plan', '--config', place.restoreJob] }],
   'schemas restore': [{ argv: place => ['schemas', 'restore', '--dry-run', '--config', place.restoreJob] }],
   'schemas backup': [{ argv: place => ['schemas', 'backup', '--config', place.backupJob], changes: true }],
   'registry serve': [{ argv: place => ['registry', 'serve', '--listen', '127.0.0.1:0', ...one(place)], serves: true }],

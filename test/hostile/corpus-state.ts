@@ -75,15 +75,6 @@ export const state: readonly HostileItem[] = [
     isAccepted: true,
   },
   {
-    name: 'a lease for ever',
-    change: archive =>
-      archive.put(
-        'plain/leases/writer-00000001.json',
-        '{"format":"kafka-backup-lease","format_version":1,"role":"writer","kind":"backup","run":"x","host":"h","pid":1,"tool_version":"1","started_at":"","renewed_at":"","ttl_ms":9007199254740991}',
-      ),
-    isAccepted: true,
-  },
-  {
     name: 'a writer with the last number',
     change: archive => archive.put(`plain/leases/writer-${'9'.repeat(40)}.json`, '{}'),
     isAccepted: true,

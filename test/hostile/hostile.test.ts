@@ -7,14 +7,14 @@ import { commandTable } from '../../src/cli/command-table.ts'
 import { type Place, type ReadingCommand, readers } from './commands.ts'
 import { corpus, type HostileItem } from './corpus.ts'
 import { Forgery } from './forgery.ts'
-import { type HonestArchive, makeHonestArchive, PLAIN } from './honest-archive.ts'
+import { type HonestArchive, makeHonestArchive, type Objects, PLAIN, SEALED } from './honest-archive.ts'
 import { addedTo, judgeRun, lostFrom } from './judge.ts'
 import { runCommand } from './run-command.ts'
 import { openStage, type Stage } from './stage.ts'
 import { patchCalls } from './watched-calls.ts'
 
 /** Every so many-th command meets an item; 1 is all. The next item meets the next ones. */
-const share = Number(process.env.HOSTILE_SHARE ?? 4)
+const share = Number(process.env.HOSTILE_SHARE ?? 12)
 const only = process.env.HOSTILE_ITEM
 const nowhere = { location: '', target: '', backupId: '', keyFile: '', backupJob: '', restoreJob: '' }
 const blank: Place = { ...nowhere, mapping: '', bootstrap: '', registryUrl: '' }
@@ -46,7 +46,7 @@ describe('every reading command takes or refuses a hostile archive, and harms no
   for (const command of commands) {
     const words = command.argv({ ...blank }).filter(word => /^[a-z-]+$/.test(word))
     test(`${words.join(' ')} takes the honest archive`, async () => {
-      const place = stage.place(PLAIN, stage.lay(honest.objects))
+      const place = stage.place(PLAIN, stage.lay(partOf(honest.objects)))
       const { path } = stage.layTarget()
       const { exitCode, output } = await runCommand(command.argv({ ...place, target: path }), command.serves === true)
       assert.equal(exitCode, command.exits ?? 0, output)
@@ -67,23 +67,23 @@ async function runAll(stage: Stage, honest: HonestArchive, item: HostileItem, at
   const archive = new Forgery(honest.objects, [`registry-${folder}`])
   item.change(archive)
   archive.renewCopies(honest.objects)
-  const location = stage.lay(archive.objects)
+  const objects = partOf(archive.objects, item.backupId)
+  const location = stage.lay(objects)
   const faults: string[] = []
   for (const [nth, command] of commands.entries()) {
     if ((at + nth) % share !== 0 && !command.provesDamage) continue
-    const argv = await runOne(
-      stage,
-      location,
-      item,
-      command,
-      (at + Math.floor(nth / share)) % 2 === 0 ? 'json' : 'text',
-      faults,
-    )
-    const lost = [...lostFrom(location, archive.objects, /^$/), ...addedTo(location, archive.objects)]
-    faults.push(...lost.map(fault => `${argv}: ${fault}`))
+    const format = (at + Math.floor(nth / share)) % 2 === 0 ? 'json' : 'text'
+    await runOne(stage, location, item, command, format, faults)
   }
+  faults.push(...lostFrom(location, objects, /^$/), ...addedTo(location, objects))
   rmSync(location, { recursive: true })
   return faults
+}
+
+/** Without the other of the two large backups: fewer files make many runs faster. */
+function partOf(objects: Objects, backupId = PLAIN): Objects {
+  const other = backupId === PLAIN ? SEALED : PLAIN
+  return new Map([...objects].filter(([key]) => !key.startsWith(`${other}/`)))
 }
 
 async function runOne(
@@ -93,7 +93,7 @@ async function runOne(
   command: ReadingCommand,
   format: string,
   faults: string[],
-): Promise<string> {
+): Promise<void> {
   const own = command.changes ? stage.copyOf(location) : location
   const target = command.usesTarget ? stage.layTarget() : undefined
   const argv = [...command.argv({ ...stage.place(backupId, own), target: target?.path ?? '' }), '--format', format]
@@ -109,5 +109,4 @@ async function runOne(
   faults.push(...found.map(fault => `${words}: ${fault}\n${run.output.slice(0, 600)}`))
   if (target) rmSync(target.path, { recursive: true })
   if (own !== location) rmSync(own, { recursive: true })
-  return words
 }

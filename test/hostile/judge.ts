@@ -1,8 +1,8 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { errorTable } from '../../src/errors.ts'
 import { FORGED } from './corpus-names.ts'
-import { type Objects, readFolder } from './honest-archive.ts'
+import type { Objects } from './honest-archive.ts'
 import { type CommandRun, errorIn } from './run-command.ts'
 
 /** No archive of the corpus is larger than a few MiB, so that no reader has a reason for more. */
@@ -54,7 +54,9 @@ export function lostFrom(folder: string, before: Objects, mayChange: RegExp): st
 
 /** What a reader has left behind: nothing but leases. */
 export function addedTo(folder: string, before: Objects): string[] {
-  return [...readFolder(folder).keys()]
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .filter(key => !before.has(key) && !key.includes('/leases/'))
     .map(key => `${key} was added`)
 }
