@@ -8,7 +8,8 @@ import type { PlannedTopic } from './plan.ts'
 type Settings = ReadonlyMap<string, string>
 
 /** What of the source an existing topic keeps in another way. Policy, times and sizes have findings of their own. */
-const comparedAlways = ['retention.ms', 'retention.bytes', 'message.timestamp.type']
+const TIMESTAMP_TYPE = 'message.timestamp.type'
+const comparedAlways = ['retention.ms', 'retention.bytes', TIMESTAMP_TYPE]
 const comparedWhereCompacted = ['delete.retention.ms', 'min.compaction.lag.ms', 'max.compaction.lag.ms']
 
 /** Brokers take records of these topics from themselves only, and such a topic with other settings harms the cluster. */
@@ -56,16 +57,21 @@ export function judgeDifferences(
     return here === undefined || here === value ? [] : [`${name}: ${value}, here ${here}`]
   })
   const keeps = 'the topic exists and keeps its settings'
-  const remedy = 'change them after the restore, or delete the topic before it'
+  const isLate = (one: string) => one.startsWith(TIMESTAMP_TYPE)
+  const [late, early] = [differing.filter(isLate), differing.filter(one => !isLate(one))]
+  const warn = (some: readonly string[], problem: string, remedy: string) =>
+    some.length === 0 ? [] : [topicWarning(topic.name, `${keeps}${problem} ${some.join('; ')}`, remedy)]
   return [
-    ...(differing.length > 0
-      ? [topicWarning(topic.name, `${keeps}, which differ from the source: ${differing.join('; ')}`, remedy)]
-      : []),
-    ...(ignored.length > 0
-      ? [topicWarning(topic.name, `${keeps}; restore.topic_config asks for ${ignored.join('; ')}`, remedy)]
-      : []),
+    ...warn(early, ', which differ from the source:', changeBefore),
+    ...warn(late, ', which differ from the source:', changeAfter),
+    ...warn(ignored, '; restore.topic_config asks for', changeAfter),
   ]
 }
+
+/** Of what decides how long records stay: changed later, it comes too late for those that expire meanwhile. */
+const changeBefore =
+  'change them before the restore, because records can expire while it runs, or delete the topic: the restore then creates it'
+const changeAfter = 'change them after the restore, or delete the topic: the restore then creates it'
 
 /** Of records that are added to a compacted topic: the last one of a key counts, whichever is older. */
 export function judgeReplacement({ name }: PlannedTopic, settings: Settings, fullPartitions: number): Finding[] {

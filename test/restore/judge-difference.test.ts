@@ -51,6 +51,8 @@ describe('an existing topic', () => {
     const topic = first(sampleTopic('a', 1, { effective_configs }))
     const [warning = ''] = lines(judgeDifferences(topic, settings({ 'retention.ms': '1000' }), none))
     assert.match(warning, /^warning topic a: .*retention\.ms was 604800000, here 1000/)
+    const [finding] = judgeDifferences(topic, settings({ 'retention.ms': '1000' }), none)
+    assert.match(finding?.remedy ?? '', /^change them before the restore/)
     assert.deepEqual(lines(judgeDifferences(topic, settings({ 'retention.ms': '-1' }), none)), [])
     assert.deepEqual(lines(judgeDifferences(topic, settings({ 'delete.retention.ms': '5' }), none)), [])
   })
@@ -66,6 +68,7 @@ describe('an existing topic', () => {
     const topic = first(sampleTopic('a', 1, { configs: { 'message.timestamp.type': 'LogAppendTime' } }))
     const here = settings({ 'message.timestamp.type': 'CreateTime' })
     assert.match(lines(judgeDifferences(topic, here, none)).join(), /message\.timestamp\.type was LogAppendTime/)
+    assert.match(judgeDifferences(topic, here, none)[0]?.remedy ?? '', /^change them after the restore/)
   })
 
   test('is reported where the job asks for settings that it does not have', () => {
