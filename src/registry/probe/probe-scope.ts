@@ -27,6 +27,8 @@ interface Schema {
 /** These come from the network or from a login, and say nothing of a feature. */
 const passing = new Set([401, 403, 408, 425, 429, 502, 503, 504])
 
+const CLEAR_MS = 60_000
+
 /** A corner of a registry that belongs to one probe: a context of its own or, without contexts, a prefix of subjects. */
 export class ProbeScope {
   readonly identity: Identity
@@ -144,15 +146,19 @@ export class ProbeScope {
    * because the registry has stopped answering.
    */
   async clear(): Promise<string[]> {
-    // Also after an interruption.
-    this.#signal = new AbortController().signal
+    // Also after an interruption, but not for as long as a slow registry takes.
+    const stop = new AbortController()
+    this.#signal = stop.signal
+    const cancel = this.#client.clock.after(CLEAR_MS, () => stop.abort(new Error('the time to clear up is over')))
     const all = [...this.#subjects].reverse()
     try {
       await this.#removeAll(all)
       return await this.#stillThere(all)
     } catch (error) {
-      if (error instanceof KafkaBackupError) return all
+      if (stop.signal.aborted || error instanceof KafkaBackupError) return all
       throw error
+    } finally {
+      cancel()
     }
   }
 

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { openRegistryClient } from '../../../src/registry/client/client.ts'
+import { openRegistryClient, type RegistryCall, type RegistryClient } from '../../../src/registry/client/client.ts'
 import { featureChecks, probeRegistry } from '../../../src/registry/probe/probe-registry.ts'
+import { ProbeScope } from '../../../src/registry/probe/probe-scope.ts'
 import { openRegistryServer } from '../../../src/registry/server/open-registry-server.ts'
 import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
 import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
+import { SimulatedTime } from '../../fakes/simulated-time.ts'
 import { startVendor, type VendorRegistry } from '../../fakes/vendors/start-vendor.ts'
 import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 
@@ -115,6 +117,28 @@ describe('a probe that may write', () => {
     const left: string[] = []
     await assert.rejects(probe(t, registry.url, { onLeftBehind: some => left.push(...some) }), /not now/)
     assert.ok(left.some(subject => subject.endsWith(':text')))
+  })
+
+  test('does not try for long to remove what it wrote where the registry is slow', async () => {
+    const time = new SimulatedTime()
+    const isSettled = async () => {
+      for (let turn = 0; turn < 20; turn++) await new Promise(resolve => setImmediate(resolve))
+      return result !== undefined
+    }
+    const call = (_: RegistryCall, signal: AbortSignal) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const client = { name: 'r', clock: time.clock(), call } as unknown as RegistryClient
+    const identity = { flavour: 'confluent', version: null, contexts: ['.'] } as const
+    const scope = new ProbeScope(client, { identity, hasContexts: false, name: 'p' }, new AbortController().signal)
+    scope.subject('a')
+    let result: string[] | undefined
+    void scope.clear().then(left => {
+      result = left
+    })
+    assert.equal(await isSettled(), false)
+    await time.pass(60_000)
+    assert.ok(await isSettled())
+    assert.deepEqual(result, ['p-a'])
   })
 
   test('names what it could not remove', async t => {
