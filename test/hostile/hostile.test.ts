@@ -14,7 +14,7 @@ import { openStage, type Stage } from './stage.ts'
 import { patchCalls } from './watched-calls.ts'
 
 /** Every so many-th command meets an item; 1 is all. The next item meets the next ones. */
-const share = Number(process.env.HOSTILE_SHARE ?? 12)
+const share = Number(process.env.HOSTILE_SHARE ?? 40)
 const only = process.env.HOSTILE_ITEM
 const nowhere = { location: '', target: '', backupId: '', keyFile: '', backupJob: '', restoreJob: '' }
 const blank: Place = { ...nowhere, mapping: '', bootstrap: '', registryUrl: '' }
