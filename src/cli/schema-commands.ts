@@ -66,7 +66,7 @@ export const schemasCommand: CommandSpec = {
   name: 'schemas',
   summary: 'back up, plan, restore, list or compare schemas alone',
   description:
-    '`backup` reads the schema registry of a job and commits it as a new generation of the backup, with the topics as they were; a registry that has not changed makes none. `plan` shows, before anything is written, what a restore would do and what the registry of the job will not keep. `restore` brings the schemas of a backup to the registry of a job, and changes nothing but that. `list` shows the subjects of a backup or of a registry. `diff` compares two sides, each a backup or a registry: versions, texts, references, settings and the number of subjects. Kafka is not contacted.',
+    '`backup` reads the schema registry of a job and commits it as a new generation of the backup, with the topics as they were; without a change of the registry it commits none. `plan` shows, before anything is written, what a restore would do and what the registry of the job will not keep. `restore` brings the schemas of a backup to the registry of a job, and changes nothing else. `list` shows the subjects of a backup or of a registry. `diff` compares two sides, each a backup or a registry: versions, texts, references, settings and the number of subjects. Kafka is not contacted.',
   argument: { name: 'action', choices: ['backup', 'plan', 'restore', 'list', 'diff'], description: 'what to do' },
   options: [
     job,

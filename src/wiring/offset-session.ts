@@ -204,7 +204,7 @@ class KafkaOffsetsSession implements OffsetsSession {
     const { describeEncrypted } = await import('../encryption/describe-encrypted.ts')
     const other = await describeEncrypted(storage, signal)
     if (other === undefined) return
-    const message = `${key} is not encrypted, as no key is given, but ${other}: anyone who can write there can change the snapshot; give a key to encrypt it`
+    const message = `${key} is not encrypted, as no key is given, but ${other}: anyone who can write there can change the snapshot. Give a key to encrypt new snapshots`
     this.#hooks.onProgress({ type: 'warning', message })
   }
 
