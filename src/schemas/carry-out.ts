@@ -152,9 +152,7 @@ export class RestoreRun {
       await runSteps(this.steps, stepParts, signal)
     } catch (error) {
       if (!(error instanceof PartsDropped)) throw error
-      const dropped = { ...noLessons, drops: error.dropped }
-      this.lessons = mergeLessons(this.lessons, dropped)
-      this.#lasting = mergeLessons(this.#lasting, dropped)
+      this.#learn({ ...noLessons, drops: error.dropped })
       return this.#inspect(signal)
     }
     return found && isCurrent ? found : this.#inspect(signal)
@@ -170,6 +168,12 @@ export class RestoreRun {
     else if ('subject' in step && step.type !== 'register') this.#touched.add(step.subject)
   }
 
+  /** For this run, and for later ones. */
+  #learn(lasting: Lessons): void {
+    this.lessons = mergeLessons(this.lessons, lasting)
+    this.#lasting = mergeLessons(this.#lasting, lasting)
+  }
+
   /** Learns from what a new plan asks for again, until it asks for nothing that was sent. */
   async #absorb(found: Survey, signal: AbortSignal): Promise<Survey> {
     const read = this.#asksModesAgain() ? await this.#inspect(signal) : found
@@ -183,11 +187,11 @@ export class RestoreRun {
         const [first] = unexplained
         throw explain(this.client.name, first ? [first] : repeated)
       }
-      this.lessons = merged
       const isOpen = (attempt: Attempt) => isOwed(attempt, next.options.acceptLoss)
       for (const one of repeated.filter(isOpen)) this.owed.push(one)
       const lasting = repeated.filter(attempt => !isOpen(attempt))
-      this.#lasting = mergeLessons(this.#lasting, learn(lasting, next.target).lessons)
+      this.#learn(learn(lasting, next.target).lessons)
+      this.lessons = merged
       const wish = { ...next.options, ...this.#journaled }
       next = await planForTarget(this.#backup, this.client, wish, next.target, signal)
     }

@@ -38,6 +38,20 @@ export async function surveySchemas(
 }
 
 /**
+ * What the target holds of a backup that was restored there: which IDs stand for which, as the restore has mapped them.
+ * What it has learned of the registry counts, and what it has left unfinished does not.
+ */
+export async function surveyRestored(
+  backup: RegistrySnapshot,
+  options: SchemaOptions,
+  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  signal: AbortSignal,
+): Promise<Survey> {
+  const { lessons } = await journal.read(signal)
+  return surveyTarget(backup, client, options, { ...nothingJournaled, lessons }, signal)
+}
+
+/**
  * Carries out what a survey has planned, and proves it: the registry is read anew and must have nothing left to be done.
  * The map of IDs comes from that reading, so that a later run finds the same one. A run that dies is gone on with by the next.
  */

@@ -15,7 +15,7 @@ import { findingsOf } from '../schemas/schema-findings.ts'
 import type { SchemaReport } from '../schemas/schema-report.ts'
 import type { Survey } from '../schemas/survey-target.ts'
 import { openJournal } from './journal.ts'
-import type { Hooks, Parts } from './parts.ts'
+import { type Hooks, type Parts, quiet } from './parts.ts'
 import { type RegistryJob, registryOf, schemaOptions, withRegistry } from './registry.ts'
 import type { LocatedRestoreJob } from './restored-jobs.ts'
 
@@ -83,9 +83,13 @@ export async function withKnownIds<T>(
   if (!registry?.restore.rewriteIds) return work(options)
   const wish = await schemaOptions(registry)
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
-  return withRegistry(registry, async (client: RegistryClient) => {
-    const { nothingJournaled, surveyTarget } = await import('../schemas/survey-target.ts')
-    const { plan, target } = await surveyTarget(backup, client, wish, nothingJournaled, signal)
+  const read = (client: RegistryClient) =>
+    openJournal(job, registry, { client, beside: parts.storage, hooks: quiet }, signal, async journal => {
+      const { surveyRestored } = await import('../schemas/restore-schemas.ts')
+      return surveyRestored(backup, wish, { client, journal }, signal)
+    })
+  return withRegistry(registry, async client => {
+    const { plan, target } = await read(client)
     return work(withRewrite(options, registry, { backup, plan }, idMapOf(plan, backup, target)))
   })
 }

@@ -48,6 +48,37 @@ describe('what an earlier run has learned of versions that are held as one', () 
   })
 })
 
+test('a version of another writer that took a number does not show what the registry drops', async t => {
+  const metadata = { properties: { owner: 'me' } }
+  const ours = [versionOf('a', 1, 11, { metadata }), versionOf('a', 2, 12, { metadata })]
+  const start = snapshotOf([], { global: { compatibility: 'NONE', mode: 'READWRITE', config: null } })
+  const stage = await openStage(t, await backUp(snapshotOf(ours)), { start })
+  let isFirst = true
+  stage.onRequest = ({ method, target }) => {
+    if (!isFirst || method !== 'POST' || !target.startsWith('/subjects/a/versions')) return
+    isFirst = false
+    const content = { schemaType: 'AVRO', schema: '"int"', references: [], metadata: null, ruleSet: null } as const
+    stage.store.register('a', { ...content, id: null, version: 0 })
+  }
+  const { report } = await stage.restore()
+  const held = (await stage.snapshot()).versions.filter(({ schema }) => schema !== '"int"')
+  assert.deepEqual(
+    held.map(one => one.metadata),
+    [metadata, metadata],
+  )
+  const lost = report.notes.flatMap(note => (note.kind === 'lossy' ? note.loss : []))
+  assert.deepEqual(lost, ['version_number', 'version_number'])
+})
+
+test('an ID of the mapping file has to be one of the context that it is for', () => {
+  const backup = snapshotOf([versionOf(':.eu:a', 1, 5), versionOf('b', 1, 6)], { contexts: ['.', '.eu'] })
+  const target = snapshotOf([versionOf('z', 1, 7), versionOf(':.eu:z', 1, 8)], { contexts: ['.', '.eu'] })
+  const kindsOf = (key: string, id: number) =>
+    plan(backup, target, { idOverrides: new Map([[key, id]]) }).conflicts.map(({ kind }) => kind)
+  assert.deepEqual([kindsOf(':.eu:5', 7), kindsOf(':.eu:5', 8)], [['id-not-found'], []])
+  assert.deepEqual([kindsOf('6', 8), kindsOf('6', 7)], [['id-not-found'], []])
+})
+
 describe('a level of the target that the restore has lifted', () => {
   for (const status of [403, 422, 500]) {
     test(`and that is refused with ${status} afterwards ends the run, and the next one puts it back`, async t => {

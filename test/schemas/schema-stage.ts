@@ -8,7 +8,12 @@ import { openRegistryServer } from '../../src/registry/server/open-registry-serv
 import type { RegistryOptions } from '../../src/registry/server/registry-state.ts'
 import { RegistryStore } from '../../src/registry/server/registry-store.ts'
 import { JournalBook } from '../../src/schemas/journal.ts'
-import { type RestoredSchemas, restoreSchemas, surveySchemas } from '../../src/schemas/restore-schemas.ts'
+import {
+  type RestoredSchemas,
+  restoreSchemas,
+  surveyRestored,
+  surveySchemas,
+} from '../../src/schemas/restore-schemas.ts'
 import type { SchemaOptions, Survey } from '../../src/schemas/survey-target.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
@@ -47,6 +52,8 @@ export interface Stage {
   /** Requests that could change the registry, since the last time they were asked for. */
   takeWrites(): Request[]
   survey(options?: Partial<SchemaOptions>): Promise<Survey>
+  /** What a comparison with the target relies on. */
+  surveyRestored(options?: Partial<SchemaOptions>): Promise<Survey>
   /** A whole run, as a process of its own would make it. Conflicts are an error. */
   restore(
     options?: Partial<SchemaOptions>,
@@ -110,6 +117,7 @@ export async function openStage(
       taken = calls.length
       return since.filter(isWrite)
     },
+    surveyRestored: wish => withParts(storage, parts => surveyRestored(backup, { ...usual, ...wish }, parts, never)),
     survey: wish => withParts(storage, parts => surveySchemas(backup, { ...usual, ...wish }, parts, never)),
     restore: (wish, { signal = never, journalIn = storage, hold } = {}) =>
       withParts(journalIn, async parts => {

@@ -42,6 +42,16 @@ describe("Confluent's community server", () => {
     }
   })
 
+  test('is compared with by the IDs that the restore has mapped, though rule sets are dropped', async t => {
+    const stage = await openStage(t, await backUp(backup), { vendor: 'confluent', firstId: 10 })
+    const { report } = await stage.restore()
+    const { plan } = await stage.surveyRestored()
+    assert.deepEqual(
+      [...plan.knownIds].map(([source, target]) => [Number(source), target]).sort(),
+      report.ids.map(({ source, target }) => [source, target]).sort(),
+    )
+  })
+
   test('has versions that differ in their rule sets alone once, and both IDs lead to it', async t => {
     const twice = snapshotOf([
       versionOf('a', 1, 1, { schema: record('A') }),

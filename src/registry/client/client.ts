@@ -116,11 +116,19 @@ export class RegistryClient {
     }
   }
 
-  /** Like `call`; undefined where the server does not know the path, does not show it, or shows something else there. */
-  async probe(call: RegistryCall, signal: AbortSignal): Promise<unknown> {
+  /**
+   * Like `call`; undefined where the server does not know the path, does not show it, or shows something else there.
+   * `onDenied` hears of an answer that access rules keep back: what is asked for may be there.
+   */
+  async probe(
+    call: RegistryCall,
+    signal: AbortSignal,
+    onDenied: (error: RegistryError) => void = () => undefined,
+  ): Promise<unknown> {
     try {
       return await this.call(call, signal)
     } catch (error) {
+      if (error instanceof RegistryError && error.code === 'REGISTRY_AUTH') onDenied(error)
       if (error instanceof RegistryError && !error.retryable) return undefined
       throw error
     }

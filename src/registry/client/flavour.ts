@@ -3,6 +3,7 @@ import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '..
 import { apicurioNative } from './apicurio.ts'
 import { noBody, type RegistryClient } from './client.ts'
 import { asList, asRecord } from './json-shape.ts'
+import type { RegistryError } from './registry-error.ts'
 
 /** Which registry it is, as far as answers tell. */
 export interface Identity {
@@ -10,6 +11,8 @@ export interface Identity {
   version: string | null
   /** The default one first. A registry without contexts has that one. */
   contexts: readonly string[]
+  /** What access rules keep back. */
+  warnings?: readonly string[]
 }
 
 /** As a reading of the registry has found it. */
@@ -26,10 +29,27 @@ export function identityOf({
  * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
  */
 export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
+  let denied: RegistryError | undefined
+  const identity = await detect(client, signal, error => {
+    denied = error
+  })
+  if (!denied) return identity
+  // Only from that list does AxonOps show what is in other contexts than the default one.
+  if (identity.flavour === 'axonops') throw denied
+  const warning = `contexts cannot be listed, so their levels and modes are left out: ${denied.message}`
+  return { ...identity, warnings: [warning] }
+}
+
+/** `onDenied` hears of a list of contexts that access rules keep back. */
+async function detect(
+  client: RegistryClient,
+  signal: AbortSignal,
+  onDenied: (error: RegistryError) => void,
+): Promise<Identity> {
   if (asList(await client.call({ path: '/subjects', query: { limit: 1 } }, signal)) === undefined) {
     throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer with a list of subjects`)
   }
-  const listed = asList(await client.probe({ path: '/contexts' }, signal)) ?? []
+  const listed = asList(await client.probe({ path: '/contexts' }, signal, onDenied)) ?? []
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
 

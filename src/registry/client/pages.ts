@@ -13,14 +13,16 @@ type Query = Record<string, string | number | boolean>
  */
 export async function readPages(
   client: RegistryClient,
-  call: { path: string; query: Query; pageSize: number; isOptional?: boolean },
+  call: { path: string; query: Query; pageSize: number; isOptional?: boolean; onDenied?: (error: Error) => void },
   keyOf: (row: unknown) => string,
   signal: AbortSignal,
 ): Promise<unknown[] | undefined> {
   const rows = new Map<string, unknown>()
   for (let offset = 0; ; ) {
     const request = { path: call.path, query: { ...call.query, offset, limit: call.pageSize } }
-    const answer = call.isOptional ? await client.probe(request, signal) : await client.call(request, signal)
+    const answer = call.isOptional
+      ? await client.probe(request, signal, call.onDenied)
+      : await client.call(request, signal)
     const page = asList(answer)
     if (page === undefined && !call.isOptional) {
       throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${call.path} with a list`)

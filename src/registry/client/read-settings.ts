@@ -6,6 +6,7 @@ import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { asObject, asRecord } from './json-shape.ts'
 import { pathOf } from './paths.ts'
+import type { RegistryError } from './registry-error.ts'
 
 export interface AllSettings {
   global: RegistrySettings
@@ -35,7 +36,10 @@ export async function readSettings(
   { subjects, isModeAsked = () => true }: AskedSettings,
   signal: AbortSignal,
 ): Promise<AllSettings> {
-  const global = await readGlobal(client, signal)
+  const denied: string[] = []
+  const global = await readGlobal(client, signal, error => {
+    denied.push(`modes cannot be read and are left out: ${error.message}`)
+  })
   const reader = new SettingsReader(client, identity, global)
   const contexts = [
     ...identity.contexts.filter(context => context !== DEFAULT_CONTEXT),
@@ -56,13 +60,17 @@ export async function readSettings(
     global,
     subjects: new Map(subjects.map((subject, at) => [subject, own[at] ?? unset])),
     contextSettings,
-    warnings: [...reader.warnings],
+    warnings: [...denied, ...reader.warnings],
   }
 }
 
-async function readGlobal(client: RegistryClient, signal: AbortSignal): Promise<RegistrySettings> {
+async function readGlobal(
+  client: RegistryClient,
+  signal: AbortSignal,
+  onDenied: (error: RegistryError) => void,
+): Promise<RegistrySettings> {
   const config = await client.call({ path: '/config' }, signal)
-  const mode = asRecord(await client.probe({ path: '/mode' }, signal))?.mode
+  const mode = asRecord(await client.probe({ path: '/mode' }, signal, onDenied))?.mode
   return { ...parseConfig(config), mode: typeof mode === 'string' ? mode : null }
 }
 

@@ -42,6 +42,7 @@ export async function readSnapshot(
     maxIds: await readMaxIds(client, identity, inventory.versions, signal),
     skippedDeleted: selected.skippedDeleted,
     warnings: [
+      ...(identity.warnings ?? []),
       ...inventory.warnings,
       ...selected.warnings,
       ...cleared.flatMap(({ warning }) => warning ?? []),

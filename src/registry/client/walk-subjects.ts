@@ -50,7 +50,12 @@ async function listNames(
   const found = new Set<string>()
   for (const context of identity.contexts) {
     const path = `${contextPath(identity, context)}/subjects`
-    const call = { path, query: { deleted }, pageSize: ALL, isOptional: context !== DEFAULT_CONTEXT }
+    const call = {
+      ...{ path, query: { deleted }, pageSize: ALL },
+      ...(context !== DEFAULT_CONTEXT && { isOptional: true }),
+      // Confluent lists the subjects of all contexts with those of the default one.
+      ...(identity.flavour !== 'confluent' && { onDenied: throwIt }),
+    }
     for (const subject of (await readPages(client, call, textOf, signal)) ?? []) {
       if (typeof subject !== 'string') throw notText(client, subject)
       found.add(qualify(subject, context))
@@ -182,6 +187,11 @@ export class SubjectWalk {
 function byName(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
+}
+
+/** A context that is listed and not shown has subjects that a backup must not leave out. */
+function throwIt(error: Error): never {
+  throw error
 }
 
 function warnOfEmpty(subject: string): string {

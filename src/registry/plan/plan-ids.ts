@@ -26,7 +26,7 @@ export function idKey(subject: string, id: number): string {
 export function planIds(
   all: readonly Decision[],
   target: RegistrySnapshot,
-  options: Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'idOverrides'>,
+  options: Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'idOverrides' | 'traits'>,
 ): IdPlan {
   const known = new Map<string, number>()
   const contexts = new Map<string, Set<string>>()
@@ -58,7 +58,7 @@ export function planIds(
     unmapped,
     conflicts: [
       ...(isFatal ? missing.map(message => conflict('id-not-found', message)) : []),
-      ...checkOverrides(target, options.idOverrides),
+      ...checkOverrides(target, contexts, options),
       ...checkContexts(contexts),
     ],
     notes: isFatal
@@ -93,10 +93,21 @@ function tellLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string
   })
 }
 
-function checkOverrides(target: RegistrySnapshot, overrides: ReadonlyMap<string, number>): Conflict[] {
-  const there = new Set(target.versions.map(({ id }) => id))
-  return [...overrides]
-    .filter(([, id]) => !there.has(id))
+/** An ID is one of a context, where the target has contexts: that to which the schemas with the source's ID go. */
+function checkOverrides(
+  target: RegistrySnapshot,
+  contexts: ReadonlyMap<string, ReadonlySet<string>>,
+  { idOverrides, traits }: Pick<RegistryRestoreOptions, 'idOverrides' | 'traits'>,
+): Conflict[] {
+  const contextOf = (name: string) => (traits.hasContexts ? splitSubject(name).context : DEFAULT_CONTEXT)
+  const placeOf = (context: string, id: number) => joinSubject({ context, name: String(id) })
+  const there = new Set(target.versions.map(({ subject, id }) => placeOf(contextOf(subject), id)))
+  const isThere = ([key, id]: [string, number]) =>
+    [...(contexts.get(key) ?? [contextOf(key)])].every(context =>
+      there.has(placeOf(traits.hasContexts ? context : DEFAULT_CONTEXT, id)),
+    )
+  return [...idOverrides]
+    .filter(entry => !isThere(entry))
     .map(([key, id]) => {
       const reason = `restore.id_mapping_file maps ${key} to it`
       return conflict('id-not-found', idNotFound(String(id), reason, 'Name an ID there that the target registry has'))

@@ -123,9 +123,10 @@ class StepRun {
   async #register(step: RegisterStep, lifted: Map<string, Lift>): Promise<boolean> {
     const { onBegun, onAnswered } = this.#parts
     const isFirst = this.#isFirst
+    let answeredId: number
     onBegun(step)
     try {
-      const answeredId = await this.#send(step, lifted)
+      answeredId = await this.#send(step, lifted)
       if (isFirst && step.id !== null && answeredId !== step.id) throw new IdsIgnored(step, answeredId)
       this.#succeeded()
       onAnswered(step, { answeredId })
@@ -134,19 +135,22 @@ class StepRun {
       onAnswered(step, { error })
       return false
     }
-    await this.#proveParts(step)
+    await this.#proveParts(step, answeredId)
     return true
   }
 
   /** Once for each part: what the first schema that has one is read back without is dropped from all. */
-  async #proveParts({ subject, version, metadata, ruleSet }: RegisterStep): Promise<void> {
+  async #proveParts({ subject, version, metadata, ruleSet }: RegisterStep, answeredId: number): Promise<void> {
     const { writer, unproven } = this.#parts
     const sent = { metadata, ruleSet }
     const open = [...unproven].filter(part => sent[part] !== null)
     if (open.length === 0) return
     for (const part of open) unproven.delete(part)
     const held = await writer.read(subject, version, this.#signal)
-    const dropped = held === undefined ? [] : open.filter(part => held[part] === undefined || held[part] === null)
+    // Another writer may have been given the number: that one shows nothing.
+    const isOwn = held?.id === answeredId
+    if (!isOwn) for (const part of open) unproven.add(part)
+    const dropped = isOwn ? open.filter(part => held[part] === undefined || held[part] === null) : []
     if (dropped.length > 0) throw new PartsDropped(dropped)
   }
 
