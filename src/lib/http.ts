@@ -1,4 +1,10 @@
-import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http'
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Clock } from './clock.ts'
 
@@ -70,6 +76,7 @@ export function sendHttp(sent: HttpRequest, clock: Clock, signal: AbortSignal): 
     })
     request.on('timeout', () => fail(new HttpTimeout(`no data for ${idleMs} ms`)))
     request.on('error', fail)
+    onUnanswered(request, fail)
     request.on('response', response => {
       readBody(response, sent.maxBytes).then(body => {
         settle(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }))
@@ -77,6 +84,17 @@ export function sendHttp(sent: HttpRequest, clock: Clock, signal: AbortSignal): 
     })
     for (const piece of sent.body ?? []) request.write(piece)
     request.end()
+  })
+}
+
+/** Calls back where a request ends with neither an error nor a response, as with an answer that switches protocols. */
+export function onUnanswered(request: ClientRequest, callback: (error: Error) => void): void {
+  let isAnswered = false
+  request.once('response', () => {
+    isAnswered = true
+  })
+  request.once('close', () => {
+    if (!isAnswered) callback(endedEarly())
   })
 }
 
@@ -105,8 +123,12 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   const bytes = Buffer.allocUnsafeSlow(Number(announced))
   let filled = 0
   for await (const chunk of response as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
-  if (filled < bytes.length) throw Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' })
+  if (filled < bytes.length) throw endedEarly()
   return bytes
+}
+
+function endedEarly(): Error {
+  return Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' })
 }
 
 async function collect(response: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { Agent, createServer as createPlainServer } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -62,3 +62,30 @@ for (const [name, headers] of Object.entries({
     }
   })
 }
+
+test('an answer that switches to another protocol is an error, not a wait without end', async () => {
+  const server = createSocketServer(socket => {
+    socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'))
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const agent = new Agent({ keepAlive: true })
+  const request = {
+    origin,
+    method: 'GET',
+    path: '/',
+    headers: {},
+    agent,
+    timeouts: { connectMs: 5000, idleMs: 60_000 },
+  }
+  const stop = new AbortController()
+  const timer = setTimeout(() => stop.abort(new Error('still waiting')), 5000)
+  try {
+    await assert.rejects(sendHttp({ ...request, maxBytes: 100 }, systemClock, stop.signal), { code: 'ECONNRESET' })
+  } finally {
+    clearTimeout(timer)
+    agent.destroy()
+    server.close()
+  }
+})

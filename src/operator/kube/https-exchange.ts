@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type Agent, request } from 'node:https'
 import type { Clock } from '../../lib/clock.ts'
+import { onUnanswered } from '../../lib/http.ts'
 import { startTimeLimit } from '../../lib/time-limit.ts'
 
 export interface HttpsRequest {
@@ -63,6 +64,7 @@ export function openResponse(sent: HttpsRequest, signal: AbortSignal): Promise<I
       resolve,
     )
     opened.once('error', error => reject(Object.assign(error, { reusedSocket: opened.reusedSocket })))
+    onUnanswered(opened, reject)
     opened.end(body)
   })
 }

@@ -1,5 +1,6 @@
 import { get } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
+import { onUnanswered } from '../../lib/http.ts'
 import { startTimeLimit } from '../../lib/time-limit.ts'
 import { jobPort } from '../resource/job-pod.ts'
 import type { FetchProgress } from './operator-options.ts'
@@ -41,5 +42,6 @@ function fetchText(host: string, port: number, signal: AbortSignal): Promise<str
       response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
     })
     asked.once('error', reject)
+    onUnanswered(asked, reject)
   })
 }

@@ -3,6 +3,7 @@ import { type RequestOptions, request as requestHttps } from 'node:https'
 import { Readable } from 'node:stream'
 import type { HttpOperationResponse, IHttpClient, WebResource } from '@azure/storage-blob'
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { onUnanswered } from '../../lib/http.ts'
 import type { StoreAgents } from '../bucket/agents.ts'
 
 export interface HttpTimeouts {
@@ -43,6 +44,7 @@ function send(
     const outgoing = isPlain ? requestHttp(url, options) : requestHttps(url, options)
     outgoing.once('response', resolve)
     outgoing.once('error', reject)
+    onUnanswered(outgoing, reject)
     outgoing.once('timeout', () => outgoing.destroy(timedOut(`silent for ${timeouts.idleTimeoutMs} ms`)))
     limitConnecting(outgoing, timeouts.connectTimeoutMs, clock)
     outgoing.end(request.body as Buffer | string | undefined)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { OperatorMetrics } from '../../../src/operator/metrics/operator-metrics.ts'
@@ -239,4 +239,20 @@ test('the size that a continuous run measured is passed on, and nothing else for
   assert.equal(meter.add(new Map([['p', answer]])).storedBytes, 77)
   assert.equal(parseProgress(page({ stored_bytes: null }))?.storedBytes, undefined)
   assert.equal(parseProgress(page({ stored_bytes: -1 }))?.storedBytes, undefined)
+})
+
+test('a pod that switches to another protocol does not hold up the others', async () => {
+  const server = createSocketServer(socket => {
+    socket.once('data', () => socket.write('HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n'))
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const late = new Promise(resolve => setTimeout(resolve, 5000, 'still waiting').unref())
+  try {
+    const asked = openFetchProgress(systemClock, port)('127.0.0.1', open).catch(({ code }) => code)
+    assert.equal(await Promise.race([asked, late]), 'ECONNRESET')
+  } finally {
+    server.close()
+  }
 })
