@@ -28,11 +28,11 @@ export function parseJson(text: string): unknown {
 /** Deeper than anything that people or registries write, and flat enough for every function that calls itself. */
 export const MAX_JSON_DEPTH = 200
 
-/** Whether a parsed document has more levels than that. It does not call itself: the stack would end before the document. */
-export function isTooDeep(value: unknown): boolean {
+/** Whether a parsed document has more levels than allowed. It does not call itself: the stack would end before the document. */
+export function isTooDeep(value: unknown, maxDepth = MAX_JSON_DEPTH): boolean {
   let level: object[] = isNode(value) ? [value] : []
   for (let depth = 0; level.length > 0; depth++) {
-    if (depth === MAX_JSON_DEPTH) return true
+    if (depth === maxDepth) return true
     const next: object[] = []
     for (const node of level) for (const item of Object.values(node)) if (isNode(item)) next.push(item)
     level = next

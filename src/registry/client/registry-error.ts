@@ -34,6 +34,9 @@ const passingStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 const tlsCodes =
   /^(ERR_SSL_|ERR_TLS_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA|INVALID_PURPOSE|EPROTO|HOSTNAME_MISMATCH)/
 
+/** In a backup, parts of an answer lie some levels deeper, and must be readable there. */
+const MAX_DEPTH = MAX_JSON_DEPTH / 2
+
 /** The JSON of a body; no registry nests it deep. */
 export function parseBody(body: string, where: string, status: number): unknown {
   const facts = { status, errorCode: null }
@@ -43,12 +46,8 @@ export function parseBody(body: string, where: string, status: number): unknown 
   } catch {
     throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with something that is not JSON`, facts)
   }
-  if (!isTooDeep(value)) return value
-  throw new RegistryError(
-    'REGISTRY_PROTOCOL',
-    `${where} answered with more than ${MAX_JSON_DEPTH} levels of JSON`,
-    facts,
-  )
+  if (!isTooDeep(value, MAX_DEPTH)) return value
+  throw new RegistryError('REGISTRY_PROTOCOL', `${where} answered with more than ${MAX_DEPTH} levels of JSON`, facts)
 }
 
 /** `where` names method, address and subject: `GET http://r:8081/subjects (subject "a")`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isTooDeep, MAX_JSON_DEPTH } from '../../../src/lib/json.ts'
 import { encodeSegment } from '../../../src/registry/client/address.ts'
 import { listArtifacts } from '../../../src/registry/client/apicurio.ts'
 import type { RegistryClient } from '../../../src/registry/client/client.ts'
@@ -63,4 +64,19 @@ test('a name that is not valid Unicode is refused, since no address can hold it'
 test('an answer of great depth is refused', () => {
   const body = '['.repeat(100_000) + ']'.repeat(100_000)
   assert.throws(() => parseBody(body, 'GET /', 200), protocol)
+})
+
+test('what a registry may nest can be read again from a backup, where it lies some levels deeper', () => {
+  const nest = (levels: number): object => (levels === 0 ? {} : { a: nest(levels - 1) })
+  for (let levels = 1; levels < MAX_JSON_DEPTH; levels++) {
+    const metadata = nest(levels)
+    try {
+      parseBody(JSON.stringify({ metadata }), 'the registry', 200)
+    } catch {
+      assert.ok(levels > 50)
+      return
+    }
+    assert.ok(!isTooDeep({ versions: [{ metadata }] }), `${levels} levels`)
+  }
+  assert.fail('nothing was refused')
 })
