@@ -3,10 +3,10 @@
  * not a function, and any JSON may hold one.
  */
 export function textOf(value: unknown): string {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : ''
 }
 
 /** A number, or digits; NaN for anything else. `Number()` fails as `String()` does. */
 export function numberOf(value: unknown): number {
-  return typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN
+  return ['string', 'number', 'bigint'].includes(typeof value) ? Number(value) : Number.NaN
 }

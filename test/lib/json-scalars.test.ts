@@ -7,8 +7,10 @@ import { append, largest } from '../../src/lib/largest.ts'
 const unprintable = JSON.parse('{"toString":1,"valueOf":1}')
 
 test('a scalar is text and number, and an object is neither, whatever it holds', () => {
-  assert.deepEqual([5, 'a', true, null, unprintable, []].map(textOf), ['5', 'a', 'true', '', '', ''])
-  assert.deepEqual([5, '6', true, null, unprintable].map(numberOf), [5, 6, Number.NaN, Number.NaN, Number.NaN])
+  assert.deepEqual([5, 2n ** 60n, 'a', true, null, unprintable, []].map(textOf), [
+    ...['5', '1152921504606846976', 'a', 'true', '', '', ''],
+  ])
+  assert.deepEqual([5, 7n, '6', true, null, unprintable].map(numberOf), [5, 7, 6, Number.NaN, Number.NaN, Number.NaN])
 })
 
 test('the largest of more values than a call takes arguments', () => {
