@@ -15,6 +15,9 @@ import {
 import { count, hash } from './scalars.ts'
 import { sealJson } from './seal.ts'
 
+/** The command line takes six digits. A commit names every missing shard, so a document must not choose the number. */
+const MAX_SHARDS = 999_999
+
 /** What one of several processes has done for the next generation. It counts when a commit has gathered it. */
 export const shardSchema = z.strictObject({
   format: z.literal('kafka-backup-shard'),
@@ -24,7 +27,7 @@ export const shardSchema = z.strictObject({
   /** The generation that it is to be a part of. */
   generation: z.int().positive(),
   shard: count,
-  shards: z.int().positive(),
+  shards: z.int().positive().max(MAX_SHARDS),
   run: z.string(),
   complete: z.boolean(),
   created_at: z.string(),
