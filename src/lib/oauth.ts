@@ -1,4 +1,6 @@
+import type { Agent } from 'node:http'
 import type { Clock } from './clock.ts'
+import { type HttpTimeouts, sendHttp } from './http.ts'
 import { numberOf } from './json-scalars.ts'
 import { renewAfterMs } from './renewal.ts'
 import { untilAborted } from './until-aborted.ts'
@@ -7,6 +9,7 @@ import { untilAborted } from './until-aborted.ts'
 const RENEW_AT = 0.8
 /** For a token without a known end. */
 const UNKNOWN_LIFE_MS = 60_000
+const MAX_ANSWER_BYTES = 1 << 20
 
 export interface Token {
   text: string
@@ -59,8 +62,25 @@ export interface ClientCredentials {
   audience?: string | undefined
 }
 
-/** The request of the client credentials grant (RFC 6749, section 4.4). */
-export function formatTokenRequest(given: ClientCredentials): { headers: Record<string, string>; body: Buffer } {
+/** Rejects with Node's own errors. The agent serves this request only and is destroyed. */
+export async function requestToken(
+  tokenUrl: string,
+  credentials: ClientCredentials,
+  { agent, timeouts, clock }: { agent: Agent; timeouts: HttpTimeouts; clock: Clock },
+): Promise<TokenAnswer> {
+  const { origin, pathname, search } = new URL(tokenUrl)
+  const { headers, body } = formatTokenRequest(credentials)
+  const target = { origin, path: `${pathname}${search}`, method: 'POST', agent, timeouts, maxBytes: MAX_ANSWER_BYTES }
+  try {
+    const answer = await sendHttp({ ...target, headers, body: [body] }, clock, new AbortController().signal)
+    return parseTokenAnswer(answer, clock.now())
+  } finally {
+    agent.destroy()
+  }
+}
+
+/** The client credentials grant (RFC 6749, section 4.4). */
+function formatTokenRequest(given: ClientCredentials): { headers: Record<string, string>; body: Buffer } {
   const { clientId, clientSecret, clientAuth = 'basic', scope, audience } = given
   const isPost = clientAuth === 'post'
   const form = new URLSearchParams({
@@ -83,7 +103,7 @@ export function formatTokenRequest(given: ClientCredentials): { headers: Record<
 /** `unavailable`: the same request may succeed later. `refused`: it will not. */
 export type TokenAnswer = { token: Token } | { problem: 'unavailable' | 'refused'; reason: string }
 
-export function parseTokenAnswer({ status, body }: { status: number; body: Buffer }, nowMs: number): TokenAnswer {
+function parseTokenAnswer({ status, body }: { status: number; body: Buffer }, nowMs: number): TokenAnswer {
   if (status >= 500 || status === 429) return { problem: 'unavailable', reason: `status ${status}` }
   const answer = parseObject(body.toString())
   if (status !== 200) {

@@ -2,13 +2,11 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { type HttpAnswer, HttpTimeout, sendHttp } from '../../lib/http.ts'
-import { formatTokenRequest, parseTokenAnswer, type Token, TokenSource } from '../../lib/oauth.ts'
+import { HttpTimeout } from '../../lib/http.ts'
+import { requestToken, type Token, type TokenAnswer, TokenSource } from '../../lib/oauth.ts'
 import { classifyTlsError } from '../wire/tls-error.ts'
 import type { OAuthOptions } from './options.ts'
 import { readSecret, readText } from './secret.ts'
-
-const MAX_ANSWER_BYTES = 1 << 20
 
 interface TokenParts {
   clock: Clock
@@ -17,13 +15,11 @@ interface TokenParts {
 
 /** The token that all connections of a cluster share. */
 export function openOAuthTokens(options: OAuthOptions, parts: TokenParts): TokenSource {
-  return new TokenSource(() => requestToken(options, parts), parts.clock)
+  return new TokenSource(() => openToken(options, parts), parts.clock)
 }
 
-async function requestToken(options: OAuthOptions, parts: TokenParts): Promise<Token> {
-  const clientSecret = await readSecret(options.clientSecret, options.clientSecretFile, 'client secret')
-  const { headers, body } = formatTokenRequest({ ...options, clientSecret })
-  const parsed = parseTokenAnswer(await post(options, { headers, body }, parts), parts.clock.now())
+async function openToken(options: OAuthOptions, parts: TokenParts): Promise<Token> {
+  const parsed = await askEndpoint(options, parts)
   if ('token' in parsed) return parsed.token
   const endpoint = nameOf(options.tokenUrl)
   if (parsed.problem === 'unavailable') {
@@ -35,25 +31,19 @@ async function requestToken(options: OAuthOptions, parts: TokenParts): Promise<T
 }
 
 /** Over verified TLS, or to this machine. */
-async function post(
-  { tokenUrl, caCert }: OAuthOptions,
-  { headers, body }: { headers: Record<string, string>; body: Buffer },
-  { clock, timeoutMs }: TokenParts,
-): Promise<HttpAnswer> {
+async function askEndpoint(options: OAuthOptions, { clock, timeoutMs }: TokenParts): Promise<TokenAnswer> {
+  const { tokenUrl, caCert } = options
+  const clientSecret = await readSecret(options.clientSecret, options.clientSecretFile, 'client secret')
   const ca = caCert === undefined ? undefined : await readText(caCert, 'CA certificate of the token endpoint')
-  const { origin, pathname, search, protocol } = new URL(tokenUrl)
   const agent =
-    protocol === 'https:'
+    new URL(tokenUrl).protocol === 'https:'
       ? new HttpsAgent({ rejectUnauthorized: true, minVersion: 'TLSv1.2', ...(ca !== undefined && { ca }) })
       : new HttpAgent()
   const timeouts = { connectMs: timeoutMs, requestMs: timeoutMs }
-  const target = { origin, path: `${pathname}${search}`, method: 'POST', agent, timeouts, maxBytes: MAX_ANSWER_BYTES }
   try {
-    return await sendHttp({ ...target, headers, body: [body] }, clock, new AbortController().signal)
+    return await requestToken(tokenUrl, { ...options, clientSecret }, { agent, timeouts, clock })
   } catch (error) {
     throw classify(error as NodeJS.ErrnoException, tokenUrl, ca !== undefined)
-  } finally {
-    agent.destroy()
   }
 }
 

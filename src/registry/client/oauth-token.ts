@@ -3,12 +3,10 @@ import { Agent as HttpsAgent } from 'node:https'
 import { rootCertificates } from 'node:tls'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { type HttpTimeouts, sendHttp } from '../../lib/http.ts'
-import { formatTokenRequest, parseTokenAnswer, type Token, TokenSource } from '../../lib/oauth.ts'
+import type { HttpTimeouts } from '../../lib/http.ts'
+import { requestToken, type Token, TokenSource } from '../../lib/oauth.ts'
 import type { OAuthOptions } from './options.ts'
 import { classifyFailure, withoutSecrets } from './registry-error.ts'
-
-const MAX_ANSWER_BYTES = 1 << 20
 
 export interface TokenParts {
   clock: Clock
@@ -19,18 +17,14 @@ export interface TokenParts {
 
 /** The bearer token that all requests share. */
 export function openRegistryTokens(options: OAuthOptions, parts: TokenParts): TokenSource {
-  return new TokenSource(() => requestToken(options, parts), parts.clock)
+  return new TokenSource(() => openToken(options, parts), parts.clock)
 }
 
-async function requestToken(options: OAuthOptions, { clock, timeouts, ca }: TokenParts): Promise<Token> {
-  const { origin, pathname, search } = new URL(options.tokenUrl)
+async function openToken(options: OAuthOptions, { clock, timeouts, ca }: TokenParts): Promise<Token> {
   const where = `the token endpoint ${withoutSecrets(options.tokenUrl)}`
-  const { headers, body } = formatTokenRequest(options)
-  const agent = openAgent(origin, ca)
-  const target = { origin, path: `${pathname}${search}`, method: 'POST', agent, timeouts, maxBytes: MAX_ANSWER_BYTES }
+  const agent = openAgent(new URL(options.tokenUrl).origin, ca)
   try {
-    const answer = await sendHttp({ ...target, headers, body: [body] }, clock, new AbortController().signal)
-    const parsed = parseTokenAnswer(answer, clock.now())
+    const parsed = await requestToken(options.tokenUrl, options, { agent, timeouts, clock })
     if ('token' in parsed) return parsed.token
     if (parsed.problem === 'unavailable') {
       throw new KafkaBackupError('REGISTRY_UNREACHABLE', `${where} answered with ${parsed.reason}`)
@@ -40,8 +34,6 @@ async function requestToken(options: OAuthOptions, { clock, timeouts, ca }: Toke
     })
   } catch (error) {
     throw classifyFailure(error, where)
-  } finally {
-    agent.destroy()
   }
 }
 

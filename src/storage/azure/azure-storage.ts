@@ -12,6 +12,5 @@ export function openAzureStorage(given: AzureOptions, parts: BucketStorageParts)
   const { partSizeBytes, uploads } = { ...azureDefaults, ...options }
   const location = formatAzureLocation(options)
   const openApi = async () => (await import('./sdk.ts')).openAzureApi(options, location)
-  const openWriter = (...args: ConstructorParameters<typeof MultipartWriter>) => new MultipartWriter(...args)
-  return openBucketStorage({ location, partSizeBytes, uploads, openApi, openWriter }, parts)
+  return openBucketStorage({ location, partSizeBytes, uploads, openApi, Writer: MultipartWriter }, parts)
 }

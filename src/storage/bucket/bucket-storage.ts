@@ -25,7 +25,7 @@ export interface Bucket<Api extends BucketApi> {
   uploads: number
   /** Called once, by the first call that needs it. */
   openApi: () => Promise<Api>
-  openWriter: (key: string, parts: WriterParts<Api>) => BucketWriter<Api>
+  Writer: new (key: string, parts: WriterParts<Api>) => BucketWriter<Api>
 }
 
 /** The objects of a bucket. No request is sent before the first call. */
@@ -71,7 +71,7 @@ class BucketStorage<Api extends BucketApi> implements Storage {
     const onEnd = () => this.#writers.delete(writer)
     const retried: WriterParts<Api>['retried'] = (...call) => this.#retried(...call)
     const briefly: WriterParts<Api>['briefly'] = work => this.#briefly(work)
-    const writer = this.#bucket.openWriter(key, { api, memory, uploads, retried, briefly, onEnd })
+    const writer = new this.#bucket.Writer(key, { api, memory, uploads, retried, briefly, onEnd })
     this.#writers.add(writer)
     return writer
   }

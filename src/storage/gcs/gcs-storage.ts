@@ -13,6 +13,5 @@ export function openGcsStorage(given: GcsOptions, parts: BucketStorageParts): St
   const { partSizeBytes, uploads } = { ...gcsDefaults, ...options }
   const location = formatGcsLocation(options)
   const openApi = () => openGcsApi(options, location, parts.clock)
-  const openWriter = (...args: ConstructorParameters<typeof GcsWriter>) => new GcsWriter(...args)
-  return openBucketStorage({ location, partSizeBytes, uploads, openApi, openWriter }, parts)
+  return openBucketStorage({ location, partSizeBytes, uploads, openApi, Writer: GcsWriter }, parts)
 }

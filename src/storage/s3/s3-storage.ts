@@ -14,6 +14,5 @@ export function openS3Storage(given: S3Options, parts: S3StorageParts): Storage 
   const { partSizeBytes, uploads } = { ...s3Defaults, ...options }
   const location = formatS3Location(options)
   const openApi = async () => (await import('./sdk.ts')).openS3Api(options, location)
-  const openWriter = (...args: ConstructorParameters<typeof MultipartWriter>) => new MultipartWriter(...args)
-  return openBucketStorage({ location, partSizeBytes, uploads, openApi, openWriter }, parts)
+  return openBucketStorage({ location, partSizeBytes, uploads, openApi, Writer: MultipartWriter }, parts)
 }
