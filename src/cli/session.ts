@@ -100,7 +100,7 @@ export class Session {
     return job as SchemaJobOf<M>
   }
 
-  /** A second one beside that of `--config`: `--set` is not about it. */
+  /** A second job file, next to that of `--config`. `--set` does not apply to it. */
   loadOtherSchemaJob(path: string): Promise<SchemaJob> {
     return this.#load(options => this.actions.loadSchemaJob(path, { ...options, set: [] }))
   }

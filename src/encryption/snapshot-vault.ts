@@ -26,7 +26,7 @@ export interface VaultOptions {
 }
 
 /**
- * Encrypts offset snapshots for the recipients of whoever takes them. All jobs of a location share one folder, so there are
+ * Encrypts offset snapshots for the recipients of the command that takes them. All jobs of a location share one folder, so there are
  * as many keys files in `offset-snapshots/keys/` as there are sets of recipients, and all of them count: each holds one data
  * key, and the header of a snapshot names the data key that it needs.
  */
@@ -181,7 +181,7 @@ async function opensWith(file: KeysFile, credential: Credential, signal: AbortSi
   return false
 }
 
-/** A gap is filled: whoever put a file with a very high number there must not use up the numbers. */
+/** Gaps are filled: a planted file with a very high number must not use up the numbers. */
 function nextVersion(versions: readonly number[]): number {
   const taken = new Set(versions)
   let version = 1

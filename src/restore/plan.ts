@@ -64,7 +64,7 @@ export interface PlannedStream {
 }
 
 /**
- * Pure: what of the backup goes where. Everything that does not fit together is told at once. Without `stores` topics of
+ * Pure: what of the backup goes where. All contradictions are reported together. Without `stores` topics of
  * schema registries are recognized by their names alone.
  */
 export function planRestore(manifest: Manifest, options: RestoreOptions, stores = storesByName(manifest)): RestorePlan {

@@ -116,7 +116,7 @@ function lossOf(step: RestoreStep): LossKind {
   return step.type === 'set-config' && step.config !== null ? 'config' : 'compatibility'
 }
 
-/** The registry's own words, without what a user is told to do about them. */
+/** The registry's own message, without our advice. */
 export function reasonOf(error: KafkaBackupError | undefined): string {
   if (error === undefined) return 'it answers with success, and does not change it'
   return error.cause instanceof Error ? error.cause.message : error.message

@@ -18,7 +18,7 @@ export interface JournalParts {
 }
 
 /**
- * Beside the backup, or where the job says. What writes to the registry holds it meanwhile, until `release`; what only
+ * Next to the backup, or where the job says. What writes to the registry holds it meanwhile, until `release`; what only
  * takes a look (`quiet`) does not.
  */
 export async function openJournal<T>(

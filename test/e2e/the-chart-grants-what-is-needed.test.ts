@@ -134,7 +134,7 @@ describe('a release for two other namespaces', () => {
   })
 })
 
-describe('a release that may let go of resources in a deleted namespace', () => {
+describe('a chart that may release resources in a deleted namespace', () => {
   const watched = ['doomed-one']
   const rbac = { aggregateRoles: false, releaseInDeletedNamespaces: true }
   const use = useRelease({ watchNamespaces: watched, fullnameOverride: 'releasing', ...withoutShared, rbac }, watched)

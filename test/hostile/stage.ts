@@ -20,7 +20,7 @@ export interface Stage extends AsyncDisposable {
   lay(objects: Objects): string
   /** A copy of it, for a command that changes it. */
   copyOf(location: string): string
-  /** The honest target anew; answers with what it holds. */
+  /** Restores the honest target and returns its content. */
   layTarget(): { path: string; objects: Objects }
   /** Names of the writing requests that brokers and registry got since the last call. */
   takeWrites(): string[]

@@ -9,7 +9,7 @@ import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { numbersToTry } from '../full.ts'
 import { backUp, essence, forced, openJournals, openStage, type Stage } from './schema-stage.ts'
 
-/** What is awkward to go on with: references, numbers with holes, what is marked as deleted, a history that breaks its level, modes, an alias. */
+/** What is hard to resume: references, numbers with holes, what is marked as deleted, a history that breaks its level, modes, an alias. */
 function awkward(): RegistrySnapshot {
   return snapshotOf(
     [

@@ -190,7 +190,7 @@ describe('AxonOps', () => {
     assert.deepEqual([losses, places(after)], [[], ['a@1', 'b@1']])
   })
 
-  test('numbers what comes after a common beginning anew with overwrite, in one run, and reports it', async t => {
+  test('renumbers what follows a common beginning with overwrite, in one run, and reports it', async t => {
     const first = versionOf('a', 1, 1, { schema: '"int"' })
     const start = snapshotOf([first, versionOf('a', 2, 2, { schema: '"long"' })])
     const backup = await backUp(

@@ -53,7 +53,7 @@ export interface PlainDeletions {
   notes: Note[]
 }
 
-/** Pure. Without IMPORT a version that another one refers to cannot be deleted: it stays, and that is told. */
+/** Pure. Without IMPORT a version that another one refers to cannot be deleted: it stays, and the plan reports that. */
 export function planSoftDeletes(
   all: readonly Decision[],
   softDeletes: readonly Decision[],

@@ -247,7 +247,7 @@ function withoutRefused(
   const isTaken = (setting: RefusedSetting['setting'], own: RefusedSetting['setting'], found: typeof own) => {
     const refusal = findRefusal(lessons, scope, setting)
     if (!refusal || !isSame(setting, own)) return refusal === undefined
-    // What the scope had before the restore is not given up: a refusal of it ends the run, which the next one continues.
+    // The previous settings of the scope must be restored: a refusal ends the run, and the next one continues.
     return !refusal.isIgnored || isSame(found, own)
   }
   const found = book.found(scope)

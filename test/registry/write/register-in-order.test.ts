@@ -70,7 +70,7 @@ describe('registrations in a row', () => {
     assert.equal(most, 2)
   })
 
-  test('leave out what needs a version that is refused, and go on with the others', async () => {
+  test('leave out what needs a refused version, and continue with the others', async () => {
     const steps = [step('a@1'), step('b@1', 'a@1'), step('a@2'), step('c@1'), step('d@1', 'b@1')]
     assert.deepEqual((await play(steps, 1, '', 'a@1')).log, ['+a@1', '-a@1', '+c@1', '-c@1'])
     // With IDs and numbers of the source the next version does not take the number of the refused one.
