@@ -5,8 +5,8 @@ const { parseJob } = (await import(
   '../dist/config/load-job.js' as string
 )) as typeof import('../src/config/load-job.ts')
 const { runBackupJob } = (await import(
-  '../dist/wiring/backup-jobs.js' as string
-)) as typeof import('../src/wiring/backup-jobs.ts')
+  '../dist/jobs/backup-jobs.js' as string
+)) as typeof import('../src/jobs/backup-jobs.ts')
 const config = process.argv[2] ?? ''
 const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'backup' })
 const calls: [start: number, end: number][] = []

@@ -5,6 +5,9 @@ export type { ShardReport } from './backup/run-shard.ts'
 export type { ShardNumber } from './backup/shards.ts'
 export type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 export { type ErrorCode, errorTable, KafkaBackupError } from './errors.ts'
+export type { JobRestoreDryRun as RestoreDryRun, JobRestoreReport as RestoreReport } from './jobs/restore-jobs.ts'
+export type { OffsetAt } from './jobs/restored-jobs.ts'
+export type { SchemaRestoreDryRun, SchemaRestoreReport } from './jobs/schema-jobs.ts'
 export {
   type BackupDescription,
   type BackupPlace,
@@ -45,6 +48,3 @@ export type { ListedSubject } from './schemas/list-subjects.ts'
 export type { SchemaDryRun } from './schemas/schema-dry-run.ts'
 export type { SchemaDiff, SchemaListing, SchemaSource } from './schemas/schema-listing.ts'
 export type { SchemaReport } from './schemas/schema-report.ts'
-export type { JobRestoreDryRun as RestoreDryRun, JobRestoreReport as RestoreReport } from './wiring/restore-jobs.ts'
-export type { OffsetAt } from './wiring/restored-jobs.ts'
-export type { SchemaRestoreDryRun, SchemaRestoreReport } from './wiring/schema-jobs.ts'

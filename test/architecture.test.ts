@@ -28,7 +28,7 @@ const allowed: Record<string, string[]> = {
   access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   config: ['lib', 'errors'],
   operator: ['lib', 'errors', 'config', 'observe'],
-  wiring: [
+  jobs: [
     'lib',
     'errors',
     'version',
@@ -59,9 +59,9 @@ const allowed: Record<string, string[]> = {
     'config',
     'observe',
     'storage',
-    'wiring',
+    'jobs',
   ],
-  index: ['errors', 'backup', 'restore', 'type:schemas', 'type:retention', 'config', 'observe', 'wiring', 'library'],
+  index: ['errors', 'backup', 'restore', 'type:schemas', 'type:retention', 'config', 'observe', 'jobs', 'library'],
   cli: [
     'lib',
     'errors',
@@ -72,7 +72,7 @@ const allowed: Record<string, string[]> = {
     'backup',
     'restore',
     'config',
-    'wiring',
+    'jobs',
     'registry',
     'schemas',
     'offsets',
@@ -246,7 +246,7 @@ function fanOut({ imports }: SourceFile): number {
 }
 
 function isHub({ room }: SourceFile): boolean {
-  return room === 'wiring' || room === 'cli' || room === 'index'
+  return room === 'jobs' || room === 'cli' || room === 'index'
 }
 
 function isInputOutput(name: string): boolean {

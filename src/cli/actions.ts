@@ -13,6 +13,18 @@ import type {
   SchemaJob,
   SchemaRestoreJob,
 } from '../config/load-job.ts'
+import type { BackupRun } from '../jobs/backup-jobs.ts'
+import type { Copies, CopyPlaces } from '../jobs/copy-jobs.ts'
+import type { GivenKeys } from '../jobs/encryption.ts'
+import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../jobs/key-jobs.ts'
+import type { OffsetsPlace, OffsetsSession } from '../jobs/offset-session.ts'
+import type { Hooks } from '../jobs/parts.ts'
+import type { ServedRegistry } from '../jobs/registry-server.ts'
+import type { JobRestoreDryRun, JobRestoreReport } from '../jobs/restore-jobs.ts'
+import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../jobs/restored-jobs.ts'
+import type { RunReport } from '../jobs/run-report.ts'
+import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
+import type { SchemaSide } from '../jobs/schema-sides.ts'
 import type { CheckReport } from '../observe/check.ts'
 import type { PrintedDefinitions } from '../operator/crd/print-definitions.ts'
 import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
@@ -29,18 +41,6 @@ import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { BackupRun } from '../wiring/backup-jobs.ts'
-import type { Copies, CopyPlaces } from '../wiring/copy-jobs.ts'
-import type { GivenKeys } from '../wiring/encryption.ts'
-import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../wiring/key-jobs.ts'
-import type { OffsetsPlace, OffsetsSession } from '../wiring/offset-session.ts'
-import type { Hooks } from '../wiring/parts.ts'
-import type { ServedRegistry } from '../wiring/registry-server.ts'
-import type { JobRestoreDryRun, JobRestoreReport } from '../wiring/restore-jobs.ts'
-import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../wiring/restored-jobs.ts'
-import type { RunReport } from '../wiring/run-report.ts'
-import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
-import type { SchemaSide } from '../wiring/schema-sides.ts'
 
 /** What there is to show of a restore; of groups there may be nothing. */
 export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
@@ -118,45 +118,45 @@ export const realActions: Actions = {
   openLocation: async (path, keys, signal) => {
     const { parseLocation } = await import('../storage/location.ts')
     const place = { storage: parseLocation(path), ...keys }
-    return (await import('../wiring/parts.ts')).openExistingStorage(place, signal)
+    return (await import('../jobs/parts.ts')).openExistingStorage(place, signal)
   },
   openJobStorage: async (job, keys, signal) =>
-    (await import('../wiring/parts.ts')).openExistingStorage({ ...job, ...keys }, signal),
-  openBareStorage: async (...args) => (await import('../wiring/parts.ts')).openBareStorage(...args),
-  runBackupJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runBackupJob(...args),
-  runShardJob: async (...args) => (await import('../wiring/backup-jobs.ts')).runShardJob(...args),
-  commitShardsJob: async (...args) => (await import('../wiring/backup-jobs.ts')).commitShardsJob(...args),
-  writeReport: async (...args) => (await import('../wiring/run-report.ts')).writeReport(...args),
-  dryRunJob: async (...args) => (await import('../wiring/backup-jobs.ts')).dryRunJob(...args),
-  runRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).runRestoreJob(...args),
-  dryRunRestoreJob: async (...args) => (await import('../wiring/restore-jobs.ts')).dryRunRestoreJob(...args),
-  checkJob: async (...args) => (await import('../wiring/check-job.ts')).checkJob(...args),
+    (await import('../jobs/parts.ts')).openExistingStorage({ ...job, ...keys }, signal),
+  openBareStorage: async (...args) => (await import('../jobs/parts.ts')).openBareStorage(...args),
+  runBackupJob: async (...args) => (await import('../jobs/backup-jobs.ts')).runBackupJob(...args),
+  runShardJob: async (...args) => (await import('../jobs/backup-jobs.ts')).runShardJob(...args),
+  commitShardsJob: async (...args) => (await import('../jobs/backup-jobs.ts')).commitShardsJob(...args),
+  writeReport: async (...args) => (await import('../jobs/run-report.ts')).writeReport(...args),
+  dryRunJob: async (...args) => (await import('../jobs/backup-jobs.ts')).dryRunJob(...args),
+  runRestoreJob: async (...args) => (await import('../jobs/restore-jobs.ts')).runRestoreJob(...args),
+  dryRunRestoreJob: async (...args) => (await import('../jobs/restore-jobs.ts')).dryRunRestoreJob(...args),
+  checkJob: async (...args) => (await import('../jobs/check-job.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
-  verifyBackup: async (...args) => (await import('../wiring/verify-job.ts')).verifyAt(...args),
+  verifyBackup: async (...args) => (await import('../jobs/verify-job.ts')).verifyAt(...args),
   watchVerify: async (job, hooks, work) =>
-    (await import('../wiring/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
-  pruneAt: async (...args) => (await import('../wiring/prune-jobs.ts')).pruneAt(...args),
-  takeBackAt: async (...args) => (await import('../wiring/prune-jobs.ts')).takeBackAt(...args),
+    (await import('../jobs/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
+  pruneAt: async (...args) => (await import('../jobs/prune-jobs.ts')).pruneAt(...args),
+  takeBackAt: async (...args) => (await import('../jobs/prune-jobs.ts')).takeBackAt(...args),
   findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
-  deleteAt: async (...args) => (await import('../wiring/prune-jobs.ts')).deleteAt(...args),
-  withCopies: async (...args) => (await import('../wiring/copy-jobs.ts')).withCopies(...args),
-  plainRestoreJob: async plain => (await import('../wiring/restored-jobs.ts')).plainRestoreJob(plain),
-  compareJob: async (...args) => (await import('../wiring/restored-jobs.ts')).compareJob(...args),
-  planTopicsJob: async (...args) => (await import('../wiring/restored-jobs.ts')).planTopicsJob(...args),
-  offsetMapJob: async (...args) => (await import('../wiring/restored-jobs.ts')).offsetMapJob(...args),
-  findOffsetJob: async (...args) => (await import('../wiring/restored-jobs.ts')).findOffsetJob(...args),
-  openOffsets: async (...args) => (await import('../wiring/offset-session.ts')).openOffsets(...args),
-  backupSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).backupSchemasJob(...args),
-  restoreSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).restoreSchemasJob(...args),
-  dryRunSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).dryRunSchemasJob(...args),
-  listSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).listSchemasJob(...args),
-  diffSchemasJob: async (...args) => (await import('../wiring/schema-jobs.ts')).diffSchemasJob(...args),
-  newKeyJob: async (...args) => (await import('../wiring/key-jobs.ts')).newKeyJob(...args),
-  listKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).listKeysJob(...args),
-  rewrapKeysJob: async (...args) => (await import('../wiring/key-jobs.ts')).rewrapKeysJob(...args),
+  deleteAt: async (...args) => (await import('../jobs/prune-jobs.ts')).deleteAt(...args),
+  withCopies: async (...args) => (await import('../jobs/copy-jobs.ts')).withCopies(...args),
+  plainRestoreJob: async plain => (await import('../jobs/restored-jobs.ts')).plainRestoreJob(plain),
+  compareJob: async (...args) => (await import('../jobs/restored-jobs.ts')).compareJob(...args),
+  planTopicsJob: async (...args) => (await import('../jobs/restored-jobs.ts')).planTopicsJob(...args),
+  offsetMapJob: async (...args) => (await import('../jobs/restored-jobs.ts')).offsetMapJob(...args),
+  findOffsetJob: async (...args) => (await import('../jobs/restored-jobs.ts')).findOffsetJob(...args),
+  openOffsets: async (...args) => (await import('../jobs/offset-session.ts')).openOffsets(...args),
+  backupSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).backupSchemasJob(...args),
+  restoreSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).restoreSchemasJob(...args),
+  dryRunSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).dryRunSchemasJob(...args),
+  listSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).listSchemasJob(...args),
+  diffSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).diffSchemasJob(...args),
+  newKeyJob: async (...args) => (await import('../jobs/key-jobs.ts')).newKeyJob(...args),
+  listKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).listKeysJob(...args),
+  rewrapKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).rewrapKeysJob(...args),
   serveOperator: async (...args) => (await import('../operator/run/serve-operator.ts')).serveOperator(...args),
   printDefinitions: async apiGroup => (await import('../operator/crd/print-definitions.ts')).printDefinitions(apiGroup),
-  openRegistry: async (...args) => (await import('../wiring/registry-server.ts')).openRegistry(...args),
-  probeRegistryJob: async (...args) => (await import('../wiring/probe-job.ts')).probeRegistryJob(...args),
+  openRegistry: async (...args) => (await import('../jobs/registry-server.ts')).openRegistry(...args),
+  probeRegistryJob: async (...args) => (await import('../jobs/probe-job.ts')).probeRegistryJob(...args),
 }

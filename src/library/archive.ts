@@ -45,7 +45,7 @@ export async function verify({
   ...place
 }: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
-    const { verifyAt } = await import('../wiring/verify-job.ts')
+    const { verifyAt } = await import('../jobs/verify-job.ts')
     return verified(await verifyAt(storage, named(backupId), { deep, onProgress: tell }, scoped))
   })
 }
@@ -63,7 +63,7 @@ async function withStorage<T>(
 ): Promise<T> {
   return runWatched(options, 'Nothing was changed.', async (tell, scoped) => {
     const { at, backupId } = await findPlace(place)
-    const { openExistingStorage } = await import('../wiring/parts.ts')
+    const { openExistingStorage } = await import('../jobs/parts.ts')
     const storage = await openExistingStorage(at, scoped)
     try {
       return await work(storage, { backupId, scoped, tell })

@@ -1,6 +1,6 @@
 import type { Job } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { StoragePlace } from '../wiring/encryption.ts'
+import type { StoragePlace } from '../jobs/encryption.ts'
 import { type JobInput, jobOf, type RestoreJobDocument } from './job.ts'
 
 /** `encryption` of a job file: what opens encrypted backups. Without it the environment may say it, as for commands. */
@@ -30,7 +30,7 @@ export async function findPlace({
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')
   const { parseLocation } = await import('../storage/location.ts')
-  const { parseEncryption } = await import('../wiring/encryption.ts')
+  const { parseEncryption } = await import('../jobs/encryption.ts')
   const keys = encryption && { encryption: await parseEncryption(encryption) }
   return { at: { storage: parseLocation(location), ...keys }, backupId }
 }

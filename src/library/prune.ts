@@ -24,8 +24,8 @@ export async function prune({
   const leaves = 'No manifest names what is gone; prune again to continue.'
   return runWatched({ signal, onProgress }, leaves, async (tell, scoped) => {
     const [{ policyOf, pruneAt }, { openExistingStorage }] = await Promise.all([
-      import('../wiring/prune-jobs.ts'),
-      import('../wiring/parts.ts'),
+      import('../jobs/prune-jobs.ts'),
+      import('../jobs/parts.ts'),
     ])
     const { at, job } = await findPlace(place)
     const storage = await openExistingStorage(at, scoped)

@@ -1,8 +1,8 @@
 import { KafkaBackupError } from '../errors.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
+import type { ChosenSide } from '../jobs/schema-sides.ts'
 import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
-import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../wiring/schema-jobs.ts'
-import type { ChosenSide } from '../wiring/schema-sides.ts'
 import { type SchemaJobInput, schemaJobOf } from './job.ts'
 import type { Encryption } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
@@ -42,7 +42,7 @@ export async function backupSchemas(
 ): Promise<SchemaBackupReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
     const [{ backupSchemasJob }, loaded] = await Promise.all([
-      import('../wiring/schema-jobs.ts'),
+      import('../jobs/schema-jobs.ts'),
       schemaJobOf(job, 'backup'),
     ])
     return backupSchemasJob(loaded, { onProgress }, signal)
@@ -67,15 +67,15 @@ export async function restoreSchemas(
 ): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
   const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
-    const [wiring, loaded] = await Promise.all([import('../wiring/schema-jobs.ts'), schemaJobOf(job, 'restore')])
-    return dryRun ? wiring.dryRunSchemasJob(loaded, signal) : wiring.restoreSchemasJob(loaded, { onProgress }, signal)
+    const [jobs, loaded] = await Promise.all([import('../jobs/schema-jobs.ts'), schemaJobOf(job, 'restore')])
+    return dryRun ? jobs.dryRunSchemasJob(loaded, signal) : jobs.restoreSchemasJob(loaded, { onProgress }, signal)
   })
 }
 
 /** The subjects of a backup or of a registry. */
 export async function listSchemas({ signal, ...place }: SchemaPlace & Options): Promise<SchemaListing> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
-    const { listSchemasJob } = await import('../wiring/schema-jobs.ts')
+    const { listSchemasJob } = await import('../jobs/schema-jobs.ts')
     return listSchemasJob((await sideOf(place)).side, scoped)
   })
 }
@@ -91,8 +91,8 @@ export async function diffSchemas(
 ): Promise<SchemaDiff> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
     const [{ diffSchemasJob }, { restoredBy }] = await Promise.all([
-      import('../wiring/schema-jobs.ts'),
-      import('../wiring/schema-sides.ts'),
+      import('../jobs/schema-jobs.ts'),
+      import('../jobs/schema-sides.ts'),
     ])
     const [ours, theirs] = [await sideOf(left), await sideOf(right)]
     return diffSchemasJob(ours.side, theirs.side, { wantsIds: ids, ...restoredBy(ours, theirs) }, scoped)
@@ -100,13 +100,13 @@ export async function diffSchemas(
 }
 
 async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
-  const sides = await import('../wiring/schema-sides.ts')
+  const sides = await import('../jobs/schema-sides.ts')
   if (place.registry !== undefined) return { side: sides.urlSide(place.registry) }
   if (place.location !== undefined) {
     if (place.backupId === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
     const side = sides.locatedSide(place.location, place.backupId, place.generation)
     if (place.encryption === undefined) return { side }
-    const { parseEncryption } = await import('../wiring/encryption.ts')
+    const { parseEncryption } = await import('../jobs/encryption.ts')
     return { side: { ...side, encryption: await parseEncryption(place.encryption) } as typeof side }
   }
   if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')

@@ -75,7 +75,7 @@ describe('the process', () => {
     assert.match(err, /commander/)
     assert.doesNotMatch(
       err,
-      /node_modules\/(zod|yaml|pino|snappy|@)|src\/(kafka|storage|archive|config|backup|batch|wiring)/,
+      /node_modules\/(zod|yaml|pino|snappy|@)|src\/(kafka|storage|archive|config|backup|batch|jobs)/,
     )
   })
 

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BackupReport } from '../../src/backup/run-backup.ts'
 import { type BackupJob, parseJob } from '../../src/config/load-job.ts'
-import { runBackupJob } from '../../src/wiring/backup-jobs.ts'
-import type { Hooks } from '../../src/wiring/parts.ts'
+import { runBackupJob } from '../../src/jobs/backup-jobs.ts'
+import type { Hooks } from '../../src/jobs/parts.ts'
 
 export interface JobSpec {
   servers: readonly string[]

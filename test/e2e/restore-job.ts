@@ -1,10 +1,10 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import { openLocation } from '../../src/jobs/parts.ts'
+import { runRestoreJob } from '../../src/jobs/restore-jobs.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { runRestore } from '../../src/restore/run-restore.ts'
-import { openLocation } from '../../src/wiring/parts.ts'
-import { runRestoreJob } from '../../src/wiring/restore-jobs.ts'
 import { plainOptions } from '../restore/plain-options.ts'
 import { openCluster } from './raw-produce.ts'
 

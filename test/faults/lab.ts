@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { openJobStorage } from '../../src/jobs/parts.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { openJobStorage } from '../../src/wiring/parts.ts'
 import { backUp, type JobSpec, jobText, makeJob } from '../e2e/backup-job.ts'
 import { hashChain } from '../oracle/records.ts'
 import type { KafkaDriver } from '../servers/driver.ts'

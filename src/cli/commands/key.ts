@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
+import type { KeyListing, KeyPlace } from '../../jobs/key-jobs.ts'
 import { parseLocation } from '../../storage/location.ts'
-import type { KeyListing, KeyPlace } from '../../wiring/key-jobs.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { parseTime } from '../../config/time-leaf.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import type { OffsetsSession } from '../../jobs/offset-session.ts'
 import { type OffsetMapping, parseMapping } from '../../offsets/mapping.ts'
 import type { Origin } from '../../offsets/origin.ts'
 import type { ResetRequest } from '../../offsets/request.ts'
 import { type Strategy, strategies } from '../../offsets/strategies.ts'
-import type { OffsetsSession } from '../../wiring/offset-session.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import { selectionOf, usage } from './offsets-place.ts'
 

@@ -1,7 +1,7 @@
+import type { OffsetsSession } from '../../jobs/offset-session.ts'
 import { activeGroups, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'
-import type { OffsetsSession } from '../../wiring/offset-session.ts'
 import type { Look } from '../look.ts'
 import { type OffsetAction, offsetActions } from '../offsets-table.ts'
 import { comparisonFacts, planFacts, snapshotFacts } from '../result/offset-facts.ts'

@@ -6,7 +6,7 @@ import {
   locatedSide,
   type SchemaSide,
   urlSide,
-} from '../../wiring/schema-sides.ts'
+} from '../../jobs/schema-sides.ts'
 import type { Session } from '../session.ts'
 
 /** The one that `--registry`, `--config` or `--path` and `--backup-id` name. */

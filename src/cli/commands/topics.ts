@@ -1,7 +1,7 @@
 import { stringify } from 'yaml'
 import { KafkaBackupError } from '../../errors.ts'
+import type { LocatedRestoreJob } from '../../jobs/restored-jobs.ts'
 import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
-import type { LocatedRestoreJob } from '../../wiring/restored-jobs.ts'
 import type { Session } from '../session.ts'
 
 /** The plan of a restore asks no cluster, so any address will do. */

@@ -1,7 +1,7 @@
 import type { VerifyReport } from '../../archive/verify.ts'
 import type { Problem } from '../../archive/verify-objects.ts'
+import type { Hooks } from '../../jobs/parts.ts'
 import { formatBytes } from '../../lib/units.ts'
-import type { Hooks } from '../../wiring/parts.ts'
 import type { Look } from '../look.ts'
 import { verifyFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'

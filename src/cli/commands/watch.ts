@@ -1,5 +1,5 @@
+import type { Hooks } from '../../jobs/parts.ts'
 import { formatCount } from '../../lib/units.ts'
-import type { Hooks } from '../../wiring/parts.ts'
 import type { Session } from '../session.ts'
 
 /** Runs a job with its progress shown, and logs in the end which requests it made. */

@@ -1,7 +1,7 @@
+import type { SchemaRestoreReport } from '../../jobs/schema-jobs.ts'
 import type { SchemaBackupReport } from '../../schemas/backup-schemas.ts'
 import { type Losses, openLosses } from '../../schemas/losses.ts'
 import type { SchemaReport } from '../../schemas/schema-report.ts'
-import type { SchemaRestoreReport } from '../../wiring/schema-jobs.ts'
 import type { Totals } from './format-result.ts'
 import type { Facts } from './outcome.ts'
 

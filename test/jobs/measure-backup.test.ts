@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { HourlyMeasure, measureBackup } from '../../src/wiring/measure-backup.ts'
+import { HourlyMeasure, measureBackup } from '../../src/jobs/measure-backup.ts'
 import { storeGenerations } from '../copy/sample-history.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { HandClock, HOUR } from '../retention/world.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { hasProcessEnded, processIdentity } from '../../src/wiring/process-identity.ts'
+import { hasProcessEnded, processIdentity } from '../../src/jobs/process-identity.ts'
 
 test('a process has ended when its number is free or belongs to another, and not while it runs', async () => {
   const identity = processIdentity() ?? assert.fail('there is no /proc')

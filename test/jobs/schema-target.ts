@@ -1,4 +1,11 @@
 import { parseJob } from '../../src/config/load-job.ts'
+import {
+  dryRunRestoreJob,
+  type JobRestoreDryRun,
+  type JobRestoreReport,
+  runRestoreJob,
+} from '../../src/jobs/restore-jobs.ts'
+import { compareJob } from '../../src/jobs/restored-jobs.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import type { RegistrySnapshot } from '../../src/registry/model.ts'
 import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
@@ -6,13 +13,6 @@ import { RegistryStore } from '../../src/registry/server/registry-store.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import {
-  dryRunRestoreJob,
-  type JobRestoreDryRun,
-  type JobRestoreReport,
-  runRestoreJob,
-} from '../../src/wiring/restore-jobs.ts'
-import { compareJob } from '../../src/wiring/restored-jobs.ts'
 import type { FakeTopic } from '../fakes/fake-cluster.ts'
 import { type FakeTarget, withFakeTarget } from '../restore/fake-target.ts'
 import { openTemporary } from '../storage/temporary-storage.ts'
