@@ -1,5 +1,5 @@
-import { openRegistryServer } from '../src/registry/server/open-registry-server.ts'
-import { RegistryStore } from '../src/registry/server/registry-store.ts'
+import { openRegistryServer } from '../src/registry/serve/open-registry-server.ts'
+import { RegistryStore } from '../src/registry/serve/registry-store.ts'
 import { SCHEMA_ID } from './payload.ts'
 
 /** The embedded registry over HTTP, with a count of what is asked of it. */

@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
-import type { RegistrySnapshot, SchemaVersion } from '../registry/model.ts'
 import type { Storage } from '../storage/storage.ts'
 import { hashOf } from './hash.ts'
 import { registryKey } from './layout.ts'
 import { type Manifest, refuseDepth, refuseNewer } from './manifest.ts'
+import type { RegistrySnapshot, SchemaVersion } from './registry-model.ts'
 import {
   globalConfigSchema,
   type RegistrySubject,

@@ -1,4 +1,5 @@
-import { levelInForce } from '../registry/level-in-force.ts'
+import type { FolderOf } from './layout.ts'
+import { levelInForce } from './level-in-force.ts'
 import {
   joinSubject,
   type RegistrySettings,
@@ -6,8 +7,7 @@ import {
   type SchemaType,
   type SchemaVersion,
   splitSubject,
-} from '../registry/model.ts'
-import type { FolderOf } from './layout.ts'
+} from './registry-model.ts'
 import type { GlobalConfigFile, RegistrySettingsFile, RegistrySubject, SubjectMetadata } from './registry-section.ts'
 
 const SETTINGS_FILE = '_schemas.json'

@@ -1,7 +1,7 @@
 import { holdRegistry, type RegistryHold } from '../archive/registry-lease.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
-import { JournalBook } from '../schemas/journal.ts'
+import { JournalBook } from '../registry/restore/journal.ts'
 import { parseLocation } from '../storage/location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
-import type { RegistryServer } from '../registry/server/open-registry-server.ts'
+import type { RegistryServer } from '../registry/serve/open-registry-server.ts'
 import { readSide, type SchemaSide } from './schema-sides.ts'
 
 export interface ServedRegistry {
@@ -18,8 +18,8 @@ export interface ServedRegistry {
 /** Serves until it is closed. */
 export async function openRegistry(options: ServedRegistry, signal: AbortSignal): Promise<RegistryServer> {
   const [{ RegistryStore }, { openRegistryServer }] = await Promise.all([
-    import('../registry/server/registry-store.ts'),
-    import('../registry/server/open-registry-server.ts'),
+    import('../registry/serve/registry-store.ts'),
+    import('../registry/serve/open-registry-server.ts'),
   ])
   const { host, port, firstId, backup, basicAuth, tls } = options
   const files = tls && (await readFiles(tls))

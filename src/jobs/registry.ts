@@ -1,9 +1,9 @@
+import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { Job } from '../config/load-job.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import type { RegistryOptions } from '../registry/client/options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
-import type { RegistrySnapshot } from '../registry/model.ts'
-import type { SchemaOptions } from '../schemas/survey-target.ts'
+import type { SchemaOptions } from '../registry/restore/survey-target.ts'
 
 export type RegistryJob = NonNullable<NonNullable<Job['enterprise']>['schemaRegistry']>
 
@@ -53,7 +53,7 @@ export function selectionOf({ backup, schemaTypes, protobuf }: RegistryJob): Par
 export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Promise<SchemaOptions> {
   const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile, acceptLoss } =
     restore
-  const { readIdMapping } = await import('../schemas/read-id-mapping.ts')
+  const { readIdMapping } = await import('../registry/restore/read-id-mapping.ts')
   return {
     strategy: enabled ? strategy : 'lookup',
     forceIds,

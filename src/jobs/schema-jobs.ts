@@ -1,16 +1,16 @@
 import type { RegistryHold } from '../archive/registry-lease.ts'
+import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { SchemaBackupJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
+import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
-import type { RegistrySnapshot } from '../registry/model.ts'
-import type { SchemaBackupReport } from '../schemas/backup-schemas.ts'
-import type { JournalBook } from '../schemas/journal.ts'
-import type { SchemaDryRun } from '../schemas/schema-dry-run.ts'
-import type { SchemaDiff, SchemaListing } from '../schemas/schema-listing.ts'
-import type { SchemaReport } from '../schemas/schema-report.ts'
-import type { Survey } from '../schemas/survey-target.ts'
+import type { JournalBook } from '../registry/restore/journal.ts'
+import type { SchemaDryRun } from '../registry/restore/schema-dry-run.ts'
+import type { SchemaReport } from '../registry/restore/schema-report.ts'
+import type { Survey } from '../registry/restore/survey-target.ts'
+import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
 import { openJournal } from './journal.ts'
@@ -42,7 +42,7 @@ export async function backupSchemasJob(
       withStorage(job, watched, async storage => {
         if (!readRegistry) throw new KafkaBackupError('INTERNAL', 'a registry that is on has no reader')
         await assertFit({ options: job.storage, storage }, signal)
-        const { backupSchemas } = await import('../schemas/backup-schemas.ts')
+        const { backupSchemas } = await import('../registry/backup-schemas.ts')
         const { onProgress } = watched
         const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup' } as const
         return withLeaseAt(storage, claim, watched, signal, async () => {
@@ -63,10 +63,10 @@ export function restoreSchemasJob(
 ): Promise<SchemaRestoreReport> {
   return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, hold, onProgress }) => {
     const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
-      import('../schemas/schema-findings.ts'),
+      import('../registry/restore/schema-findings.ts'),
       import('../observe/finding.ts'),
       import('../restore/refusal.ts'),
-      import('../schemas/restore-schemas.ts'),
+      import('../registry/restore/restore-schemas.ts'),
     ])
     const findings = findingsOf(survey.plan)
     if (survey.plan.conflicts.length > 0) throw new RestoreRefusal(findings)
@@ -82,15 +82,15 @@ export function restoreSchemasJob(
 export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
   return withSurvey(job, quiet, signal, async ({ head, survey }) => {
     const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
-      import('../schemas/schema-findings.ts'),
-      import('../schemas/schema-dry-run.ts'),
+      import('../registry/restore/schema-findings.ts'),
+      import('../registry/restore/schema-dry-run.ts'),
     ])
     return { ...head, ...describeSchemaPlan(survey), findings: findingsOf(survey.plan) }
   })
 }
 
 export async function listSchemasJob(side: SchemaSide, signal: AbortSignal): Promise<SchemaListing> {
-  const { listingOf } = await import('../schemas/schema-listing.ts')
+  const { listingOf } = await import('../registry/schema-listing.ts')
   return listingOf(await readSide(side, signal))
 }
 
@@ -107,9 +107,9 @@ export async function diffSchemasJob(
   signal: AbortSignal,
 ): Promise<SchemaDiff> {
   const [{ diffOf }, { asOnTarget }, { selectSubjects }] = await Promise.all([
-    import('../schemas/schema-listing.ts'),
-    import('../schemas/as-on-target.ts'),
-    import('../schemas/select-subjects.ts'),
+    import('../registry/schema-listing.ts'),
+    import('../registry/restore/as-on-target.ts'),
+    import('../registry/restore/select-subjects.ts'),
   ])
   const ours = await readSide(left, signal)
   const theirs = await readSide(right, signal)
@@ -151,7 +151,7 @@ async function withSurvey<T>(
         const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
         return withRegistry(registry, client =>
           openJournal(job, registry, { client, beside: storage, hooks }, signal, async (journal, hold) => {
-            const { surveySchemas } = await import('../schemas/restore-schemas.ts')
+            const { surveySchemas } = await import('../registry/restore/restore-schemas.ts')
             const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }
             return work({ head, backup: snapshot, survey, client, journal, hold, onProgress })

@@ -1,19 +1,19 @@
 import { readRegistry } from '../archive/read-registry.ts'
+import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import { createIdMap, type IdMap } from '../registry/ids/id-map.ts'
 import { indexSchemas } from '../registry/ids/known-schemas.ts'
-import { joinSubject, type RegistrySnapshot, splitSubject } from '../registry/model.ts'
-import type { RegistryPlan } from '../registry/plan/restore-step.ts'
+import { idMapOf, provisionalIdMap } from '../registry/restore/id-map-of.ts'
+import type { RegistryPlan } from '../registry/restore/plan/restore-step.ts'
+import { findingsOf } from '../registry/restore/schema-findings.ts'
+import type { SchemaReport } from '../registry/restore/schema-report.ts'
+import type { Survey } from '../registry/restore/survey-target.ts'
 import { findGeneration } from '../restore/find-plan.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import { readIfAllowed } from '../restore/prepare-restore.ts'
 import type { RewriteOptions } from '../restore/rewrite-options.ts'
-import { idMapOf, provisionalIdMap } from '../schemas/id-map-of.ts'
-import { findingsOf } from '../schemas/schema-findings.ts'
-import type { SchemaReport } from '../schemas/schema-report.ts'
-import type { Survey } from '../schemas/survey-target.ts'
 import { openJournal } from './journal.ts'
 import { type Hooks, type Parts, quiet } from './parts.ts'
 import { type RegistryJob, registryOf, schemaOptions, withRegistry } from './registry.ts'
@@ -46,7 +46,7 @@ export async function withSchemas<T>(
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
   return withRegistry(registry, client =>
     openJournal(job, registry, { client, beside: parts.storage, hooks }, signal, async (journal, hold) => {
-      const { surveySchemas } = await import('../schemas/restore-schemas.ts')
+      const { surveySchemas } = await import('../registry/restore/restore-schemas.ts')
       const survey = await surveySchemas(backup, wish, { client, journal }, signal)
       const { plan, target } = survey
       const withIds = (idMap: IdMap) => withRewrite(options, registry, { backup, plan }, idMap)
@@ -55,7 +55,7 @@ export async function withSchemas<T>(
         findings: findingsOf(plan),
         foreseen: withIds(provisionalIdMap(plan, backup, target)),
         run: async isLeft => {
-          const { restoreSchemas } = await import('../schemas/restore-schemas.ts')
+          const { restoreSchemas } = await import('../registry/restore/restore-schemas.ts')
           const { onProgress } = hooks
           // What would have gone stays.
           const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
@@ -85,7 +85,7 @@ export async function withKnownIds<T>(
   const backup = await readSchemas(withRewrite(options, registry, undefined, createIdMap([])), parts, signal)
   const read = (client: RegistryClient) =>
     openJournal(job, registry, { client, beside: parts.storage, hooks: quiet }, signal, async journal => {
-      const { surveyRestored } = await import('../schemas/restore-schemas.ts')
+      const { surveyRestored } = await import('../registry/restore/restore-schemas.ts')
       return surveyRestored(backup, wish, { client, journal }, signal)
     })
   return withRegistry(registry, async client => {

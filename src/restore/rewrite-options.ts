@@ -1,8 +1,8 @@
+import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
 import { compileGlob, compileGlobs } from '../lib/glob.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
-import { DEFAULT_CONTEXT } from '../registry/model.ts'
 import { isRegistryStoreName } from '../registry/own-topic.ts'
 
 /** How schema ids are rewritten. Topics are named as at the source. */

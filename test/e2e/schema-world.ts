@@ -1,6 +1,6 @@
 import { SchemaRegistry } from '@kafkajs/confluent-schema-registry'
-import { openRegistryServer, type RegistryServer } from '../../src/registry/server/open-registry-server.ts'
-import { RegistryStore } from '../../src/registry/server/registry-store.ts'
+import { openRegistryServer, type RegistryServer } from '../../src/registry/serve/open-registry-server.ts'
+import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
 import type { Compression, SeedRecord } from '../servers/driver.ts'
 
 type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF'

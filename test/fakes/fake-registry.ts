@@ -1,4 +1,4 @@
-import { joinSubject, splitSubject } from '../../src/registry/model.ts'
+import { joinSubject, splitSubject } from '../../src/archive/registry-model.ts'
 import { type HttpScript, type ScriptedAnswer, type SeenRequest, startHttpScript } from './http-script.ts'
 import type { Row } from './registry-rows.ts'
 import { segmentsOfGo } from './vendors/go-path.ts'

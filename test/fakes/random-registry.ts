@@ -1,4 +1,4 @@
-import type { RegistrySnapshot, SchemaVersion } from '../../src/registry/model.ts'
+import type { RegistrySnapshot, SchemaVersion } from '../../src/archive/registry-model.ts'
 import { snapshotOf, versionOf } from './registry-snapshots.ts'
 
 /** A registry with a history: holes, deleted versions, schemas under several subjects and numbers, references. */

@@ -3,8 +3,8 @@ import {
   type RegistrySnapshot,
   type SchemaVersion,
   splitSubject,
-} from '../../src/registry/model.ts'
-import type { RegisterStep, RestoreJournal, RestoreStep, Scope } from '../../src/registry/plan/restore-step.ts'
+} from '../../src/archive/registry-model.ts'
+import type { RegisterStep, RestoreJournal, RestoreStep, Scope } from '../../src/registry/restore/plan/restore-step.ts'
 import { snapshotOf, unset } from './registry-snapshots.ts'
 
 /** A registry that follows the rules of the real ones, as far as plans meet them, and throws where one would refuse. */

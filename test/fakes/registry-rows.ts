@@ -1,4 +1,4 @@
-import type { SchemaReference } from '../../src/registry/model.ts'
+import type { SchemaReference } from '../../src/archive/registry-model.ts'
 
 /** A version as a registry of a test holds it. */
 export interface Row {

@@ -1,4 +1,9 @@
-import type { RegistrySettings, RegistrySnapshot, SchemaReference, SchemaVersion } from '../../src/registry/model.ts'
+import type {
+  RegistrySettings,
+  RegistrySnapshot,
+  SchemaReference,
+  SchemaVersion,
+} from '../../src/archive/registry-model.ts'
 
 export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 

@@ -1,10 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import type { BackupJobDocument, RestoreJobDocument } from '../../src/index.ts'
-import type { RegistrySnapshot } from '../../src/registry/model.ts'
-import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
-import { RegistryStore } from '../../src/registry/server/registry-store.ts'
+import { openRegistryServer } from '../../src/registry/serve/open-registry-server.ts'
+import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
 
 type RegistryDocument = NonNullable<NonNullable<BackupJobDocument['enterprise']>['schema_registry']>
 

@@ -1,3 +1,4 @@
+import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import {
   dryRunRestoreJob,
@@ -7,9 +8,8 @@ import {
 } from '../../src/jobs/restore-jobs.ts'
 import { compareJob } from '../../src/jobs/restored-jobs.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
-import type { RegistrySnapshot } from '../../src/registry/model.ts'
-import { openRegistryServer } from '../../src/registry/server/open-registry-server.ts'
-import { RegistryStore } from '../../src/registry/server/registry-store.ts'
+import { openRegistryServer } from '../../src/registry/serve/open-registry-server.ts'
+import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import type { Storage } from '../../src/storage/storage.ts'

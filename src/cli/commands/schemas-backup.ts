@@ -1,5 +1,5 @@
 import { formatCount, formatDuration } from '../../lib/units.ts'
-import type { SchemaBackupReport } from '../../schemas/backup-schemas.ts'
+import type { SchemaBackupReport } from '../../registry/backup-schemas.ts'
 import { formatLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import { schemaBackupFacts } from '../result/schema-facts.ts'

@@ -1,6 +1,6 @@
 import { restoredBy } from '../../jobs/schema-sides.ts'
-import type { SchemaDifference } from '../../schemas/diff-snapshots.ts'
-import type { SchemaDiff } from '../../schemas/schema-listing.ts'
+import type { SchemaDifference } from '../../registry/diff-snapshots.ts'
+import type { SchemaDiff } from '../../registry/schema-listing.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatTable } from '../table.ts'

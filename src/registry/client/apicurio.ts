@@ -1,5 +1,5 @@
+import { DEFAULT_CONTEXT, type SchemaVersion } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { DEFAULT_CONTEXT, type SchemaVersion } from '../model.ts'
 import { encodeSegment } from './address.ts'
 import type { RegistryClient } from './client.ts'
 import { asList, asRecord } from './json-shape.ts'

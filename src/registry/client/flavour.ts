@@ -1,5 +1,5 @@
+import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '../model.ts'
 import { apicurioNative } from './apicurio.ts'
 import { noBody, type RegistryClient } from './client.ts'
 import { asList, asRecord } from './json-shape.ts'

@@ -1,5 +1,5 @@
+import type { SchemaVersion } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import type { SchemaVersion } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { listSchemas } from './list-schemas.ts'

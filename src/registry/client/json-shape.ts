@@ -1,4 +1,4 @@
-import type { JsonObject } from '../model.ts'
+import type { JsonObject } from '../../archive/registry-model.ts'
 
 export { numberOf, textOf } from '../../lib/json-scalars.ts'
 

@@ -1,5 +1,5 @@
+import { type SchemaVersion, versionKey } from '../../archive/registry-model.ts'
 import { runPool } from '../../lib/pool.ts'
-import { type SchemaVersion, versionKey } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
 import { asList, asRecord, numberOf, textOf } from './json-shape.ts'

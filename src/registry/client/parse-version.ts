@@ -1,4 +1,3 @@
-import { KafkaBackupError } from '../../errors.ts'
 import {
   DEFAULT_CONTEXT,
   type JsonObject,
@@ -7,7 +6,8 @@ import {
   type SchemaType,
   type SchemaVersion,
   splitSubject,
-} from '../model.ts'
+} from '../../archive/registry-model.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { asList, asObject, asRecord, numberOf } from './json-shape.ts'
 
 /** A row of `GET /schemas` or one version of a subject; undefined where parts are missing without which it is of no use. */

@@ -1,4 +1,4 @@
-import { DEFAULT_CONTEXT, splitSubject } from '../model.ts'
+import { DEFAULT_CONTEXT, splitSubject } from '../../archive/registry-model.ts'
 import { encodeSegment, encodeSegmentLikeGo } from './address.ts'
 import type { Identity } from './flavour.ts'
 

@@ -1,5 +1,5 @@
+import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from '../../archive/registry-model.ts'
 import { runPool } from '../../lib/pool.ts'
-import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from '../model.ts'
 import { encodeSegment } from './address.ts'
 import { apicurioNative } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'

@@ -1,5 +1,10 @@
+import {
+  DEFAULT_CONTEXT,
+  type RegistrySnapshot,
+  type SchemaVersion,
+  splitSubject,
+} from '../../archive/registry-model.ts'
 import { formatUtc } from '../../lib/clock.ts'
-import { DEFAULT_CONTEXT, type RegistrySnapshot, type SchemaVersion, splitSubject } from '../model.ts'
 import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
 import { readInventory } from './inventory.ts'

@@ -1,5 +1,11 @@
+import {
+  type JsonObject,
+  resolveReference,
+  type SchemaType,
+  type SchemaVersion,
+  versionKey,
+} from '../../archive/registry-model.ts'
 import { compileGlobs } from '../../lib/glob.ts'
-import { type JsonObject, resolveReference, type SchemaType, type SchemaVersion, versionKey } from '../model.ts'
 import { asObject } from './json-shape.ts'
 
 /** What of a registry is taken. */

@@ -1,7 +1,13 @@
+import {
+  DEFAULT_CONTEXT,
+  resolveReference,
+  type SchemaVersion,
+  splitSubject,
+  versionKey,
+} from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import { append } from '../../lib/largest.ts'
 import { runPool } from '../../lib/pool.ts'
-import { DEFAULT_CONTEXT, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'

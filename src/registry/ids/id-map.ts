@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { DEFAULT_CONTEXT } from '../model.ts'
+import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 
 /** Which id of the target stands for an id of the source. An id means something within its context only. */
 export interface IdMap {

@@ -1,6 +1,12 @@
+import {
+  joinSubject,
+  resolveReference,
+  type SchemaVersion,
+  splitSubject,
+  versionKey,
+} from '../../archive/registry-model.ts'
 import type { AvroSchema } from '../avro/avro-schema.ts'
 import { parseAvro } from '../avro/parse-avro.ts'
-import { joinSubject, resolveReference, type SchemaVersion, splitSubject, versionKey } from '../model.ts'
 import { recordNames } from './record-names.ts'
 import type { Part } from './schema-id.ts'
 

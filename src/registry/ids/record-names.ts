@@ -1,4 +1,4 @@
-import type { SchemaVersion } from '../model.ts'
+import type { SchemaVersion } from '../../archive/registry-model.ts'
 
 /** The full names of the records that a schema may describe, as serializers put them into subjects. */
 export function recordNames(schemaType: SchemaVersion['schemaType'], text: string): Set<string> {

@@ -1,7 +1,7 @@
+import type { RegistryFlavour } from '../../archive/registry-model.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { detectFlavour } from '../client/flavour.ts'
 import { asList } from '../client/json-shape.ts'
-import type { RegistryFlavour } from '../model.ts'
 import type { FeatureCheck, FeatureResult } from './feature-check.ts'
 import { ProbeScope } from './probe-scope.ts'
 import { readChecks } from './read-checks.ts'

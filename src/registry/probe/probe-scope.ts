@@ -1,10 +1,10 @@
+import { DEFAULT_CONTEXT, joinSubject } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { RegistryCall, RegistryClient } from '../client/client.ts'
 import type { Identity } from '../client/flavour.ts'
 import { asList, asRecord } from '../client/json-shape.ts'
 import { pathOf } from '../client/paths.ts'
 import { RegistryError } from '../client/registry-error.ts'
-import { DEFAULT_CONTEXT, joinSubject } from '../model.ts'
 
 export interface ProbeAnswer {
   isOk: boolean

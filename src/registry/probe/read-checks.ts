@@ -1,6 +1,6 @@
+import { joinSubject, splitSubject } from '../../archive/registry-model.ts'
 import { asList, asRecord } from '../client/json-shape.ts'
 import { contextPath, pathOf } from '../client/paths.ts'
-import { joinSubject, splitSubject } from '../model.ts'
 import { type FeatureCheck, found } from './feature-check.ts'
 
 /** No registry has a subject or context of this name. */

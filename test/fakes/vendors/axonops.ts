@@ -4,11 +4,11 @@ import {
   joinSubject,
   type SchemaVersion,
   splitSubject,
-} from '../../../src/registry/model.ts'
-import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
-import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
-import { readSchemaRequest } from '../../../src/registry/server/schema-request.ts'
-import type { StoredVersion } from '../../../src/registry/server/version-index.ts'
+} from '../../../src/archive/registry-model.ts'
+import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
+import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
+import { readSchemaRequest } from '../../../src/registry/serve/schema-request.ts'
+import type { StoredVersion } from '../../../src/registry/serve/version-index.ts'
 import { segmentsOfGo } from './go-path.ts'
 import {
   isFlag,

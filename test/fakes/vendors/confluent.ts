@@ -1,5 +1,5 @@
-import { splitSubject } from '../../../src/registry/model.ts'
-import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
+import { splitSubject } from '../../../src/archive/registry-model.ts'
+import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 import { pass, readBody, refuse, type VendorOptions, type VendorRequest, type VendorScript } from './vendor-script.ts'
 
 /** The largest record that Kafka takes with default settings. */

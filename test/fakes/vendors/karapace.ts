@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue, RegistrySnapshot } from '../../../src/registry/model.ts'
-import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
-import { RegistryStore } from '../../../src/registry/server/registry-store.ts'
+import type { JsonObject, JsonValue, RegistrySnapshot } from '../../../src/archive/registry-model.ts'
+import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
+import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 import {
   isFlag,
   pass,

@@ -1,5 +1,5 @@
-import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
-import type { RegistryStore } from '../../../src/registry/server/registry-store.ts'
+import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
+import type { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 import { type HttpScript, startHttpScript } from '../http-script.ts'
 import { scriptAxonops } from './axonops.ts'
 import { scriptConfluent } from './confluent.ts'

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue, RegistrySnapshot } from '../../../src/registry/model.ts'
-import { RegistryFault } from '../../../src/registry/server/registry-fault.ts'
-import type { RegistryStore } from '../../../src/registry/server/registry-store.ts'
-import { answerRequest } from '../../../src/registry/server/router.ts'
+import type { JsonObject, JsonValue, RegistrySnapshot } from '../../../src/archive/registry-model.ts'
+import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
+import type { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
+import { answerRequest } from '../../../src/registry/serve/router.ts'
 import type { SeenRequest } from '../http-script.ts'
 import '../../../src/lib/json.ts'
 

@@ -4,7 +4,7 @@ import { startRegistryProxy } from '../../fakes/registry-proxy.ts'
 import { snapshotOf, versionOf } from '../../fakes/registry-snapshots.ts'
 import { startVendor } from '../../fakes/vendors/start-vendor.ts'
 import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
-import { brief, readServer } from '../../schemas/schema-stage.ts'
+import { brief, readServer } from '../restore/schema-stage.ts'
 
 const start = snapshotOf([versionOf('a', 1, 5), versionOf(':.eu:b', 1, 1)], { contexts: ['.', '.eu'] })
 

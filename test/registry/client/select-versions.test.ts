@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { resolveReference, type SchemaVersion } from '../../../src/archive/registry-model.ts'
 import { everything, type Selection, selectVersions } from '../../../src/registry/client/select-versions.ts'
-import { resolveReference, type SchemaVersion } from '../../../src/registry/model.ts'
 import { reference } from '../../fakes/registry-rows.ts'
 import { brief } from './snapshots.ts'
 

@@ -1,8 +1,8 @@
 import type { TestContext } from 'node:test'
+import type { RegistrySnapshot, SchemaVersion } from '../../../src/archive/registry-model.ts'
 import { openRegistryClient } from '../../../src/registry/client/client.ts'
 import { readSnapshot } from '../../../src/registry/client/read-snapshot.ts'
 import type { Selection } from '../../../src/registry/client/select-versions.ts'
-import type { RegistrySnapshot, SchemaVersion } from '../../../src/registry/model.ts'
 import {
   type FakeRegistry,
   type FakeRegistryOptions,

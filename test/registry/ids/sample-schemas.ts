@@ -1,4 +1,4 @@
-import type { SchemaVersion } from '../../../src/registry/model.ts'
+import type { SchemaVersion } from '../../../src/archive/registry-model.ts'
 
 export const ORDER = JSON.stringify({ type: 'record', name: 'Order', namespace: 'shop', fields: [] })
 

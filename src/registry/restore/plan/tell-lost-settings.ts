@@ -1,0 +1,82 @@
+import type { RegistrySettings, RegistrySnapshot } from '../../../archive/registry-model.ts'
+import type { LossKind } from '../../../errors/loss-kinds.ts'
+import { describeScope } from './describe-step.ts'
+import { findRefusal } from './lessons.ts'
+import { asKept, type Closing, takesMode, type Work } from './plan-settings.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import { lossNote, type Note, type Scope } from './restore-step.ts'
+import { isSame } from './same-schema.ts'
+import { contextScope, globalScope, type SettingsBook, subjectScope, unset } from './settings-book.ts'
+
+/** Settings that the target cannot have, of the backup and of its own. `book` is at its end. */
+export function tellLostSettings(
+  { work, wanted }: { work: Work } & Pick<Closing, 'wanted'>,
+  backup: RegistrySnapshot,
+  book: SettingsBook,
+  options: RegistryRestoreOptions,
+): Note[] {
+  const { traits } = options
+  const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
+  const registry = `the target registry (${traits.flavour})`
+  const tell = (loss: LossKind, subject: string | null, what: string): Note =>
+    lossNote(loss, subject, `${registry} does not keep ${what} of ${subject ?? 'the whole registry'}`)
+  const contexts = traits.hasContexts ? [] : [...backup.contextSettings.keys()]
+  const isNoneLost = !traits.keepsLevelNone && book.present(globalScope).compatibility !== 'NONE'
+  const lost = [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
+    ...(isNoneLost && subject !== null && settings.compatibility === 'NONE'
+      ? [tell('compatibility', subject, 'the level NONE')]
+      : []),
+    ...(!takesMode(settings.mode, traits) && settings.mode !== null && settings.mode !== 'READWRITE'
+      ? [tell('mode', subject, `the mode ${settings.mode}`)]
+      : []),
+    ...(traits.needsLevels && subject !== null && settings.compatibility === null && settings.config !== null
+      ? [tell('compatibility', subject, 'a configuration without a level')]
+      : []),
+    ...(!traits.keepsConfigs && settings.config !== null
+      ? [tell('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
+      : []),
+  ])
+  const ours = [
+    ...rows.map(({ subject, settings }) => ({ scope: subjectScope(subject), settings })),
+    ...[...backup.contextSettings].map(([context, settings]) => ({ scope: contextScope(context), settings })),
+    { scope: globalScope, settings: backup.global },
+  ].map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const refused = [...ours, ...wanted].flatMap(({ scope, settings }) => tellRefused(settings, scope, book, options))
+  return [
+    ...lost,
+    ...new Map(refused.map(note => [note.message, note])).values(),
+    ...contexts.map(context =>
+      lossNote('context_settings', null, `${registry} does not keep the settings of the context ${context}`),
+    ),
+  ]
+}
+
+/** Settings of the backup that the target has refused in this run or in an earlier one. `book` is at its end. */
+function tellRefused(
+  wanted: RegistrySettings,
+  scope: Scope,
+  book: SettingsBook,
+  { lessons, traits }: RegistryRestoreOptions,
+): Note[] {
+  const { compatibility, config, mode } = wanted
+  const present = book.present(scope)
+  const tell = (loss: LossKind, what: string, reason: string): Note => {
+    const message = `the target registry (${traits.flavour}) does not keep the ${what} of ${describeScope(scope)}: ${reason}`
+    return lossNote(loss, scope.kind === 'subject' ? scope.subject : null, message)
+  }
+  const refused = {
+    config: findRefusal(lessons, scope, { config: { compatibility, config } })?.reason,
+    mode: findRefusal(lessons, scope, { mode })?.reason,
+  }
+  const isConfigKept = present.compatibility === compatibility && isSame(present.config, config)
+  const isLevel = config === null
+  const what = isLevel ? `level ${compatibility ?? 'that it inherits'}` : `settings ${Object.keys(config).join(', ')}`
+  return [
+    ...(refused.config === undefined || isConfigKept
+      ? []
+      : [tell(isLevel ? 'compatibility' : 'config', what, refused.config)]),
+    ...(refused.mode === undefined || present.mode === mode
+      ? []
+      : [tell('mode', `mode ${mode ?? 'that it inherits'}`, refused.mode)]),
+  ]
+}

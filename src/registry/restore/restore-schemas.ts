@@ -1,0 +1,72 @@
+import type { RegistryHold } from '../../archive/registry-lease.ts'
+import type { RegistrySnapshot } from '../../archive/registry-model.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { OnProgress } from '../../observe/progress.ts'
+import type { RegistryClient } from '../client/client.ts'
+import type { IdMap } from '../ids/id-map.ts'
+import { carryOut } from './carry-out.ts'
+import { idMapOf } from './id-map-of.ts'
+import type { JournalBook } from './journal.ts'
+import { reportSchemas, type SchemaReport } from './schema-report.ts'
+import { nothingJournaled, type SchemaOptions, type Survey, surveyTarget } from './survey-target.ts'
+
+export interface SchemaParts {
+  client: RegistryClient
+  journal: JournalBook
+  /** Keeps other restores away from the registry; absent where nothing does. */
+  hold?: Pick<RegistryHold, 'assertHeld'>
+  clock: Clock
+  onProgress: OnProgress
+}
+
+export interface RestoredSchemas {
+  report: SchemaReport
+  idMap: IdMap
+}
+
+/** What a restore of schemas would do, or what stands in its way. Nothing is written. */
+export async function surveySchemas(
+  backup: RegistrySnapshot,
+  options: SchemaOptions,
+  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  signal: AbortSignal,
+): Promise<Survey> {
+  // Whoever writes nothing puts nothing back: what a run that died has left stays open for the next that does.
+  const journaled = options.strategy === 'lookup' ? nothingJournaled : await journal.read(signal)
+  return surveyTarget(backup, client, options, journaled, signal)
+}
+
+/**
+ * What the target holds of a backup that was restored there: which IDs stand for which, as the restore has mapped them.
+ * What it has learned of the registry counts, and what it has left unfinished does not.
+ */
+export async function surveyRestored(
+  backup: RegistrySnapshot,
+  options: SchemaOptions,
+  { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
+  signal: AbortSignal,
+): Promise<Survey> {
+  const { lessons } = await journal.read(signal)
+  return surveyTarget(backup, client, options, { ...nothingJournaled, lessons }, signal)
+}
+
+/**
+ * Carries out what a survey has planned, and proves it: the registry is read anew and must have nothing left to be done.
+ * The map of IDs comes from that reading, so that a later run finds the same one. A run that dies is gone on with by the next.
+ */
+export async function restoreSchemas(
+  backup: RegistrySnapshot,
+  survey: Survey,
+  parts: SchemaParts,
+  signal: AbortSignal,
+): Promise<RestoredSchemas> {
+  const startedAt = parts.clock.monotonic()
+  const { plan } = survey
+  if (plan.conflicts.length > 0) throw new KafkaBackupError('INTERNAL', 'a plan with conflicts cannot be carried out')
+  const after = plan.steps.length === 0 ? survey : await carryOut(backup, survey, parts, signal)
+  await parts.journal.close(signal)
+  const idMap = idMapOf(after.plan, backup, after.target)
+  const durationMs = parts.clock.monotonic() - startedAt
+  return { idMap, report: reportSchemas(plan, after, { requests: parts.client.requests, durationMs }) }
+}
