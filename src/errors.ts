@@ -1,265 +1,64 @@
-import { kubeErrors } from './errors/kube-errors.ts'
-
-/**
- * Every failure a user can meet is a row of this table. An error is given its code once, at the edge where it is first
- * understood (a socket, a file, a broker's answer, a line of YAML); nothing further in looks at message texts.
- *
- * `retryable` says that the same call may succeed when it is made again. `exitCode` is what the process ends with:
- * 1 failed, 2 bad command line or configuration, 3 damage found, 4 partly done and resumable, 5 another writer holds it.
- */
-export const errorTable = {
-  USAGE: { retryable: false, exitCode: 2, help: 'See `kafka-backup <command> --help`.' },
-  CONFIG_UNREADABLE: { retryable: false, exitCode: 2, help: 'Check the path and the permissions of the job file.' },
-  CONFIG_INVALID: {
-    retryable: false,
-    exitCode: 2,
-    help: 'Correct the fields named in the message; docs/configuration.md lists them all.',
-  },
-  LOCATION_INVALID: {
-    retryable: false,
-    exitCode: 2,
-    help: 'Give a folder (`/backups`, `./backups`, `file:///backups`) or a bucket (`s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`).',
-  },
-
-  STORAGE_NOT_FOUND: { retryable: false, exitCode: 1, help: 'Check the location; the object or folder is not there.' },
-  STORAGE_EXISTS: { retryable: false, exitCode: 1, help: 'Objects are write-once; this key is already taken.' },
-  STORAGE_DENIED: { retryable: false, exitCode: 1, help: 'Grant the process access to the location.' },
-  STORAGE_FULL: { retryable: false, exitCode: 1, help: 'Free space at the location, then run the same command again.' },
-  STORAGE_SHORT: { retryable: false, exitCode: 3, help: 'The object is shorter than recorded; run `verify --deep`.' },
-  STORAGE_UNFIT: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Use a store that creates objects only where none is (`If-None-Match: *`); docs/s3.md names some.',
-  },
-  STORAGE_RETAINED: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The store protects the object by its own retention rule; it can be removed when that has expired.',
-  },
-  STORAGE_REFUSED: { retryable: false, exitCode: 1, help: 'The store does not take the request; see docs/storage.md.' },
-  STORAGE_UNAVAILABLE: { retryable: true, exitCode: 1, help: 'The location did not answer; run the command again.' },
-
-  BACKUP_NOT_FOUND: { retryable: false, exitCode: 1, help: '`kafka-backup list --path …` shows the backups there.' },
-  BACKUP_PRUNED: {
-    retryable: false,
-    exitCode: 1,
-    help: '`kafka-backup prune --keep <id>` keeps an expired backup while its grace period lasts; otherwise use another backup_id.',
-  },
-  BACKUP_IN_USE: {
-    retryable: true,
-    exitCode: 5,
-    help: 'Wait until the processes that the message names have ended, or stop them. A killed one counts until its lease expires: two minutes for a writer (`backup.lease_duration`), five for a reader.',
-  },
-  ARCHIVE_DAMAGED: {
-    retryable: false,
-    exitCode: 3,
-    help: 'Run `kafka-backup verify --deep` for the whole extent; earlier generations may be intact.',
-  },
-  ARCHIVE_TOO_NEW: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Use the version of kafka-backup that wrote it, or a newer one.',
-  },
-  ENCRYPTION_KEY: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Give a key of the backup: `encryption.recipients` in the job, `--key-file`, or KAFKA_BACKUP_KEY_FILE; docs/encryption.md lists all ways.',
-  },
-  ENCRYPTION_MISMATCH: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Make `encryption` of the job and the backup agree, or take another `backup_id`; see docs/encryption.md.',
-  },
-  SCHEMAS_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Back up with `enterprise.schema_registry.enabled: true`, or run `kafka-backup schemas backup`.',
-  },
-  WRITER_CONFLICT: {
-    retryable: false,
-    exitCode: 5,
-    help: 'Another process writes to this backup_id, or restores into this registry. Let it finish or stop it, then run the same command again.',
-  },
-
-  SHARDS_INCOMPLETE: {
-    retryable: false,
-    exitCode: 4,
-    help: 'Run `backup --shard i/n` for the shards that are missing, then `backup --commit` again.',
-  },
-
-  RESTORE_REFUSED: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Nothing was written. Correct what the message names, then run the command again.',
-  },
-  RESTORE_CONFLICT: {
-    retryable: false,
-    exitCode: 5,
-    help: 'Stop the other writer, delete the topics that this restore fills, then run the same command again.',
-  },
-
-  SCHEMA_ID_UNKNOWN: {
-    retryable: false,
-    exitCode: 1,
-    help:
-      'The message says why. Map the ID by `enterprise.schema_registry.restore.id_mapping_file`, or set ' +
-      '`enterprise.schema_registry.restore.unknown_ids: pass` to leave such records as they are.',
-  },
-
-  KAFKA_UNREACHABLE: { retryable: true, exitCode: 1, help: 'Check `bootstrap_servers`, the network and the listener.' },
-  KAFKA_DISCONNECTED: { retryable: true, exitCode: 1, help: 'The broker closed the connection; see its log.' },
-  KAFKA_TIMEOUT: { retryable: true, exitCode: 1, help: 'The broker did not answer in time; see its log.' },
-  KAFKA_NOT_READY: {
-    retryable: true,
-    exitCode: 1,
-    help: 'The cluster was electing or loading; run the command again.',
-  },
-  KAFKA_TLS: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Compare `security.protocol` and `security.tls` with the listener; docs/security.md explains each.',
-  },
-  KAFKA_AUTH: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Check mechanism, user and password under `security.sasl`; docs/security.md explains each.',
-  },
-  KAFKA_DENIED: { retryable: false, exitCode: 1, help: '`kafka-backup check` lists every permission that is missing.' },
-  KAFKA_NO_AUTHORIZER: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The brokers have no `authorizer.class.name`: they keep no ACLs and check none.',
-  },
-  KAFKA_UNSUPPORTED: { retryable: false, exitCode: 1, help: 'Kafka 3.1 or later is needed.' },
-  KAFKA_REFUSED: { retryable: false, exitCode: 1, help: 'The broker refused the request; see its log.' },
-  KAFKA_PROTOCOL: { retryable: false, exitCode: 1, help: 'The answer is not Kafka protocol; is this a broker?' },
-  TOPIC_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Correct `source.topics.include`, or set `backup.missing_topics: warn`.',
-  },
-  GROUP_ACTIVE: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The consumer group has members. Stop its consumers, then run the same command again.',
-  },
-  GROUP_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: '`kafka-backup offsets list` shows the consumer groups of a cluster.',
-  },
-  OFFSETS_REFUSED: {
-    retryable: false,
-    exitCode: 1,
-    help: 'No position was changed. Correct what the message names, then run the command again.',
-  },
-  OFFSETS_DIFFER: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Something else commits for this group. Stop it, then run the same command again.',
-  },
-  OFFSET_OUT_OF_RANGE: { retryable: false, exitCode: 1, help: 'The source no longer holds this offset.' },
-  SOURCE_REPLACED: {
-    retryable: true,
-    exitCode: 1,
-    help: 'The topic was deleted or re-created; run the command again.',
-  },
-  SOURCE_TRUNCATED: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The source lost records that this backup holds. Set `backup.on_truncation: new_incarnation` to keep them and copy the topic again from its start; docs/restore.md describes incarnations.',
-  },
-  SOURCE_CORRUPT: {
-    retryable: true,
-    exitCode: 1,
-    help: 'The broker sent a batch whose checksum is wrong; check its disk and the network.',
-  },
-  SOURCE_UNREADABLE: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The broker holds these offsets but returns no batch for them; see its log, and its remote storage.',
-  },
-  BATCH_OLD_FORMAT: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Message formats v0 and v1 are not supported; let the cluster rewrite the topic as v2, or exclude it.',
-  },
-  BATCH_INVALID: { retryable: false, exitCode: 3, help: 'The bytes are not a valid record batch.' },
-
-  REGISTRY_UNREACHABLE: {
-    retryable: true,
-    exitCode: 1,
-    help: 'Check the address of the registry (`enterprise.schema_registry.url` in a job) and the network, then run the command again.',
-  },
-  REGISTRY_TLS: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Compare `url` and `tls` under `enterprise.schema_registry` with the registry.',
-  },
-  REGISTRY_AUTH: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Check `auth` under `enterprise.schema_registry`, and what this user may do there.',
-  },
-  REGISTRY_NOT_FOUND: {
-    retryable: false,
-    exitCode: 1,
-    help: 'Check `enterprise.schema_registry.url`: its path has to be that of the Confluent API.',
-  },
-  REGISTRY_REFUSED: { retryable: false, exitCode: 1, help: 'The registry refused the request; see its log.' },
-  REGISTRY_PROTOCOL: {
-    retryable: false,
-    exitCode: 1,
-    help: 'The answer is not that of a schema registry; check `enterprise.schema_registry.url`.',
-  },
-  REGISTRY_UNFAITHFUL: {
-    retryable: false,
-    exitCode: 3,
-    help: 'Compare with `kafka-backup schemas diff`; running the restore again continues where it stopped.',
-  },
-  REGISTRY_CHANGING: {
-    retryable: true,
-    exitCode: 1,
-    help: 'Schemas were registered or deleted all the while; run the command again when it is quieter.',
-  },
-
-  ...kubeErrors,
-
-  GAP_FOUND: { retryable: false, exitCode: 4, help: 'Records expired before they were read; the manifest lists them.' },
-  BACKUP_PARTIAL: {
-    retryable: false,
-    exitCode: 4,
-    help: 'What is committed is kept; run the same command to continue.',
-  },
-  INTERRUPTED: {
-    retryable: false,
-    exitCode: 130,
-    help: 'What was durable is committed; run the same command to continue.',
-  },
-  TERMINATED: {
-    retryable: false,
-    exitCode: 143,
-    help: 'What was durable is committed; run the same command to continue.',
-  },
-  INTERNAL: {
-    retryable: false,
-    exitCode: 1,
-    help: 'This is a bug in kafka-backup; please report it with `-v` output.',
-  },
-} as const satisfies Record<string, { retryable: boolean; exitCode: number; help: string }>
+import { errorTable } from './error-table.ts'
 
 export type ErrorCode = keyof typeof errorTable
 
+/**
+ * What an error or a finding is about, as data. The names are the same in JSON output and stay; docs/errors.md lists
+ * them. A message repeats the values for people, and programs read them here.
+ */
+export interface ErrorDetails {
+  topic?: string | undefined
+  partition?: number | undefined
+  offset?: bigint | undefined
+  group?: string | undefined
+  subject?: string | undefined
+  version?: number | undefined
+  backup_id?: string | undefined
+  location?: string | undefined
+  key?: string | undefined
+  problem?: string | undefined
+  field?: string | undefined
+  resource?: string | undefined
+  operation?: string | undefined
+}
+
+/** The meaning of each detail, for docs/errors.md. */
+export const detailTable: Readonly<Record<keyof ErrorDetails, string>> = {
+  topic: 'the topic',
+  partition: 'the number of the partition',
+  offset: 'the offset in the partition',
+  group: 'the consumer group',
+  subject: 'the subject in the schema registry',
+  version: 'the number of the version of the subject',
+  backup_id: 'the backup',
+  location: 'the store, as its address or folder',
+  key: 'the object in the store',
+  problem: 'what is wrong with the object `key`, in words that do not repeat the key',
+  field:
+    'the field of the job file or resource, or the option of the command line, as its path: `source.topics.include.0`',
+  resource: 'what a permission is missing on: `topic orders`, `cluster`, or the kind of a Kubernetes object',
+  operation: 'the operation that is denied or failed: `Describe`, `create`',
+}
+
+export interface KafkaBackupErrorOptions {
+  cause?: unknown
+  /** What to do in this case; the text of the table if it is not given. */
+  help?: string | undefined
+  details?: ErrorDetails | undefined
+}
+
 export class KafkaBackupError extends Error {
   readonly code: ErrorCode
-  /** What to do in this very case; the table's text where it is not given. */
   readonly help: string
+  /** An error that wraps another one is about the same things, unless it states its own. */
+  readonly details: ErrorDetails
 
-  constructor(code: ErrorCode, message: string, options: { cause?: unknown; help?: string } = {}) {
+  constructor(code: ErrorCode, message: string, options: KafkaBackupErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'KafkaBackupError'
     this.code = code
     this.help = options.help ?? errorTable[code].help
+    this.details = withoutUndefined({ ...inheritedDetails(options.cause), ...options.details })
   }
 
   get retryable(): boolean {
@@ -271,11 +70,25 @@ export class KafkaBackupError extends Error {
   }
 }
 
+/** The problem of an object belongs to the error that states it. */
+function inheritedDetails(cause: unknown): ErrorDetails {
+  return cause instanceof KafkaBackupError ? { ...cause.details, problem: undefined } : {}
+}
+
+function withoutUndefined(details: ErrorDetails): ErrorDetails {
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined))
+}
+
+/** For JSON: nothing if there are none. */
+export function detailsField({ details }: { details?: ErrorDetails | undefined }): { details?: ErrorDetails } {
+  return details !== undefined && Object.keys(details).length > 0 ? { details } : {}
+}
+
 export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is KafkaBackupError {
   return error instanceof KafkaBackupError && codes.includes(error.code)
 }
 
-/** Any thrown value as an error of the table; what nobody classified is a bug and says so. */
+/** Any thrown value as an error of the table; an unclassified one is a bug and is reported as one. */
 export function toKafkaBackupError(error: unknown): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
   const message = error instanceof Error ? error.message : String(error)
@@ -284,7 +97,7 @@ export function toKafkaBackupError(error: unknown): KafkaBackupError {
 
 /**
  * What a run ended with. After an interruption most failures are its consequence and it is the reason to give; a final
- * failure that somebody classified, such as a conflict with another writer, says more.
+ * failure with a code, such as a conflict with another writer, says more.
  */
 export function reasonOf(error: unknown, signal: AbortSignal): unknown {
   if (!signal.aborted) return error

@@ -10,7 +10,8 @@ const src = join(root, 'src')
 /** What each folder (or file at the top of src) may import. `type:` allows only types. */
 const allowed: Record<string, string[]> = {
   lib: [],
-  errors: [],
+  'error-table': [],
+  errors: ['error-table'],
   version: [],
   batch: ['lib', 'errors'],
   kafka: ['lib', 'errors', 'batch'],
@@ -25,7 +26,7 @@ const allowed: Record<string, string[]> = {
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   access: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
-  config: ['lib', 'errors'],
+  config: ['lib', 'errors', 'registry'],
   operator: ['lib', 'errors', 'config', 'observe'],
   jobs: [
     'lib',
@@ -59,9 +60,21 @@ const allowed: Record<string, string[]> = {
     'storage',
     'jobs',
   ],
-  index: ['errors', 'backup', 'restore', 'type:registry', 'type:retention', 'config', 'observe', 'jobs', 'library'],
+  index: [
+    'error-table',
+    'errors',
+    'backup',
+    'restore',
+    'type:registry',
+    'type:retention',
+    'config',
+    'observe',
+    'jobs',
+    'library',
+  ],
   cli: [
     'lib',
+    'error-table',
     'errors',
     'version',
     'storage',

@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Storage } from '../storage/storage.ts'
 import {
@@ -9,6 +9,7 @@ import {
   accessKinds,
   type Reading,
 } from './access-section.ts'
+import { damaged, problemOf } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { accessKey } from './layout.ts'
 import { type Manifest, parseAs } from './manifest.ts'
@@ -63,10 +64,10 @@ export async function readAccess(storage: Storage, section: AccessSection, signa
     bytes = await storage.read(key, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is missing`, { cause: error })
+    throw damaged(key, 'is missing', { cause: error })
   }
   if (bytes.length !== size || hashOf(bytes) !== blake3) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not the object that the manifest recorded`)
+    throw damaged(key, 'is not the object that the manifest recorded')
   }
   return parseAs(accessFileSchema, bytes.toString('utf8'), key)
 }
@@ -90,7 +91,7 @@ export async function verifyAccess(
     return { ...found, problems: compareCounts(await readAccess(storage, section, signal), section) }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return { ...found, problems: [{ key, problem: error.message.replace(`${key} `, 'it ') }] }
+    return { ...found, problems: [{ key, problem: problemOf(error, key) }] }
   }
 }
 

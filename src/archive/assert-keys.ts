@@ -1,5 +1,5 @@
-import { KafkaBackupError } from '../errors.ts'
 import { findKeyFault } from '../lib/object-key.ts'
+import { damaged } from './damage.ts'
 import { currentRegistryPath, registryKey } from './layout.ts'
 import type { Manifest, PartitionIndex, Segment } from './manifest.ts'
 import { keptGroupsOf } from './named-objects.ts'
@@ -65,7 +65,7 @@ function isKey(key: string): boolean {
 
 function assertClass(key: string, isOfClass: boolean, expected: string, at: string): void {
   if (isOfClass) return
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${at} is damaged: it names ${quoted(key)}, which is not ${expected}`)
+  throw damaged(at, `is damaged: it names ${quoted(key)}, which is not ${expected}`)
 }
 
 /** What somebody else wrote may be of any length. */

@@ -2,6 +2,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
 import { refuseBackupFolder } from './backup-folder.ts'
+import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { type IndexRef, type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
@@ -93,10 +94,7 @@ export async function readManifest(
     assertManifestKeys(manifest, key)
     return manifest
   }
-  throw new KafkaBackupError(
-    'ARCHIVE_DAMAGED',
-    `${key} belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``,
-  )
+  throw damaged(key, `belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``)
 }
 
 /** The index as the manifest vouches for it: one that is gone, or has other bytes, is damage. */
@@ -106,10 +104,10 @@ export async function readIndex(storage: Storage, ref: IndexRef, signal: AbortSi
     bytes = await storage.read(ref.key, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${ref.key} is missing`, { cause: error })
+    throw damaged(ref.key, 'is missing', { cause: error })
   }
   if (bytes.length !== ref.size || hashOf(bytes) !== ref.blake3) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${ref.key} is not the object that the manifest recorded`)
+    throw damaged(ref.key, 'is not the object that the manifest recorded')
   }
   const index = parsePartitionIndex(bytes.toString('utf8'), ref.key)
   assertIndexKeys(index, ref.key)

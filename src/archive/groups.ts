@@ -1,7 +1,8 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
+import { damaged, problemOf } from './damage.ts'
 import { type GroupsFile, type GroupsSection, groupsFileSchema, type TakenGroups } from './groups-section.ts'
 import { hashOf } from './hash.ts'
 import { groupsKey } from './layout.ts'
@@ -52,10 +53,10 @@ export async function readGroups(storage: Storage, section: TakenGroups, signal:
     bytes = await storage.read(key, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is missing`, { cause: error })
+    throw damaged(key, 'is missing', { cause: error })
   }
   if (bytes.length !== size || hashOf(bytes) !== blake3) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not the object that the manifest recorded`)
+    throw damaged(key, 'is not the object that the manifest recorded')
   }
   return parseAs(groupsFileSchema, bytes.toString('utf8'), key)
 }
@@ -96,6 +97,6 @@ async function verifyTaken(storage: Storage, section: TakenGroups, signal: Abort
     return { ...found, problems: isSame ? [] : [{ key, problem }] }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return { ...found, problems: [{ key, problem: error.message.replace(`${key} `, 'it ') }] }
+    return { ...found, problems: [{ key, problem: problemOf(error, key) }] }
   }
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { KafkaBackupError } from '../errors.ts'
 import { isTooDeep, MAX_JSON_DEPTH, parseJson } from '../lib/json.ts'
 import { accessSectionSchema } from './access-section.ts'
+import { damaged, tooNew } from './damage.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
 import { registrySectionSchema } from './registry-section.ts'
@@ -217,7 +217,7 @@ export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, chec
   try {
     data = parseJson(text)
   } catch (cause) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
+    throw damaged(key, 'is not JSON', { cause })
   }
   refuseDepth(data, key)
   refuseNewer(data, key)
@@ -225,19 +225,21 @@ export function parseAs<T>(schema: z.ZodType<T>, text: string, key: string, chec
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+  throw damaged(key, `is damaged: ${issue?.path.join('.')}: ${issue?.message}`, {
+    details: { field: issue?.path.join('.') },
+  })
 }
 
 export function refuseDepth(data: unknown, key: string): void {
   if (!isTooDeep(data)) return
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: it is nested deeper than ${MAX_JSON_DEPTH} levels`)
+  throw damaged(key, `is damaged: it is nested deeper than ${MAX_JSON_DEPTH} levels`)
 }
 
 export function refuseNewer(data: unknown, key: string): void {
   const version = versionOf(data)
   if (version === undefined || version <= FORMAT_VERSION) return
   const known = `this version of kafka-backup reads up to ${FORMAT_VERSION}`
-  throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} has format version ${version}; ${known}`)
+  throw tooNew(key, `has format version ${version}; ${known}`)
 }
 
 function versionOf(data: unknown): number | undefined {

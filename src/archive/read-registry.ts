@@ -1,7 +1,8 @@
 import type * as z from 'zod'
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { registryKey } from './layout.ts'
 import { type Manifest, refuseDepth, refuseNewer } from './manifest.ts'
@@ -61,7 +62,7 @@ export async function readMetadata(
     some.map(({ version, id, deleted }) => `${version} ${id} ${deleted}`).join()
   if (metadata.subject === name && listed(metadata.versions) === listed(versions)) return metadata
   const key = registryKey(backupId, file.file)
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} has other versions than the manifest says of subject ${name}`)
+  throw damaged(key, `has other versions than the manifest says of subject ${name}`, { details: { subject: name } })
 }
 
 /** The bytes of an object as the manifest vouches for it: one that is gone, or has other bytes, is damage. */
@@ -77,10 +78,10 @@ export async function readStored(
     bytes = await storage.read(key, signal)
   } catch (error) {
     if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is missing`, { cause: error })
+    throw damaged(key, 'is missing', { cause: error })
   }
   if (bytes.length === size && hashOf(bytes) === blake3) return bytes
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not the object that the manifest recorded`)
+  throw damaged(key, 'is not the object that the manifest recorded')
 }
 
 export async function readJson<T>(
@@ -97,14 +98,16 @@ export async function readJson<T>(
     // Numbers in settings are a registry's own, and doubles as it sent them.
     data = JSON.parse(bytes.toString('utf8'))
   } catch (cause) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not JSON`, { cause })
+    throw damaged(key, 'is not JSON', { cause })
   }
   refuseDepth(data, key)
   refuseNewer(data, key)
   const result = schema.safeParse(data)
   if (result.success) return result.data
   const issue = result.error.issues[0]
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is damaged: ${issue?.path.join('.')}: ${issue?.message}`)
+  throw damaged(key, `is damaged: ${issue?.path.join('.')}: ${issue?.message}`, {
+    details: { field: issue?.path.join('.') },
+  })
 }
 
 async function readSubject(

@@ -1,5 +1,5 @@
-import { KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
+import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 
 /** The end of a sealed document: the hash of every byte before it. */
@@ -20,5 +20,5 @@ export function checkSeal(bytes: Buffer, key: string, isClaimed: boolean): void 
   const end = Math.max(0, bytes.length - SEAL_BYTES)
   const claimed = SEAL.exec(bytes.toString('latin1', end))?.[1]
   if (claimed === undefined ? !isClaimed : claimed === hashOf(bytes.subarray(0, end))) return
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} does not have the checksum that it claims`)
+  throw damaged(key, 'does not have the checksum that it claims')
 }

@@ -1,9 +1,10 @@
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
 import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
+import { damagedInside } from './damage.ts'
 import { openHasher } from './hash.ts'
 import type { Segment } from './manifest.ts'
 import { MAX_FRAME_BYTES } from './segment-writer.ts'
@@ -147,6 +148,6 @@ function checkSize(size: number, segment: Segment, start: number): void {
   throw damaged(segment, `the record batch at byte ${start} has a length of ${size} bytes`)
 }
 
-function damaged(segment: Segment, why: string, cause?: unknown): KafkaBackupError {
-  return new KafkaBackupError('ARCHIVE_DAMAGED', `${segment.key}: ${why}`, cause === undefined ? {} : { cause })
+function damaged({ key }: Segment, why: string, cause?: unknown): KafkaBackupError {
+  return damagedInside(key, why, { cause })
 }

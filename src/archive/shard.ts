@@ -1,7 +1,7 @@
 import * as z from 'zod'
-import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { assertSegmentKeys } from './assert-keys.ts'
+import { damaged } from './damage.ts'
 import { shardKey, shardsPrefix } from './layout.ts'
 import {
   clusterSchema,
@@ -91,8 +91,7 @@ async function readShard(storage: Storage, key: string, place: ShardPlace, signa
     }
     return shard
   }
-  const message = `${key} belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', message)
+  throw damaged(key, `belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``)
 }
 
 /** Pure. Of several documents of one shard the one that has got furthest; a complete one before any other, the newest of equals. */

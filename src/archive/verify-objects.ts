@@ -2,6 +2,7 @@ import { hasCode } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex } from './catalog.ts'
+import { problemOf } from './damage.ts'
 import { backupPrefix } from './layout.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
 import { checkPartition } from './verify-partition.ts'
@@ -30,7 +31,7 @@ export async function gatherSegments(
       append(segments, index.segments)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-      problems.push({ key: ref.key, problem: error.message.replace(`${ref.key} `, 'it ') })
+      problems.push({ key: ref.key, problem: problemOf(error, ref.key) })
       isComplete = false
     }
   }

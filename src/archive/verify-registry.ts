@@ -1,6 +1,7 @@
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
+import { problemOf } from './damage.ts'
 import { registryCopiesKey, registryKey } from './layout.ts'
 import type { Manifest } from './manifest.ts'
 import { readJson, readMetadata, readStored } from './read-registry.ts'
@@ -105,7 +106,7 @@ async function damageOf(key: string, read: () => Promise<unknown>): Promise<stri
     return undefined
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return error.message.replace(`${key} `, 'it ')
+    return problemOf(error, key)
   }
 }
 

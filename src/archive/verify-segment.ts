@@ -4,6 +4,7 @@ import { countRecordsFrom, firstTimestamp } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
+import { problemOf } from './damage.ts'
 import type { Segment } from './manifest.ts'
 import { readSegment } from './segment-reader.ts'
 import { earlier, later } from './times.ts'
@@ -23,7 +24,7 @@ export async function checkSegment(storage: Storage, segment: Segment, signal: A
   } catch (error) {
     // Zeros in the place of a batch look like the oldest format.
     if (!hasCode(error, 'ARCHIVE_DAMAGED', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) throw error
-    return [...problems, error.message.replace(`${segment.key}: `, '')]
+    return [...problems, problemOf(error, segment.key)]
   }
   return [...problems, ...compare(segment, found)]
 }

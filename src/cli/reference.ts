@@ -1,5 +1,5 @@
-import { lossKinds } from '../errors/loss-kinds.ts'
-import { errorTable } from '../errors.ts'
+import { errorTable } from '../error-table.ts'
+import { lossKinds } from '../registry/loss-kinds.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
 import { commonOptions, formatFlags, type OptionSpec } from './option-specs.ts'

@@ -1,4 +1,4 @@
-import { type LossKind, lossKindNames } from '../errors/loss-kinds.ts'
+import { type LossKind, lossKindNames } from '../registry/loss-kinds.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields, leaf } from './leaf.ts'
 import { distinctList, type Item, mapOf } from './map-leaves.ts'

@@ -1,4 +1,5 @@
 import { readIndex } from '../archive/catalog.ts'
+import { problemOf } from '../archive/damage.ts'
 import { manifestKey } from '../archive/layout.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { indexRefsOf, sectionObjectsOf } from '../archive/named-objects.ts'
@@ -71,7 +72,7 @@ export class CommitQueue {
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
       const key = manifestKey(this.#plan.backupId, generation)
-      this.problems.push({ key, problem: error.message.replace(`${key} `, 'it ') })
+      this.problems.push({ key, problem: problemOf(error, key) })
     }
   }
 

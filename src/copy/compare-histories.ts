@@ -1,4 +1,5 @@
 import { readIndex, readManifest } from '../archive/catalog.ts'
+import { problemOf } from '../archive/damage.ts'
 import { manifestKey } from '../archive/layout.ts'
 import { parseManifest } from '../archive/manifest.ts'
 import { indexRefsOf, objectsOf } from '../archive/named-objects.ts'
@@ -68,6 +69,7 @@ async function compareGeneration(
   const whyThere = damageOf(theirs, key)
   if (whyThere === undefined) throw diverged(sides, backupId, `its generation ${generation} is another one`)
   throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} at ${sides.target.location} is damaged: ${whyThere}`, {
+    details: { key, location: sides.target.location, problem: whyThere },
     help: 'Nothing was written. Remove the object at the target and run the same command again.',
   })
 }
@@ -89,7 +91,7 @@ function damageOf(read: Buffer | KafkaBackupError, key: string): string | undefi
     return undefined
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    return error.message.replace(`${key} `, 'it ')
+    return problemOf(error, key)
   }
 }
 

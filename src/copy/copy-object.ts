@@ -103,5 +103,8 @@ async function readPiece(
 }
 
 function damaged({ location }: Storage, { key }: NamedObject, why: string, cause?: unknown): KafkaBackupError {
-  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key} at ${location}: ${why}`, cause === undefined ? {} : { cause })
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key} at ${location}: ${why}`, {
+    cause,
+    details: { key, location, problem: why },
+  })
 }

@@ -1,3 +1,4 @@
+import { problemOf } from '../archive/damage.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import { hasCode, reasonOf } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
@@ -63,7 +64,9 @@ async function settle(
     return undefined
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    return { key: object.key, problem: error.message.replace(`${object.key} at `, 'at ') }
+    const { location } = error.details
+    const problem = problemOf(error, object.key)
+    return { key: object.key, problem: location === undefined ? problem : `at ${location}: ${problem}` }
   }
 }
 

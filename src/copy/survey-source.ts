@@ -1,4 +1,5 @@
 import { readIndex, readManifest } from '../archive/catalog.ts'
+import { problemOf } from '../archive/damage.ts'
 import { manifestKey } from '../archive/layout.ts'
 import type { IndexRef, Manifest, PartitionIndex } from '../archive/manifest.ts'
 import { indexRefsOf, type NamedObject, objectsOf } from '../archive/named-objects.ts'
@@ -102,7 +103,7 @@ async function orProblem<T>(key: string, read: () => Promise<T>): Promise<{ valu
     return { value: await read() }
   } catch (error) {
     if (!hasCode(error, 'ARCHIVE_DAMAGED')) throw error
-    return { key, problem: error.message.replace(`${key} `, 'it ') }
+    return { key, problem: problemOf(error, key) }
   }
 }
 

@@ -1,3 +1,4 @@
+import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { plainSizeOf } from './frame-sizes.ts'
@@ -111,9 +112,9 @@ function createCipherOf(state: KeyState) {
     const dataKey =
       keys.byId.get(header.dataKeyId) ?? (await state.renewedKeysOf(backupId, signal)).byId.get(header.dataKeyId)
     if (dataKey) return new ObjectCipher(header, dataKey, key)
-    throw new KafkaBackupError(
-      'ARCHIVE_DAMAGED',
-      `${key} is encrypted with the data key ${header.dataKeyId}, which is none of the backup \`${backupId}\``,
+    throw damaged(
+      key,
+      `is encrypted with the data key ${header.dataKeyId}, which is none of the backup \`${backupId}\``,
     )
   }
 }

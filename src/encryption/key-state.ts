@@ -1,3 +1,4 @@
+import { damaged } from '../archive/damage.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -181,7 +182,7 @@ export function isBesideData(key: string): boolean {
 }
 
 export function notEncrypted(key: string): KafkaBackupError {
-  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not encrypted, but its backup is: it was exchanged`)
+  return damaged(key, 'is not encrypted, but its backup is: it was exchanged')
 }
 
 function mismatch(backupId: string, location: string): KafkaBackupError {

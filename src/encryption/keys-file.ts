@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import { damaged } from '../archive/damage.ts'
 import { parseSealed } from '../archive/manifest.ts'
 import { sealJson } from '../archive/seal.ts'
-import { KafkaBackupError } from '../errors.ts'
 import { CIPHER_NAME } from './data-key.ts'
 
 const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/)
@@ -88,5 +88,5 @@ export function decodeKeysFile(bytes: Buffer, key: string): KeysFile {
   const { checksum: _, ...file } = parseSealed(keysFileSchema, bytes, key)
   const place = keysKey(file.backup_id, file.version)
   if (place === key) return file
-  throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is not in its place: it was ${place}`)
+  throw damaged(key, `is not in its place: it was ${place}`)
 }

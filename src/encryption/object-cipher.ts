@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import { KafkaBackupError } from '../errors.ts'
+import { damagedInside } from '../archive/damage.ts'
+import type { KafkaBackupError } from '../errors.ts'
 import type { DataKey } from './data-key.ts'
 import { countFrames, FRAME_BYTES, TAG_BYTES } from './frame-sizes.ts'
 import { encodeHeader, HEADER_BYTES, type ObjectHeader, SALT_BYTES } from './object-header.ts'
@@ -72,7 +73,7 @@ export class ObjectCipher {
     const why = isOther
       ? cut
       : 'its bytes are not those that were encrypted, or not for this place: it was changed, exchanged or moved'
-    return new KafkaBackupError('ARCHIVE_DAMAGED', `${this.#key}: frame ${index} does not open: ${why}`)
+    return damagedInside(this.#key, `frame ${index} does not open: ${why}`)
   }
 }
 

@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../errors.ts'
+import { damaged, tooNew } from '../archive/damage.ts'
 
 /** No text, no record batch (its offset would be negative) and no zstd frame begins like this. */
 const MAGIC = Buffer.from([0x89, 0x4b, 0x42, 0x45, 0x4e, 0x43, 0x0d, 0x0a])
@@ -35,12 +35,12 @@ export function isSealed(begin: Uint8Array): boolean {
 /** Of bytes that begin with the magic. */
 export function decodeHeader(begin: Buffer, key: string): ObjectHeader {
   if (begin.length < HEADER_BYTES) {
-    throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} is cut: it ends inside the header of its encryption`)
+    throw damaged(key, 'is cut: it ends inside the header of its encryption')
   }
   const version = begin[MAGIC.length] ?? 0
   if (version > VERSION) {
     const known = `this version of kafka-backup reads up to ${VERSION}`
-    throw new KafkaBackupError('ARCHIVE_TOO_NEW', `${key} is encrypted in version ${version} of the format; ${known}`)
+    throw tooNew(key, `is encrypted in version ${version} of the format; ${known}`)
   }
   const bytes = Buffer.from(begin.subarray(0, HEADER_BYTES))
   return { dataKeyId: bytes.toString('hex', ID_AT, SALT_AT), salt: bytes.subarray(SALT_AT), bytes }

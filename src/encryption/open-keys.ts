@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError, type KafkaBackupErrorOptions } from '../errors.ts'
 import { type Credential, describeCredential } from './credential.ts'
 import { type DataKey, hideName } from './data-key.ts'
 import type { KeysFile } from './keys-file.ts'
@@ -60,11 +60,22 @@ function openedOf(file: KeysFile, keys: readonly DataKey[]): OpenKeys {
   }
 }
 
-function noKey(file: KeysFile, { credentials }: GivenKeys, failures: readonly KafkaBackupError[]): KafkaBackupError {
-  const opening = `the backup \`${file.backup_id}\` is encrypted, and opens with ${file.recipients.map(describeRecipient).join(' or ')}`
+/** No key that was given opens a keys file. `reason` completes the sentence that the name of an encrypted thing begins. */
+export class KeyRefusal extends KafkaBackupError {
+  readonly reason: string
+
+  constructor(what: string, reason: string, options: KafkaBackupErrorOptions) {
+    super('ENCRYPTION_KEY', `${what} ${reason}`, options)
+    this.reason = reason
+  }
+}
+
+function noKey(file: KeysFile, { credentials }: GivenKeys, failures: readonly KafkaBackupError[]): KeyRefusal {
+  const opening = `is encrypted, and opens with ${file.recipients.map(describeRecipient).join(' or ')}`
   const given = credentials.map(describeCredential).join(', ')
   const what = given === '' ? 'no key was given' : `none of that is ${given}`
   const [failure] = failures
-  const message = failure ? `${opening}: ${failure.message}` : `${opening}; ${what}`
-  return new KafkaBackupError('ENCRYPTION_KEY', message, failure ? { cause: failure, help: failure.help } : {})
+  const reason = failure ? `${opening}: ${failure.message}` : `${opening}; ${what}`
+  const details = { backup_id: file.backup_id }
+  return new KeyRefusal(`the backup \`${file.backup_id}\``, reason, { cause: failure, help: failure?.help, details })
 }

@@ -1,3 +1,4 @@
+import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { FRAME_BYTES, frameOf, frameStart, plainSizeOf, TAG_BYTES } from './frame-sizes.ts'
@@ -151,10 +152,7 @@ export class SealedReader {
 function plainSize(key: string, storedSize: number): number {
   const size = plainSizeOf(storedSize)
   if (size !== undefined) return size
-  throw new KafkaBackupError(
-    'ARCHIVE_DAMAGED',
-    `${key} has ${storedSize} bytes, which no encrypted object has: it was cut, or is not encrypted`,
-  )
+  throw damaged(key, `has ${storedSize} bytes, which no encrypted object has: it was cut, or is not encrypted`)
 }
 
 function cut(frames: readonly Buffer[], start: number, length: number): Buffer {

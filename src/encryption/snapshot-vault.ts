@@ -1,3 +1,4 @@
+import { damaged } from '../archive/damage.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -6,7 +7,7 @@ import { type DataKey, newDataKey } from './data-key.ts'
 import { decodeKeysFile, encodeKeysFile, type KeysFile, keysKey, keysPrefix, parseKeysVersion } from './keys-file.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
 import { decodeHeader, isSealed } from './object-header.ts'
-import { type OpenKeys, openKeys } from './open-keys.ts'
+import { KeyRefusal, type OpenKeys, openKeys } from './open-keys.ts'
 import { recipientId, unwrapAll, wrapAll } from './recipients.ts'
 
 /** In place of a backup id. The folder belongs to no backup, and no backup can have this id. */
@@ -35,7 +36,7 @@ export class SnapshotVault {
   readonly #options: VaultOptions
   readonly #opened = new Map<string, OpenKeys>()
   /** By data key: a folder may hold hundreds of snapshots of another key, and a try with a passphrase takes a while. */
-  readonly #refused = new Map<string, KafkaBackupError>()
+  readonly #refused = new Map<string, KeyRefusal>()
 
   constructor(storage: Storage, options: VaultOptions) {
     this.#storage = storage
@@ -69,14 +70,14 @@ export class SnapshotVault {
     const { loadCredentials, mayAskKms } = this.#options
     const before = this.#refused.get(dataKeyId)
     if (before) throw asOfSnapshot(key, before)
-    let refused: KafkaBackupError | undefined
+    let refused: KeyRefusal | undefined
     const credentials = await loadCredentials()
     for await (const file of this.#files(await this.#versions(signal), signal)) {
       if (!file.data_keys.some(({ id }) => id === dataKeyId)) continue
       try {
         return this.#remember(await openKeys(file, { credentials, mayAskKms }, signal))
       } catch (error) {
-        if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
+        if (!(error instanceof KeyRefusal)) throw error
         refused ??= error
       }
     }
@@ -190,12 +191,11 @@ function nextVersion(versions: readonly number[]): number {
 }
 
 function missingKeys(key: string, dataKeyId: string): KafkaBackupError {
-  const message = `${key} is encrypted with the data key ${dataKeyId}, which no file in ${keysPrefix(SNAPSHOTS)} holds`
+  const problem = `is encrypted with the data key ${dataKeyId}, which no file in ${keysPrefix(SNAPSHOTS)} holds`
   const help = 'Put the keys file back from a copy of the store: without it nothing opens the snapshot.'
-  return new KafkaBackupError('ARCHIVE_DAMAGED', message, { help })
+  return damaged(key, problem, { help })
 }
 
-function asOfSnapshot(key: string, error: KafkaBackupError): KafkaBackupError {
-  const message = error.message.replace(`the backup \`${SNAPSHOTS}\``, `the offset snapshot ${key}`)
-  return new KafkaBackupError('ENCRYPTION_KEY', message, { cause: error.cause, help: error.help })
+function asOfSnapshot(key: string, { reason, cause, help }: KeyRefusal): KeyRefusal {
+  return new KeyRefusal(`the offset snapshot ${key}`, reason, { cause, help, details: { key } })
 }

@@ -1,7 +1,8 @@
+import { damaged } from '../archive/damage.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
-import { decodeSnapshot, encodeSnapshot, type OffsetSnapshot } from './snapshot.ts'
+import { decodeSnapshot, encodeSnapshot, findUnreadable, type OffsetSnapshot } from './snapshot.ts'
 
 const FOLDER = 'offset-snapshots'
 
@@ -70,7 +71,7 @@ export class SnapshotBook {
       ...content,
     }
     const key = this.#keyOf(snapshot.snapshot_id)
-    const plain = encodeReadable(snapshot, key)
+    const plain = encodeReadable(snapshot)
     await storage.create(key, vault ? await vault.seal(key, plain, signal) : plain, signal)
     if (!vault?.isExpected) await onPlain?.(key, signal)
     return snapshot
@@ -123,7 +124,7 @@ export class SnapshotBook {
         : { bytes: stored, isEncrypted: false }
       const snapshot = decodeSnapshot(bytes, key)
       if (file !== undefined || snapshot.snapshot_id === snapshotId) return { key, snapshot, isEncrypted }
-      throw new KafkaBackupError('ARCHIVE_DAMAGED', `${key} holds the snapshot ${snapshot.snapshot_id}`)
+      throw damaged(key, `holds the snapshot ${snapshot.snapshot_id}`)
     } catch (error) {
       throw hasCode(error, 'STORAGE_NOT_FOUND') ? this.#unknown(snapshotId, error) : error
     }
@@ -145,18 +146,13 @@ export class SnapshotBook {
   }
 }
 
-/** A snapshot that cannot be read again is no way back: the broker told a name that no reader accepts. */
-function encodeReadable(snapshot: OffsetSnapshot, key: string): Buffer {
-  const bytes = encodeSnapshot(snapshot)
-  try {
-    decodeSnapshot(bytes, key)
-  } catch (cause) {
-    const why = cause instanceof Error ? cause.message.replace(`${key} is damaged: `, '') : String(cause)
-    const message = `no snapshot can be written, so nothing is changed: ${why}`
-    const help = 'The cluster has a name that Kafka does not allow. Select the other groups with `--group`.'
-    throw new KafkaBackupError('OFFSETS_REFUSED', message, { cause, help })
-  }
-  return bytes
+/** A snapshot that cannot be read again cannot be rolled back to: the broker reported a name that no reader accepts. */
+function encodeReadable(snapshot: OffsetSnapshot): Buffer {
+  const why = findUnreadable(snapshot)
+  if (why === undefined) return encodeSnapshot(snapshot)
+  throw new KafkaBackupError('OFFSETS_REFUSED', `no snapshot can be written, so nothing is changed: ${why}`, {
+    help: 'The cluster has a name that Kafka does not allow. Select the other groups with `--group`.',
+  })
 }
 
 function plainRefused(key: string, location: string): KafkaBackupError {

@@ -4,6 +4,7 @@ import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { partitionKey } from '../kafka/offsets.ts'
+import { parseJson } from '../lib/json.ts'
 import type { GroupNow } from './group-now.ts'
 import type { PlannedGroup } from './plan-reset.ts'
 
@@ -49,6 +50,13 @@ export function encodeSnapshot(snapshot: OffsetSnapshot): Buffer {
 export function decodeSnapshot(bytes: Buffer, key: string): OffsetSnapshot {
   const { checksum: _, ...snapshot } = parseSealed(snapshotSchema, bytes, key)
   return snapshot
+}
+
+/** What keeps a snapshot from being read again, with the path of the field; undefined where nothing does. */
+export function findUnreadable(snapshot: OffsetSnapshot): string | undefined {
+  const result = snapshotSchema.safeParse(parseJson(encodeSnapshot(snapshot).toString('utf8')))
+  const issue = result.error?.issues[0]
+  return issue && `${issue.path.join('.')}: ${issue.message}`
 }
 
 export function snapshotGroup(now: GroupNow): SnapshotGroup {

@@ -1,3 +1,4 @@
+import { damagedInside } from '../archive/damage.ts'
 import type { AbortedTransaction, Segment } from '../archive/manifest.ts'
 import { readSegment } from '../archive/segment-reader.ts'
 import { hasValidCrc } from '../batch/crc.ts'
@@ -5,7 +6,7 @@ import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts
 import { leastTime } from '../batch/least-time.ts'
 import { type BatchLimits, needsRebuild } from '../batch/needs.ts'
 import { walkBatches } from '../batch/walk.ts'
-import { KafkaBackupError } from '../errors.ts'
+import type { KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 
@@ -123,5 +124,5 @@ export function indexAborted(aborted: readonly AbortedTransaction[]): AbortedInd
 }
 
 function damaged({ key }: Segment, { baseOffset }: BatchHeader, why: string): KafkaBackupError {
-  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: the batch at offset ${baseOffset} ${why}`)
+  return damagedInside(key, `the batch at offset ${baseOffset} ${why}`, { details: { offset: baseOffset } })
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { commandTable } from '../../src/cli/command-table.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
 import { cliReference, errorReference } from '../../src/cli/reference.ts'
-import { errorTable } from '../../src/errors.ts'
+import { errorTable } from '../../src/error-table.ts'
 import { FakeIo } from './fake-io.ts'
 
 test('the reference has a section with synopsis, options and examples for every command', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { lossKindNames } from '../../src/errors/loss-kinds.ts'
+import { lossKindNames } from '../../src/registry/loss-kinds.ts'
 import { errorsOf, minimalJob, parse } from './job-texts.ts'
 
 const job = (registry: string) => `${minimalJob}enterprise: {schema_registry: {${registry}}}\n`

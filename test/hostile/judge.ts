@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
-import { errorTable } from '../../src/errors.ts'
+import { errorTable } from '../../src/error-table.ts'
 import { FORGED } from './corpus-names.ts'
 import type { Objects } from './honest-archive.ts'
 import { type CommandRun, errorIn } from './run-command.ts'

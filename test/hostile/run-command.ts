@@ -1,5 +1,6 @@
 import { main } from '../../src/cli/main.ts'
-import { type ErrorCode, errorTable } from '../../src/errors.ts'
+import { errorTable } from '../../src/error-table.ts'
+import type { ErrorCode } from '../../src/errors.ts'
 import { FakeIo } from '../cli/fake-io.ts'
 import { type Watch, watchCalls } from './watched-calls.ts'
 

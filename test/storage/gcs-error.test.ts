@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
-import { type ErrorCode, errorTable, KafkaBackupError } from '../../src/errors.ts'
+import { errorTable } from '../../src/error-table.ts'
+import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from '../../src/storage/gcs/error.ts'
 import { tableRows } from '../markdown.ts'
 

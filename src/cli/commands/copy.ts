@@ -1,4 +1,5 @@
-import { errorTable, hasCode, KafkaBackupError } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy-jobs.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { parseLocation } from '../../storage/location.ts'

@@ -1,5 +1,6 @@
 import type { BackupSummary } from '../../archive/describe.ts'
-import { type ErrorCode, errorTable, KafkaBackupError } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
+import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Look } from '../look.ts'

@@ -1,5 +1,5 @@
 import type { RestoreJob } from '../../config/load-job.ts'
-import { errorTable } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { HeldSetting, Precision, RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { refusalCode } from '../../restore/refusal.ts'

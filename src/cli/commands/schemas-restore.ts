@@ -1,5 +1,5 @@
 import type { SchemaRestoreJob } from '../../config/load-job.ts'
-import { errorTable } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../jobs/schema-jobs.ts'
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorTable, type KafkaBackupError } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
+import type { ErrorCode, KafkaBackupError } from '../../errors.ts'
 import { formatUtc } from '../../lib/clock.ts'
 import type { ProgressEvent } from '../../observe/progress.ts'
 import type { Result, Totals } from './format-result.ts'

@@ -1,4 +1,5 @@
-import { type ErrorCode, errorTable, KafkaBackupError } from '../../errors.ts'
+import { errorTable } from '../../error-table.ts'
+import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 
 const INTERRUPTED = new Set([130, 143])
 const FAILED = 1

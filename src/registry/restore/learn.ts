@@ -1,8 +1,8 @@
 import type { RegistrySnapshot, SchemaVersion } from '../../archive/registry-model.ts'
 import { versionKey } from '../../archive/registry-model.ts'
-import type { LossKind } from '../../errors/loss-kinds.ts'
 import type { KafkaBackupError } from '../../errors.ts'
 import { RegistryError } from '../client/registry-error.ts'
+import type { LossKind } from '../loss-kinds.ts'
 import {
   type ContractPart,
   type Lessons,

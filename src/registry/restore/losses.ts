@@ -1,4 +1,4 @@
-import { type LossKind, lossKindNames, lossKinds } from '../../errors/loss-kinds.ts'
+import { type LossKind, lossKindNames, lossKinds } from '../loss-kinds.ts'
 import type { LossNote, Note } from './plan/restore-step.ts'
 
 /** What the target does not keep, of one kind. */

@@ -1,5 +1,5 @@
 import type { RegistryFlavour } from '../../archive/registry-model.ts'
-import type { LossKind } from '../../errors/loss-kinds.ts'
+import type { LossKind } from '../loss-kinds.ts'
 import type { Conflict, Note, PlannedVersion, RestoreStep } from './plan/restore-step.ts'
 import { countActions, type SchemaReport } from './schema-report.ts'
 import type { Survey } from './survey-target.ts'

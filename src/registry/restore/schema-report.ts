@@ -1,5 +1,5 @@
 import type { RegistryFlavour } from '../../archive/registry-model.ts'
-import type { LossKind } from '../../errors/loss-kinds.ts'
+import type { LossKind } from '../loss-kinds.ts'
 import { idPairsOf } from './id-map-of.ts'
 import type { Note, PlannedVersion, RegistryPlan } from './plan/restore-step.ts'
 import type { Survey } from './survey-target.ts'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ErrorCode, errorTable } from '../../../src/errors.ts'
+import { errorTable } from '../../../src/error-table.ts'
+import type { ErrorCode } from '../../../src/errors.ts'
 import { buildJob } from '../../../src/operator/job/build-job.ts'
 import { restartPolicies } from '../../../src/operator/job/restart-policy.ts'
 import { sampleDraft } from './samples.ts'

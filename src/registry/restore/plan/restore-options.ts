@@ -1,5 +1,5 @@
 import type { SchemaType } from '../../../archive/registry-model.ts'
-import type { LossKind } from '../../../errors/loss-kinds.ts'
+import type { LossKind } from '../../loss-kinds.ts'
 import type { Lessons } from './lessons.ts'
 import type { RestoreJournal } from './restore-step.ts'
 import type { TargetTraits } from './target-traits.ts'

@@ -5,7 +5,7 @@ import {
   type SchemaType,
   versionKey,
 } from '../../../archive/registry-model.ts'
-import type { LossKind } from '../../../errors/loss-kinds.ts'
+import type { LossKind } from '../../loss-kinds.ts'
 import type { Lessons } from './lessons.ts'
 
 /** What settings belong to. */

@@ -1,5 +1,5 @@
 import type { RegistrySettings, RegistrySnapshot } from '../../../archive/registry-model.ts'
-import type { LossKind } from '../../../errors/loss-kinds.ts'
+import type { LossKind } from '../../loss-kinds.ts'
 import { describeScope } from './describe-step.ts'
 import { findRefusal } from './lessons.ts'
 import { asKept, type Closing, takesMode, type Work } from './plan-settings.ts'

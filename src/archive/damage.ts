@@ -1,0 +1,31 @@
+import { KafkaBackupError, type KafkaBackupErrorOptions } from '../errors.ts'
+
+/** An object that is not what it has to be. `predicate` completes the sentence that its key begins: `is missing`. */
+export function damaged(key: string, predicate: string, options: KafkaBackupErrorOptions = {}): KafkaBackupError {
+  return objectError('ARCHIVE_DAMAGED', key, predicate, options)
+}
+
+export function tooNew(key: string, predicate: string): KafkaBackupError {
+  return objectError('ARCHIVE_TOO_NEW', key, predicate)
+}
+
+/** Damage inside an object. `problem` is a clause with its own subject: `frame 3 does not open`. */
+export function damagedInside(key: string, problem: string, options: KafkaBackupErrorOptions = {}): KafkaBackupError {
+  const details = { ...options.details, key, problem }
+  return new KafkaBackupError('ARCHIVE_DAMAGED', `${key}: ${problem}`, { ...options, details })
+}
+
+function objectError(
+  code: 'ARCHIVE_DAMAGED' | 'ARCHIVE_TOO_NEW',
+  key: string,
+  predicate: string,
+  options: KafkaBackupErrorOptions = {},
+): KafkaBackupError {
+  const details = { ...options.details, key, problem: `it ${predicate}` }
+  return new KafkaBackupError(code, `${key} ${predicate}`, { ...options, details })
+}
+
+/** What is wrong, for a report that names the object `key` itself. */
+export function problemOf({ details, message }: KafkaBackupError, key: string): string {
+  return details.key === key ? (details.problem ?? message) : message
+}
