@@ -1,7 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildDefinitions } from '../src/operator/crd/build-definitions.ts'
-import { formatDefinition } from '../src/operator/crd/format-definition.ts'
+import { buildDefinitions, formatDefinition } from '../src/operator/crd/definitions.ts'
 
 const folder = join(import.meta.dirname, '../deploy/crds')
 

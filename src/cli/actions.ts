@@ -26,7 +26,7 @@ import type { RunReport } from '../jobs/run-report.ts'
 import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
 import type { SchemaSide } from '../jobs/schema-sides.ts'
 import type { CheckReport } from '../observe/check.ts'
-import type { PrintedDefinitions } from '../operator/crd/print-definitions.ts'
+import type { PrintedDefinitions } from '../operator/crd/definitions.ts'
 import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { ProbeOptions, RegistryProbe } from '../registry/probe/probe-registry.ts'
@@ -156,7 +156,7 @@ export const realActions: Actions = {
   listKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).listKeysJob(...args),
   rewrapKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).rewrapKeysJob(...args),
   serveOperator: async (...args) => (await import('../operator/run/serve-operator.ts')).serveOperator(...args),
-  printDefinitions: async apiGroup => (await import('../operator/crd/print-definitions.ts')).printDefinitions(apiGroup),
+  printDefinitions: async apiGroup => (await import('../operator/crd/definitions.ts')).printDefinitions(apiGroup),
   openRegistry: async (...args) => (await import('../jobs/registry-server.ts')).openRegistry(...args),
   probeRegistryJob: async (...args) => (await import('../jobs/probe-job.ts')).probeRegistryJob(...args),
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { jobFieldSchema } from '../../src/operator/resource/job-field-schema.ts'
-import { planJobPod } from '../../src/operator/resource/plan-job-pod.ts'
-import { type Controller, controllers, type Resource, resourceKinds } from '../../src/operator/resource/resource.ts'
-import { makeResource, minimal, step } from '../operator/resource/resources.ts'
+import { type Controller, controllers, type Resource, resourceKinds } from '../../src/operator/crd/resource.ts'
+import { jobFieldSchema } from '../../src/operator/crd/section-schema.ts'
+import { planJobPod } from '../../src/operator/job/plan-job-pod.ts'
+import { makeResource, minimal, step } from '../operator/crd/resources.ts'
 import {
   auths,
   encryption,
@@ -13,7 +13,7 @@ import {
   registryRestore,
   storages,
   tls,
-} from '../operator/resource/rich-resources.ts'
+} from '../operator/crd/rich-resources.ts'
 import { type Kube, startKube } from '../servers/kube.ts'
 
 /** Of a group of their own, with the fields of the job file alone. */

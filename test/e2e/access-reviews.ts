@@ -1,4 +1,4 @@
-import { defaultApiGroup, resourceKinds } from '../../src/operator/resource/resource.ts'
+import { defaultApiGroup, resourceKinds } from '../../src/operator/crd/resource.ts'
 import type { Kube } from '../servers/kube.ts'
 
 /** A right in the words of a role: `get secrets`, `patch jobs.batch/status`. */

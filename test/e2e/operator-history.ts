@@ -1,7 +1,7 @@
+import type { Controller } from '../../src/operator/crd/resource.ts'
+import { controllers } from '../../src/operator/crd/resource.ts'
+import type { ActiveRun, EndedRun, ResourceStatus } from '../../src/operator/crd/status.ts'
 import type { OperatorMetrics } from '../../src/operator/metrics/operator-metrics.ts'
-import type { Controller } from '../../src/operator/resource/resource.ts'
-import { controllers } from '../../src/operator/resource/resource.ts'
-import type { ActiveRun, EndedRun, ResourceStatus } from '../../src/operator/resource/status.ts'
 import { endedRun, type Sample, sampleResource } from '../operator/metrics/sample-resources.ts'
 
 const HOUR_MS = 3_600_000

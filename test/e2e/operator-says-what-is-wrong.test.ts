@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, describe, test } from 'node:test'
-import type { ResourceStatus } from '../../src/operator/resource/status.ts'
+import type { ResourceStatus } from '../../src/operator/crd/status.ts'
 import { type ObjectRef, trueCondition } from '../servers/kube-object.ts'
 import { quickJob } from '../servers/operator-stage.ts'
 import { findFreePorts } from '../servers/ports.ts'

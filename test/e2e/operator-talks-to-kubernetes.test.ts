@@ -7,14 +7,12 @@ import { createInterface } from 'node:readline'
 import { after, before, type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/lib/clock.ts'
 import { type KubeClient, openKubeClient } from '../../src/operator/kube/client.ts'
+import { readKubeconfig, readServiceAccount } from '../../src/operator/kube/credentials.ts'
 import { EventRecorder } from '../../src/operator/kube/event-recorder.ts'
-import { readInClusterAccess } from '../../src/operator/kube/in-cluster.ts'
 import type { KubeApi } from '../../src/operator/kube/kube-api.ts'
-import { readKubeconfig } from '../../src/operator/kube/kubeconfig.ts'
-import type { KubeObject } from '../../src/operator/kube/object.ts'
-import type { ResourceKind } from '../../src/operator/kube/resource-kind.ts'
+import type { KubeObject, ResourceKind } from '../../src/operator/kube/object.ts'
 import type { TransportOptions } from '../../src/operator/kube/transport.ts'
-import { type Lease, leaseKind } from '../../src/operator/leader/lease.ts'
+import { type Lease, leaseKind } from '../../src/operator/leader/lease-claim.ts'
 import { runLeader } from '../../src/operator/leader/run-leader.ts'
 import { Reflector, type ReflectorTiming } from '../../src/operator/watch/reflector.ts'
 import { openTcpProxy } from '../fakes/tcp-proxy.ts'
@@ -150,7 +148,7 @@ test('a pod uses a new token of its service account as soon as it is there', asy
   await writeFile(join(folder, 'namespace'), namespace)
   await mount('old', 'made-up')
   const env = { KUBERNETES_SERVICE_HOST: '127.0.0.1', KUBERNETES_SERVICE_PORT: String(kube.port) }
-  const pod = openKubeClient(await readInClusterAccess(env, folder))
+  const pod = openKubeClient(await readServiceAccount(env, folder))
   await assert.rejects(whoAmI(pod), { code: 'KUBE_AUTH' })
   const { token = '' } = await kube.credentialsFor({ serviceAccount: 'old', namespace })
   await mount('', token)

@@ -9,8 +9,7 @@ import type {
   WatchFrom,
 } from '../../src/operator/kube/kube-api.ts'
 import { KubeError } from '../../src/operator/kube/kube-error.ts'
-import type { KubeObject, ObjectRef } from '../../src/operator/kube/object.ts'
-import type { ResourceKind } from '../../src/operator/kube/resource-kind.ts'
+import type { KubeObject, ObjectRef, ResourceKind } from '../../src/operator/kube/object.ts'
 import { formatKey } from '../../src/operator/watch/store.ts'
 
 /** What a watch does instead of going on. */

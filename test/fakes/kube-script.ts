@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
-import type { KubeAccess } from '../../src/operator/kube/access.ts'
+import type { KubeCredentials } from '../../src/operator/kube/credentials.ts'
 import { brokerNames, type Identity, makeIdentity } from '../servers/certificates.ts'
 
 export interface KubeCall {
@@ -21,7 +21,7 @@ export interface KubeCall {
 }
 
 export interface KubeScript {
-  access: KubeAccess
+  access: KubeCredentials
   folder: string
   authority: Identity
   calls: KubeCall[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Resource } from '../../src/operator/resource/resource.ts'
+import type { Resource } from '../../src/operator/crd/resource.ts'
 import type { KubeWrite, WriteFault } from '../servers/kube-fault-proxy.ts'
 import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import type { Operator } from '../servers/operator.ts'

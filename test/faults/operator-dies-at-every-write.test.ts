@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { ResourceSpec } from '../../src/operator/resource/resource.ts'
+import type { ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { ObjectRef } from '../servers/kube-object.ts'
 import { trueCondition } from '../servers/kube-object.ts'
 import type { Operator } from '../servers/operator.ts'

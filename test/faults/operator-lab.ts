@@ -1,4 +1,4 @@
-import { defaultApiGroup, type ResourceSpec } from '../../src/operator/resource/resource.ts'
+import { defaultApiGroup, type ResourceSpec } from '../../src/operator/crd/resource.ts'
 import type { KubeWrite } from '../servers/kube-fault-proxy.ts'
 import type { KubeObject, ObjectRef } from '../servers/kube-object.ts'
 import type { KubeletImage } from '../servers/kubelet-images.ts'

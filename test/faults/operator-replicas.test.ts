@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { type Lease, leaseKind } from '../../src/operator/leader/lease.ts'
+import { type Lease, leaseKind } from '../../src/operator/leader/lease-claim.ts'
 import { isFull } from '../full.ts'
 import type { KubeObject } from '../servers/kube-object.ts'
 import type { Operator } from '../servers/operator.ts'

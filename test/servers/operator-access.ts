@@ -1,4 +1,4 @@
-import { buildDefinitions } from '../../src/operator/crd/build-definitions.ts'
+import { buildDefinitions } from '../../src/operator/crd/definitions.ts'
 import { type ChartValues, installChart } from './chart.ts'
 import type { Kube } from './kube.ts'
 import type { KubeObject } from './kube-object.ts'

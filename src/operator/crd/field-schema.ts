@@ -1,5 +1,3 @@
-import type { CelRule } from '../resource/open-api.ts'
-
 /** What a definition says of a field: the part of OpenAPI 3 that the API server takes as structural. */
 export interface FieldSchema {
   description?: string
@@ -43,4 +41,67 @@ export function mergeGroups(groups: readonly FieldGroup[]): FieldGroup {
     required: groups.flatMap(({ required }) => required),
     rules: groups.flatMap(({ rules }) => rules),
   }
+}
+
+/** A rule in CEL, in which `self` is the value that it stands at. */
+export interface CelRule {
+  rule: string
+  message: string
+  /** The field that is shown as wrong, from where the rule stands: `.sasl`. */
+  fieldPath?: string
+  reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
+}
+
+/** A field that may be given only where the condition holds. */
+export function forbidden(name: string, unless: string, message: string): CelRule {
+  const rule = `!has(self.${name}) || ${wrap(unless)}`
+  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueForbidden' }
+}
+
+/** A field that must be given unless the condition holds. */
+export function needed(name: string, unless: string, message: string): CelRule {
+  const rule = unless === 'false' ? `has(self.${name})` : `has(self.${name}) || ${wrap(unless)}`
+  return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueRequired' }
+}
+
+export function isAnyGiven(...names: string[]): string {
+  return names.map(name => `has(self.${name})`).join(' || ')
+}
+
+function wrap(condition: string): string {
+  return /\|\||&&/.test(condition) ? `(${condition})` : condition
+}
+
+/** In the place of a `pattern`, of which the API server has no words but the expression itself. */
+export function textRule(pattern: string, allowed: string): CelRule {
+  return { rule: `self.matches(${JSON.stringify(pattern)})`, message: `must be ${allowed}` }
+}
+
+/** The same for what may be a number too. */
+export function textOrNumberRule(pattern: string, allowed: string): CelRule {
+  const { rule, message } = textRule(pattern, allowed)
+  return { rule: `type(self) != string || ${rule}`, message }
+}
+
+/** The name of an object of the namespace. */
+export const refName: FieldSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 253,
+  'x-kubernetes-validations': [textRule('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$', 'a name of a-z 0-9 - and .')],
+}
+
+/** A key of a Secret or a ConfigMap. */
+export const secretKey: FieldSchema = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 253,
+  'x-kubernetes-validations': [textRule('^[-._a-zA-Z0-9]+$', 'a key of A-Z a-z 0-9 . _ -')],
+}
+
+export const nameRef: FieldSchema = { type: 'object', required: ['name'], properties: { name: refName } }
+
+/** One key of a Secret or a ConfigMap of the namespace. */
+export function keyRef(description: string): FieldSchema {
+  return { type: 'object', description, required: ['name', 'key'], properties: { name: refName, key: secretKey } }
 }

@@ -1,6 +1,5 @@
-import type { CelRule } from '../resource/open-api.ts'
-import { type Controller, triggerAnnotation } from '../resource/resource.ts'
-import type { FieldGroup } from './field-schema.ts'
+import type { CelRule, FieldGroup } from './field-schema.ts'
+import { type Controller, triggerAnnotation } from './resource.ts'
 
 const maxIdLength = 200
 /** With `mode: full` a time of 17 characters comes behind the id. */

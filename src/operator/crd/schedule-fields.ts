@@ -1,5 +1,4 @@
-import type { CelRule } from '../resource/open-api.ts'
-import type { FieldGroup, FieldSchema } from './field-schema.ts'
+import type { CelRule, FieldGroup, FieldSchema } from './field-schema.ts'
 
 const cronNames = ['@hourly', '@daily', '@weekly', '@monthly', '@yearly']
 

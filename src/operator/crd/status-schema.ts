@@ -1,5 +1,5 @@
-import { phases } from '../resource/status.ts'
 import type { FieldSchema } from './field-schema.ts'
+import { phases } from './status.ts'
 
 /**
  * What the operator writes. There are no limits here but the phases: a status that the API server refused would leave a

@@ -1,5 +1,5 @@
+import type { JobDraft } from './build-pod.ts'
 import { buildPodTemplate, containerName } from './build-pod.ts'
-import type { JobDraft } from './job-draft.ts'
 import type { Job } from './kube-job.ts'
 import { isEndless, jobAnnotations, jobLabels, jobName, ownedMeta } from './names.ts'
 
@@ -7,12 +7,12 @@ const TRIES_AGAIN = 6
 /** A continuous backup has no end of its own: it is never given up. */
 const FOR_EVER = 2_147_483_647
 /** The command line or the job file is wrong, something is damaged, another writer is at work: no try can succeed. */
-const HOPELESS = [2, 3, 5]
+const FINAL_EXIT_CODES = [2, 3, 5]
 /**
  * Exit code 5 is not final for these two. A process that uses a backup which is to be deleted ends, or counts as dead
  * after five minutes. For a continuous backup the error code decides (restart-policy.ts).
  */
-const HOPELESS_BUT_IN_USE = [2, 3]
+const FINAL_UNLESS_IN_USE = [2, 3]
 
 /** Pure. Throws CONFIG_INVALID where `podTemplate` asks for what cannot be had. */
 export function buildJob(draft: JobDraft): Job {
@@ -35,7 +35,7 @@ export function buildJob(draft: JobDraft): Job {
             onExitCodes: {
               containerName,
               operator: 'In',
-              values: step.purpose === 'delete' || isEndless(draft) ? HOPELESS_BUT_IN_USE : HOPELESS,
+              values: step.purpose === 'delete' || isEndless(draft) ? FINAL_UNLESS_IN_USE : FINAL_EXIT_CODES,
             },
           },
           { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },

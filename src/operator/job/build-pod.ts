@@ -1,9 +1,18 @@
-import { dirname } from 'node:path'
-import { type EnvVar, jobFilePath, jobPort, type Volume, type VolumeMount } from '../resource/job-pod.ts'
-import { jobFileVolume } from './build-config-map.ts'
+import { basename, dirname } from 'node:path'
+import type { ResourceNeeds } from '../crd/resource.ts'
 import { assertTemplateFits } from './check-template.ts'
-import type { JobDraft } from './job-draft.ts'
-import { configMapName, isEndless, jobAnnotations, jobLabels } from './names.ts'
+import { type EnvVar, type JobPod, jobFilePath, jobPort, type Volume, type VolumeMount } from './job-pod.ts'
+import type { ConfigMap, Job } from './kube-job.ts'
+import {
+  configMapName,
+  isEndless,
+  type JobIdentity,
+  type JobOwner,
+  jobAnnotations,
+  jobLabels,
+  ownedMeta,
+  ownerLabels,
+} from './names.ts'
 
 export const containerName = 'kafka-backup'
 
@@ -11,6 +20,7 @@ export const containerName = 'kafka-backup'
 const GRACE_SECONDS = 120
 /** Of the image's user. */
 const GROUP = 65_532
+const jobFileVolume = 'job-file'
 const RESULT_FILE = '/dev/termination-log'
 
 /**
@@ -135,4 +145,38 @@ function placementOf({ resource, settings }: JobDraft): Record<string, unknown> 
   const secrets = [...(settings.imagePullSecrets ?? []), ...(spec.imagePullSecrets ?? [])]
   const imagePullSecrets = [...new Map(secrets.map(secret => [secret.name, secret])).values()]
   return { ...Object.fromEntries(given), ...(imagePullSecrets.length > 0 && { imagePullSecrets }) }
+}
+
+/** The job file of a Job. Another file is another object: nobody can change one that a Job was made with. */
+export function buildConfigMap(owner: JobOwner, jobFile: string): ConfigMap {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: ownedMeta(configMapName(owner.resource, jobFile), owner, ownerLabels(owner)),
+    immutable: true,
+    data: { [basename(jobFilePath)]: jobFile },
+  }
+}
+
+/** The ConfigMap that a Job was made with; one that no Job of its resource names any more may go. */
+export function configMapOf({ spec }: Job): string | undefined {
+  const { template } = spec as { template?: { spec?: { volumes?: { name: string; configMap?: { name: string } }[] } } }
+  return template?.spec?.volumes?.find(({ name }) => name === jobFileVolume)?.configMap?.name
+}
+
+export interface JobSettings {
+  image: string
+  imagePullPolicy?: string
+  imagePullSecrets?: { name: string }[]
+  /** Of pods whose resource names no other. */
+  serviceAccountName: string
+  /** Of pods whose resource says none. */
+  resources?: ResourceNeeds
+  /** The group that owns volumes, for stores on a claim; null for none, as where the cluster chooses it (OpenShift). */
+  fsGroup?: number | null
+}
+
+export interface JobDraft extends JobIdentity {
+  pod: JobPod
+  settings: JobSettings
 }

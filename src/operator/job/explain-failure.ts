@@ -25,14 +25,14 @@ export function explainFailure(newest: readonly EndedAttempt[]): Explanation | u
 /** What no further try can mend says most; a pod that was told to stop says least, as the others' failure did that. */
 function findCause(failed: readonly EndedAttempt[]): EndedAttempt | undefined {
   const rank = ({ ended }: EndedAttempt) => {
-    if (isHopeless(ended)) return 0
+    if (isPermanentFailure(ended)) return 0
     return INTERRUPTED.includes(ended.exitCode ?? -1) ? 2 : 1
   }
   return failed.toSorted((a, b) => rank(a) - rank(b) || b.ended.finishedMs - a.ended.finishedMs)[0]
 }
 
 /** The process itself says that it would end the same way again. */
-export function isHopeless({ isSuccess, result }: EndedAttempt['ended']): boolean {
+export function isPermanentFailure({ isSuccess, result }: EndedAttempt['ended']): boolean {
   return !isSuccess && result !== undefined && result.exit !== 0 && !result.isRetryable
 }
 

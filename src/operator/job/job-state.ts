@@ -1,4 +1,4 @@
-import type { RunPurpose } from '../resource/status.ts'
+import type { RunPurpose } from '../crd/status.ts'
 
 /** One Job with its pods, as the plan sees it. `readJobState` makes it of the objects. */
 export interface JobState {

@@ -1,5 +1,4 @@
-import type { KubeObject } from '../kube/object.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
+import type { KubeObject, ResourceKind } from '../kube/object.ts'
 
 /** What the operator reads of a Job; what it writes is more (`buildJob`). */
 export interface Job extends KubeObject {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { formatUtc } from '../../lib/clock.ts'
+import { type Controller, type Resource, resourceKinds } from '../crd/resource.ts'
 import type { KubeObject, ObjectMeta, OwnerReference } from '../kube/object.ts'
-import type { JobStep } from '../resource/job-pod.ts'
-import { type Controller, type Resource, resourceKinds } from '../resource/resource.ts'
+import type { JobStep } from './job-pod.ts'
 
 /** A Job with what it is for. */
 export interface JobIdentity {

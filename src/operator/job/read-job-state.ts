@@ -1,14 +1,11 @@
-import type { RunPurpose } from '../resource/status.ts'
-import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, timeOf } from './attempt.ts'
-import { disruptionOf, type Explanation, explainFailure, isHopeless, sentences } from './explain-failure.ts'
-import { findLost } from './find-lost.ts'
-import { findReady } from './find-ready.ts'
-import { findWaiting } from './find-waiting.ts'
+import type { RunPurpose } from '../crd/status.ts'
+import { type Attempt, type EndedAttempt, isEnded, newestEnded, readAttempts, sumTotals, timeOf } from './attempt.ts'
+import { disruptionOf, type Explanation, explainFailure, isPermanentFailure, sentences } from './explain-failure.ts'
+import { findLost, findReady, findWaiting } from './find-pod-trouble.ts'
 import type { JobEnd, JobState } from './job-state.ts'
 import type { Job, Pod } from './kube-job.ts'
 import { cutText } from './pod-result.ts'
 import { isStalling } from './restart-policy.ts'
-import { sumTotals } from './sum-totals.ts'
 
 /** Pure. A Job that the operator made, with those of its pods that are still there. */
 export function readJobState(job: Job, pods: readonly Pod[], nowMs: number): JobState {
@@ -84,7 +81,7 @@ function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd 
   }
   // Its pods are being ended, which their processes use to commit; the verdict follows when they are gone.
   if (isEnding(job)) return undefined
-  return readHopeless(job, newest, totals)
+  return readPermanentFailure(job, newest, totals)
 }
 
 /** The condition, where the Job has it. */
@@ -113,12 +110,12 @@ const MAX_LAG_MS = 30_000
  * failed must not depend on whether anybody looked between the two.
  */
 function findGapFailure(attempts: readonly Attempt[]): EndedAttempt[] {
-  return attempts.filter(isEnded).filter(({ ended }) => isHopeless(ended) && (ended.result?.gaps ?? 0) > 0)
+  return attempts.filter(isEnded).filter(({ ended }) => isPermanentFailure(ended) && (ended.result?.gaps ?? 0) > 0)
 }
 
 /** Exit codes that the Job itself takes for final are left to it. */
-function readHopeless(job: Job, newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
-  const isFinal = isContinuous(job) ? isStalling : isHopeless
+function readPermanentFailure(job: Job, newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
+  const isFinal = isContinuous(job) ? isStalling : isPermanentFailure
   const hopeless = newest.filter(({ ended }) => isFinal(ended) && !isFinalExit(job, ended))
   const explanation = explainFailure(hopeless)
   if (!explanation) return undefined

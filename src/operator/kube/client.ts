@@ -1,5 +1,5 @@
 import { systemClock } from '../../lib/clock.ts'
-import type { KubeAccess } from './access.ts'
+import type { KubeCredentials } from './credentials.ts'
 import type { KubeApi } from './kube-api.ts'
 import { listPages } from './list-pages.ts'
 import { refOf } from './object.ts'
@@ -11,7 +11,7 @@ export interface KubeClient extends KubeApi {
   close(): void
 }
 
-export function openKubeClient(access: KubeAccess, options: TransportOptions = {}): KubeClient {
+export function openKubeClient(access: KubeCredentials, options: TransportOptions = {}): KubeClient {
   const { clock = systemClock } = options
   const transport = openTransport(access, options)
   const send = async <T>(request: KubeRequest, signal: AbortSignal) => (await transport.send(request, signal)) as T

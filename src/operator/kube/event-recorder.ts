@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../lib/clock.ts'
 import type { ApplyOptions, KubeApi } from './kube-api.ts'
-import { formatMicroTime } from './micro-time.ts'
-import type { KubeObject } from './object.ts'
-import type { ResourceKind } from './resource-kind.ts'
+import type { KubeObject, ResourceKind } from './object.ts'
+import { formatMicroTime } from './object.ts'
 
 /** What happened to an object, as `kubectl describe` shows it. */
-export interface Happening {
+export interface KubeEvent {
   type: 'Normal' | 'Warning'
   /** One word for machines: `BackupFailed`. */
   reason: string
@@ -39,13 +38,13 @@ export class EventRecorder {
     this.#parts = parts
   }
 
-  async record(about: KubeObject, happening: Happening, signal: AbortSignal): Promise<void> {
+  async record(about: KubeObject, kubeEvent: KubeEvent, signal: AbortSignal): Promise<void> {
     const { api, clock, fieldManager } = this.#parts
     const nowMs = clock.now()
-    const key = JSON.stringify([about.metadata.uid, happening.type, happening.reason, happening.action, happening.note])
+    const key = JSON.stringify([about.metadata.uid, kubeEvent.type, kubeEvent.reason, kubeEvent.action, kubeEvent.note])
     this.#forgetOld(nowMs)
     const known = this.#series.get(key)
-    const { event, count } = known ?? { event: this.#newEvent(about, happening, key, nowMs), count: 0 }
+    const { event, count } = known ?? { event: this.#newEvent(about, kubeEvent, key, nowMs), count: 0 }
     this.#series.delete(key)
     this.#series.set(key, { event, count: count + 1, lastMs: nowMs })
     const series = count === 0 ? {} : { series: { count: count + 1, lastObservedTime: formatMicroTime(nowMs) } }
@@ -61,9 +60,9 @@ export class EventRecorder {
     }
   }
 
-  #newEvent(about: KubeObject, happening: Happening, key: string, nowMs: number): EventObject {
+  #newEvent(about: KubeObject, kubeEvent: KubeEvent, key: string, nowMs: number): EventObject {
     const { name, namespace = 'default', uid = '', resourceVersion = '' } = about.metadata
-    const { type, reason, action, note } = happening
+    const { type, reason, action, note } = kubeEvent
     const unique = createHash('sha256').update(`${key} ${nowMs} ${this.#parts.instance}`).digest('hex').slice(0, 16)
     return {
       apiVersion: eventKind.apiVersion,
@@ -90,7 +89,7 @@ function cutBytes(text: string, maxBytes: number): string {
   return text.slice(0, read) + mark
 }
 
-interface EventObject extends KubeObject, Happening {
+interface EventObject extends KubeObject, KubeEvent {
   eventTime: string
   series?: { count: number; lastObservedTime: string }
   reportingController: string

@@ -1,5 +1,4 @@
-import type { KubeObject, ObjectRef } from './object.ts'
-import type { ResourceKind } from './resource-kind.ts'
+import type { KubeObject, ObjectRef, ResourceKind } from './object.ts'
 
 /**
  * What the operator asks of the API server. Every call rejects with a code `KUBE_…` or, once its signal is aborted, with

@@ -1,9 +1,8 @@
 import { hasCode } from '../../errors.ts'
 import type { KubeList, ListScope } from './kube-api.ts'
 import { KubeError } from './kube-error.ts'
-import type { KubeObject } from './object.ts'
+import type { KubeObject, ResourceKind } from './object.ts'
 import { type Page, planList } from './plan-request.ts'
-import type { ResourceKind } from './resource-kind.ts'
 import type { Transport } from './transport.ts'
 
 const PAGE_OBJECTS = 500

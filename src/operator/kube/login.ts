@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { Agent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
-import type { KubeAccess, Secret } from './access.ts'
+import type { KubeCredentials, Secret } from './credentials.ts'
 import { closeIdle } from './https-exchange.ts'
 
 export interface Login {
@@ -10,7 +10,7 @@ export interface Login {
   close(): void
 }
 
-export function openLogin(access: KubeAccess): Login {
+export function openLogin(access: KubeCredentials): Login {
   const token = openSecret(access.token, 'token')
   const parts = [
     openSecret(access.ca, 'certificate authority'),

@@ -1,6 +1,13 @@
 import type { ApplyOptions, ListScope, RemoveOptions, WatchFrom } from './kube-api.ts'
-import { type KubeObject, type ObjectRef, refOf } from './object.ts'
-import { formatKindPath, formatObjectPath, formatResource, type ResourceKind } from './resource-kind.ts'
+import {
+  formatKindPath,
+  formatObjectPath,
+  formatResource,
+  type KubeObject,
+  type ObjectRef,
+  type ResourceKind,
+  refOf,
+} from './object.ts'
 import type { KubeRequest } from './transport.ts'
 
 /** The API server takes JSON for it, as JSON is YAML. */

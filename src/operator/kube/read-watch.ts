@@ -4,7 +4,6 @@ import type { WatchEvent } from './kube-api.ts'
 import { classifyFailure, classifyStatus, KubeError } from './kube-error.ts'
 import type { KubeObject } from './object.ts'
 import type { KubeRequest, Transport } from './transport.ts'
-import { readLines } from './watch-lines.ts'
 
 /** How much longer than asked a server may take to end a watch. */
 const GRACE_MS = 5000
@@ -50,5 +49,31 @@ function parseLine(line: string, where: string): { type?: unknown; object?: unkn
     return JSON.parse(line) as { type?: unknown; object?: unknown }
   } catch (cause) {
     throw new KubeError('KUBE_PROTOCOL', `cannot ${where}: a line is not JSON`, {}, { cause })
+  }
+}
+
+/** The API server's largest objects have some megabytes; a longer line is none of its. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024
+
+/** Cuts at bytes, so that a character split over two chunks stays whole. What is left without a newline is dropped. */
+export async function* readLines(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLineBytes = MAX_LINE_BYTES,
+): AsyncGenerator<string> {
+  let parts: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of chunks) {
+    let from = 0
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      parts.push(chunk.subarray(from, at))
+      const line = Buffer.concat(parts).toString('utf8')
+      parts = []
+      bytes = 0
+      from = at + 1
+      if (line.trim() !== '') yield line
+    }
+    parts.push(chunk.subarray(from))
+    bytes += chunk.length - from
+    if (bytes > maxLineBytes) throw new Error(`a line is longer than ${maxLineBytes} bytes`)
   }
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { retry } from '../../lib/retry.ts'
 import { startTimeLimit } from '../../lib/time-limit.ts'
-import type { KubeAccess } from './access.ts'
+import type { KubeCredentials } from './credentials.ts'
 import { exchange, type HttpsRequest, openResponse, readBody } from './https-exchange.ts'
 import { classifyAnswer, classifyFailure, KubeError } from './kube-error.ts'
 import { openLogin } from './login.ts'
@@ -38,7 +38,7 @@ const REQUEST_TIMEOUT_MS = 30_000
 const MAX_PATIENCE_MS = 60_000
 const putOff = { attempts: 6, baseDelayMs: 500, maxDelayMs: 10_000 }
 
-export function openTransport(access: KubeAccess, options: TransportOptions = {}): Transport {
+export function openTransport(access: KubeCredentials, options: TransportOptions = {}): Transport {
   const { clock = systemClock, random = Math.random, requestTimeoutMs = REQUEST_TIMEOUT_MS } = options
   const login = openLogin(access)
   const prepare = async (request: KubeRequest): Promise<HttpsRequest> => {

@@ -8,8 +8,6 @@ import {
   type OperatorMetricName,
   operatorMetrics,
 } from './catalogue.ts'
-import { type Family, formatExposition, type Sample } from './exposition.ts'
-import type { FirstZeros } from './first-zeros.ts'
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -99,4 +97,75 @@ export function seriesKey(name: OperatorMetricName, labels: Readonly<Record<stri
   let key: string = name
   for (const label of operatorMetrics[name].labels) key += `\n${labels[label]}`
   return key
+}
+
+/** Longer than the usual time between two scrapes, so that two Prometheus servers both see the zero. */
+const defaultHoldMs = 45_000
+
+/**
+ * A counter that comes into being with the value 1 is no increase to Prometheus, so the very first failure of a resource
+ * would go unnoticed. Here a series shows zero when it is first scraped and for the hold time after it; what was
+ * counted meanwhile shows up then, as an increase.
+ */
+export class FirstZeros {
+  readonly #monotonic: () => number
+  readonly #holdMs: number
+  /** When each series was first shown. */
+  readonly #shownMs = new Map<string, number>()
+
+  constructor({ monotonic, holdMs = defaultHoldMs }: { monotonic: () => number; holdMs?: number }) {
+    this.#monotonic = monotonic
+    this.#holdMs = holdMs
+  }
+
+  /** To be asked once for each scrape and series; the first time starts the hold time. */
+  isHeld(series: string): boolean {
+    const nowMs = this.#monotonic()
+    const shownMs = this.#shownMs.get(series)
+    if (shownMs === undefined) this.#shownMs.set(series, nowMs)
+    return nowMs - (shownMs ?? nowMs) < this.#holdMs
+  }
+
+  /** A series of the same name that comes later is a new one. */
+  forget(series: string): void {
+    this.#shownMs.delete(series)
+  }
+}
+
+interface Family {
+  name: string
+  type: MetricSpec['type']
+  help: string
+  samples: Sample[]
+}
+
+interface Sample {
+  /** With its suffix, where it is a part of a histogram. */
+  name: string
+  labels: Readonly<Record<string, string | number>>
+  value: number
+}
+
+/** The text format of Prometheus, version 0.0.4. */
+function formatExposition(families: readonly Family[]): string {
+  return families.map(formatFamily).join('\n')
+}
+
+function formatFamily({ name, type, help, samples }: Family): string {
+  const head = `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`
+  return head + samples.map(formatSample).join('')
+}
+
+function formatSample({ name, labels, value }: Sample): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escapeLabel(String(text))}"`)
+  return `${name}${pairs.length > 0 ? `{${pairs.join(',')}}` : ''} ${formatValue(value)}\n`
+}
+
+function escapeLabel(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')
+}
+
+function formatValue(value: number): string {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return value === Number.NEGATIVE_INFINITY ? '-Inf' : String(value)
 }

@@ -1,7 +1,7 @@
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { EndedRun } from '../crd/status.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import type { QueueObserver } from '../queue/work-queue.ts'
-import type { Controller, Resource } from '../resource/resource.ts'
-import type { EndedRun } from '../resource/status.ts'
 
 /** What the operator tells of itself, for its metrics. */
 export interface OperatorObserver {

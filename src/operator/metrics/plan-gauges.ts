@@ -1,7 +1,7 @@
-import { type Controller, type Resource, resourceKinds } from '../resource/resource.ts'
-import { phases } from '../resource/status.ts'
+import { type Controller, type Resource, resourceKinds } from '../crd/resource.ts'
+import { phases } from '../crd/status.ts'
 import type { GaugeValue } from './owned-series.ts'
-import { outcomeOf, outcomes } from './run-series.ts'
+import { outcomeOf, outcomes } from './run-counts.ts'
 
 /** How long it is at most between two runs, where that can be said; see `planExpectedInterval`. */
 export interface ExpectedIntervals {

@@ -1,8 +1,9 @@
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { EndedRun, Phase } from '../crd/status.ts'
 import { isGenerationKey } from '../plan/run-key.ts'
-import type { Controller, Resource } from '../resource/resource.ts'
-import type { EndedRun } from '../resource/status.ts'
+import type { CounterName, HistogramName } from './catalogue.ts'
+import type { Labels } from './metric-set.ts'
 import type { OwnedSeries } from './owned-series.ts'
-import { backupLabels, outcomeOf, outcomes, runSeries } from './run-series.ts'
 
 /** A run that ended so shortly before somebody began to count may have been told to nobody. */
 const RECENT_MS = 10 * 60_000
@@ -126,4 +127,66 @@ export class RunCounts {
 /** Its duration says only when it was stopped. The spec may have changed since, which its key has not. */
 function isContinuous({ spec }: Resource, { run }: EndedRun): boolean {
   return spec?.backup?.continuous === true || isGenerationKey(run)
+}
+
+export const outcomes = ['success', 'failure'] as const
+
+type RunOutcome = (typeof outcomes)[number]
+
+/** What a controller's runs are counted in. */
+interface RunSeries {
+  runs: CounterName
+  duration: HistogramName
+  records?: CounterName
+  groups?: CounterName
+  labels(resource: Resource, outcome: RunOutcome): Labels
+}
+
+const runSeries: Record<Controller, RunSeries> = {
+  backup: {
+    runs: 'kafka_backup_backups_total',
+    duration: 'kafka_backup_backup_duration_seconds',
+    records: 'kafka_backup_backup_records_total',
+    labels: (resource, outcome) => ({ ...backupLabels(resource), outcome }),
+  },
+  restore: {
+    runs: 'kafka_backup_restores_total',
+    duration: 'kafka_backup_restore_duration_seconds',
+    records: 'kafka_backup_restore_records_total',
+    labels: (resource, outcome) => ({ restore_name: resource.metadata.name, ...inNamespace(resource), outcome }),
+  },
+  offset_reset: {
+    runs: 'kafka_backup_offset_resets_total',
+    duration: 'kafka_backup_offset_reset_duration_seconds',
+    groups: 'kafka_backup_offset_reset_groups_total',
+    labels: (resource, outcome) => ({
+      reset_name: resource.metadata.name,
+      ...inNamespace(resource),
+      strategy: resource.spec.strategy ?? '',
+      outcome,
+    }),
+  },
+  offset_rollback: {
+    runs: 'kafka_backup_offset_rollbacks_total',
+    duration: 'kafka_backup_offset_rollback_duration_seconds',
+    groups: 'kafka_backup_offset_rollback_groups_total',
+    labels: (resource, outcome) => ({
+      rollback_name: resource.metadata.name,
+      ...inNamespace(resource),
+      operation: resource.spec.operation ?? 'rollback',
+      outcome,
+    }),
+  },
+}
+
+function backupLabels(resource: Resource): Labels {
+  return { backup_name: resource.metadata.name, ...inNamespace(resource) }
+}
+
+export function outcomeOf(phase: Phase | undefined): RunOutcome {
+  return phase === 'Completed' ? 'success' : 'failure'
+}
+
+function inNamespace({ metadata }: Resource): { namespace: string } {
+  return { namespace: metadata.namespace ?? '' }
 }

@@ -1,24 +1,25 @@
-import type { Condition, ConditionType } from '../resource/status.ts'
+import { formatDuration } from '../../lib/units.ts'
+import type { Condition, ConditionType } from '../crd/status.ts'
+import { type Decision, workingRuns } from './decision.ts'
 import type { Facts } from './facts.ts'
-import { lastOf } from './history.ts'
-import { type Outcome, workingRuns } from './outcome.ts'
+import { lostPodOf } from './facts.ts'
 import type { ShownPhase } from './phase.ts'
-import { readyVerdict, suspendedMessage } from './ready.ts'
-import { stalledMessage } from './stalled.ts'
-import { formatTime } from './times.ts'
-import { no, type Verdict, yes } from './verdict.ts'
+import { stalledMessage } from './phase.ts'
+import { lastSuccessTime, roundLimitMs } from './rounds.ts'
+import { type LiveRun, lastOf } from './runs.ts'
+import { formatTime, parseTime } from './times.ts'
 import { secretsMessage } from './wait.ts'
 
 /** In a fixed order. What nobody looked at stays as it was. */
-export function planConditions(facts: Facts, outcome: Outcome, shown: ShownPhase): Condition[] {
+export function planConditions(facts: Facts, decision: Decision, shown: ShownPhase): Condition[] {
   const verdicts: [ConditionType, Verdict | undefined][] = [
-    ['Ready', readyVerdict(facts, outcome, shown)],
-    ['Progressing', progressVerdict(outcome, shown)],
-    ['Succeeded', successVerdict(outcome)],
-    ['Stalled', stalledVerdict(facts, outcome)],
-    ['SecretsFound', secretsVerdict(facts, outcome)],
-    ['Scheduled', scheduledVerdict(facts, outcome)],
-    ['Verified', verifiedVerdict(facts, outcome)],
+    ['Ready', readyVerdict(facts, decision, shown)],
+    ['Progressing', progressVerdict(decision, shown)],
+    ['Succeeded', successVerdict(decision)],
+    ['Stalled', stalledVerdict(facts, decision)],
+    ['SecretsFound', secretsVerdict(facts, decision)],
+    ['Scheduled', scheduledVerdict(facts, decision)],
+    ['Verified', verifiedVerdict(facts, decision)],
     ['LicenseFound', licenseVerdict(facts)],
   ]
   return verdicts.flatMap(([type, verdict]) => (verdict ? [conditionOf(facts, type, verdict)] : []))
@@ -43,15 +44,15 @@ function reasonOf(reason: string): string {
   return /^[A-Za-z]/.test(word) ? word : `Reason${word}`
 }
 
-function progressVerdict(outcome: Outcome, { phase, reason = phase }: ShownPhase): Verdict {
-  const { runs, deletion } = outcome
-  const live = workingRuns(outcome)
+function progressVerdict(decision: Decision, { phase, reason = phase }: ShownPhase): Verdict {
+  const { runs, deletion } = decision
+  const live = workingRuns(decision)
   if (live.length > 0) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
   if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
   return no(reason, 'No run is under way.')
 }
 
-function successVerdict({ runs }: Outcome): Verdict {
+function successVerdict({ runs }: Decision): Verdict {
   const last = lastOf(runs.ended, 'main')
   if (!last) return { status: 'Unknown', reason: 'NotRun', message: 'No run has ended yet.' }
   if (last.phase === 'Completed')
@@ -60,16 +61,16 @@ function successVerdict({ runs }: Outcome): Verdict {
 }
 
 /** Of a continuous backup: it stopped for good, and somebody has to act. */
-function stalledVerdict({ isContinuous, isSuspended }: Facts, outcome: Outcome): Verdict | undefined {
+function stalledVerdict({ isContinuous, isSuspended }: Facts, decision: Decision): Verdict | undefined {
   if (!isContinuous) return undefined
-  const last = lastOf(outcome.runs.ended, 'main')
-  const isWorking = workingRuns(outcome).some(({ purpose }) => purpose === 'main')
+  const last = lastOf(decision.runs.ended, 'main')
+  const isWorking = workingRuns(decision).some(({ purpose }) => purpose === 'main')
   const isStalled = !isSuspended && !isWorking && last?.phase === 'Failed'
   if (isStalled) return yes(last.reason ?? 'Failed', stalledMessage(last.message))
   return no('NotStalled', 'Pods that fail are replaced.')
 }
 
-function secretsVerdict(facts: Facts, { starts }: Outcome): Verdict | undefined {
+function secretsVerdict(facts: Facts, { starts }: Decision): Verdict | undefined {
   if (facts.missingSecrets.length > 0) return no('SecretMissing', secretsMessage(facts))
   if (starts.length > 0)
     return yes('SecretsFound', 'All secrets that the spec names were there when the last run began.')
@@ -78,7 +79,7 @@ function secretsVerdict(facts: Facts, { starts }: Outcome): Verdict | undefined 
 
 function scheduledVerdict(
   { isScheduled, isSuspended, problem, schedule }: Facts,
-  { main }: Outcome,
+  { main }: Decision,
 ): Verdict | undefined {
   if (!isScheduled) return undefined
   if (problem && !schedule) return no(problem.reason, problem.message)
@@ -86,7 +87,7 @@ function scheduledVerdict(
   return main ? yes('Scheduled', 'Runs start by the schedule.') : no('Deleting', 'It is being deleted.')
 }
 
-function verifiedVerdict({ verify }: Facts, { runs }: Outcome): Verdict | undefined {
+function verifiedVerdict({ verify }: Facts, { runs }: Decision): Verdict | undefined {
   const last = lastOf(runs.ended, 'verify')
   if (!last && verify === 'never') return undefined
   if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'It was not verified yet.' }
@@ -104,4 +105,54 @@ function licenseVerdict({ resource, isLicenseMissing, licenseTrouble }: Facts): 
   }
   if (!isLicenseMissing) return yes('LicenseFound', `The secret ${name} is there.`)
   return no('LicenseMissing', `There is no secret ${name}. Everything works without it: no feature needs a license.`)
+}
+
+const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
+
+/** Whether runs can start and succeed; of a continuous backup whether its rounds do. */
+function readyVerdict(facts: Facts, decision: Decision, { phase, reason, message }: ShownPhase): Verdict {
+  const { runs, wait, deletion } = decision
+  const live = workingRuns(decision)
+  const lost = lostPodOf([...live.flatMap(({ jobs }) => jobs), ...runs.lingering], facts.nowMs)
+  const last = lastOf(runs.ended, 'main')
+  if (deletion) return no(deletion.reason, deletion.message)
+  if (wait && wait.reason !== 'WaitingForVerify' && wait.reason !== 'Stopping') return no(wait.reason, wait.message)
+  if (lost) return no(lost.reason, lost.message)
+  if (facts.isContinuous && !facts.isSuspended) return continuousVerdict(facts, decision, live)
+  if (last?.phase === 'Failed') return no(last.reason ?? 'Failed', last.message ?? 'The last run failed.')
+  if (facts.isSuspended && facts.isScheduled) return no('Suspended', suspendedMessage)
+  if (phase === 'Pending' && reason === 'Suspended') return no('Suspended', message ?? suspendedMessage)
+  return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing blocks the next run.')
+}
+
+/** Stopped for good; never succeeded; not for too long; or well. */
+function continuousVerdict(facts: Facts, { runs }: Decision, live: readonly LiveRun[]): Verdict {
+  const last = lastOf(runs.ended, 'main')
+  const run = live.find(({ purpose }) => purpose === 'main')
+  if (!run && last?.phase === 'Failed') return no(last.reason ?? 'Failed', stalledMessage(last.message))
+  const succeededMs = parseTime(lastSuccessTime(facts, runs.ended))
+  const failures = failuresOf(run)
+  if (succeededMs === undefined) {
+    return no('NoRoundYet', `No round has succeeded yet, so there is nothing to restore.${failures}`)
+  }
+  if (facts.nowMs - succeededMs <= roundLimitMs(facts.resource)) return yes('RoundsSucceed', 'Rounds succeed in time.')
+  const limit = formatDuration(roundLimitMs(facts.resource))
+  const cause = failures || ' See the log of its pod.'
+  return no('RoundOverdue', `No round has succeeded for more than ${limit}; see lastSuccessfulTime.${cause}`)
+}
+
+function failuresOf(run: LiveRun | undefined): string {
+  const failed = run?.jobs.find(({ failedPods }) => failedPods !== undefined)?.failedPods
+  return failed ? ` Pods that failed and were replaced: ${failed.count}. ${failed.message ?? ''}`.trimEnd() : ''
+}
+
+/** A condition without its type and times. */
+type Verdict = Pick<Condition, 'status' | 'reason' | 'message'>
+
+function yes(reason: string, message: string): Verdict {
+  return { status: 'True', reason, message }
+}
+
+function no(reason: string, message: string): Verdict {
+  return { status: 'False', reason, message }
 }

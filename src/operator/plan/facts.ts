@@ -1,7 +1,7 @@
-import { type ResourceSpec, triggerAnnotation } from '../resource/resource.ts'
-import type { EndedRun, ResourceStatus } from '../resource/status.ts'
+import { type ResourceSpec, triggerAnnotation } from '../crd/resource.ts'
+import type { EndedRun, ResourceStatus } from '../crd/status.ts'
+import type { JobState } from '../job/job-state.ts'
 import type { Situation } from './plan.ts'
-import { roundLimitMs } from './round-limit.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
 
 /** What a situation says, in the words of the plan. */
@@ -11,8 +11,6 @@ export interface Facts extends Situation {
   generation: number
   /** One run that goes on for ever. */
   isContinuous: boolean
-  /** How long it may be without a successful round. */
-  roundLimitMs: number
   isSuspended: boolean
   /** It has a schedule, though perhaps one that cannot be read. */
   isScheduled: boolean
@@ -40,7 +38,6 @@ export function readFacts(situation: Situation): Facts {
     before,
     generation: metadata.generation ?? 0,
     isContinuous,
-    roundLimitMs: roundLimitMs(resource),
     isSuspended: spec.suspend === true,
     isScheduled: isBackup && !isContinuous && spec.schedule !== undefined,
     schedule: times.schedule,
@@ -78,4 +75,15 @@ function readSchedules(spec: ResourceSpec): Times {
 
 function invalid(field: string, problem: string): { reason: string; message: string } {
   return { reason: 'InvalidSpec', message: `${field}: ${problem}.` }
+}
+
+/** A pod that has not been heard of for too long. */
+export function lostPodOf(jobs: readonly JobState[], nowMs: number): { reason: string; message: string } | undefined {
+  const lost = jobs.find(job => job.lost !== undefined && job.lost.atMs <= nowMs)?.lost
+  return lost && { reason: 'NodeLost', message: lost.message }
+}
+
+/** When a pod that is silent now counts as lost. */
+export function recheckForLost(jobs: readonly JobState[]): number[] {
+  return jobs.flatMap(({ lost }) => (lost ? [lost.atMs] : []))
 }

@@ -1,10 +1,8 @@
-import type { EndedRun, Phase } from '../resource/status.ts'
+import type { EndedRun, Phase } from '../crd/status.ts'
+import { type Decision, workingRuns } from './decision.ts'
 import type { Facts } from './facts.ts'
-import { lastOf } from './history.ts'
-import { lostPodOf } from './lost-pod.ts'
-import { type Outcome, workingRuns } from './outcome.ts'
-import type { LiveRun } from './runs.ts'
-import { stalledMessage } from './stalled.ts'
+import { lostPodOf } from './facts.ts'
+import { type LiveRun, lastOf } from './runs.ts'
 import { formatTime } from './times.ts'
 
 export interface ShownPhase {
@@ -17,19 +15,19 @@ export interface ShownPhase {
 }
 
 /** Of the run at work; of one that waits; of the last that ended; or why there was none yet. */
-export function planPhase(facts: Facts, outcome: Outcome): ShownPhase {
-  const { deletion, wait, runs } = outcome
+export function planPhase(facts: Facts, decision: Decision): ShownPhase {
+  const { deletion, wait, runs } = decision
   if (deletion) return { phase: deletion.phase, reason: deletion.reason, message: deletion.message }
-  const live = workingRuns(outcome).find(({ purpose }) => purpose === 'main')
-  if (live) return { ...livePhase(facts, live, outcome), live }
+  const live = workingRuns(decision).find(({ purpose }) => purpose === 'main')
+  if (live) return { ...livePhase(facts, live, decision), live }
   if (wait) return { phase: wait.phase, reason: wait.reason, message: wait.message }
   const ended = facts.isContinuous && facts.isSuspended ? undefined : lastOf(runs.ended, 'main')
   if (ended) return { ...endedPhase(facts, ended), ended }
-  return { phase: 'Pending', ...idle(facts, outcome) }
+  return { phase: 'Pending', ...idle(facts, decision) }
 }
 
 /** A run that has worked once works on, also while a pod that failed is replaced by the next. */
-function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Outcome): ShownPhase {
+function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Decision): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
   const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
   const phase = hasWorked || isWorking ? 'Running' : 'Pending'
@@ -65,9 +63,14 @@ const doneMessages = {
   offset_rollback: 'It is done.',
 } as const
 
-function idle({ isSuspended, isScheduled }: Facts, { main }: Outcome): { reason: string; message: string } {
+function idle({ isSuspended, isScheduled }: Facts, { main }: Decision): { reason: string; message: string } {
   if (isSuspended) return { reason: 'Suspended', message: 'It is suspended: set spec.suspend to false to let it run.' }
   const next = main?.nextScheduleMs
   if (!isScheduled || next === undefined) return { reason: 'Waiting', message: 'It has not run yet.' }
   return { reason: 'Scheduled', message: `The first run is due at ${formatTime(next)}.` }
+}
+
+/** Why a continuous backup stopped for good, with what to do. */
+export function stalledMessage(message = 'The backup stopped.'): string {
+  return `${message} It is not restarted automatically: correct the cause, then set the trigger annotation or change the spec.`
 }

@@ -1,16 +1,13 @@
-import type { Resource } from '../resource/resource.ts'
-import { endRun } from './end-run.ts'
+import type { Resource } from '../crd/resource.ts'
+import type { Decision } from './decision.ts'
 import type { Facts } from './facts.ts'
-import { lastOf } from './history.ts'
-import { lostPodOf } from './lost-pod.ts'
-import type { Outcome } from './outcome.ts'
+import { lostPodOf } from './facts.ts'
 import type { Action } from './plan.ts'
 import { hasMainRun } from './plan-main.ts'
 import { deleteAgainKey, deleteKey } from './run-key.ts'
-import { isKnown, type Runs, stopRuns } from './runs.ts'
+import { endRun, isKnown, lastOf, type Runs, stopRuns } from './runs.ts'
 import { startRun } from './start-run.ts'
-import { formatLocation } from './storage-location.ts'
-import { lackOf, type Wait } from './wait.ts'
+import { blockerOf, type Wait } from './wait.ts'
 
 const release: Action = { type: 'remove-finalizer' }
 
@@ -18,32 +15,32 @@ const release: Action = { type: 'remove-finalizer' }
  * Of a backup that is to go with its resource: what is at work stops, then a Job removes the backup, then the resource
  * may go. Where that fails the resource stays, until it is triggered again or its policy is set to Retain.
  */
-export function planDeletion(facts: Facts, settled: Runs): Outcome {
-  const outcome: Outcome = { runs: settled, starts: [], before: [], after: [] }
-  if (!facts.hasFinalizer) return outcome
-  if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...outcome, before: [release] }
+export function planDeletion(facts: Facts, settled: Runs): Decision {
+  const decision: Decision = { runs: settled, starts: [], before: [], after: [] }
+  if (!facts.hasFinalizer) return decision
+  if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...decision, before: [release] }
   const last = lastOf(settled.ended, 'delete')
   const isRemoved = settled.ended.some(({ purpose, phase }) => purpose === 'delete' && phase === 'Completed')
-  if (isRemoved) return { ...outcome, after: [release], deletion: deleting('The backup is removed.') }
+  if (isRemoved) return { ...decision, after: [release], deletion: deleting('The backup is removed.') }
   const isTerminating = facts.isNamespaceTerminating || facts.problem?.reason === 'NamespaceTerminating'
-  if (isTerminating) return { ...outcome, after: [release], deletion: keptBackup(facts) }
+  if (isTerminating) return { ...decision, after: [release], deletion: keptBackup(facts) }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
-    return { ...outcome, deletion: blockedBy(facts) ?? deleting('The backup is being removed.') }
+    return { ...decision, deletion: blockedBy(facts) ?? deleting('The backup is being removed.') }
   }
   const run = deleteRun(facts, settled)
   if (run === undefined) {
     const why = last?.message ?? 'The Job that should have removed the backup failed.'
-    return { ...outcome, deletion: failed('DeleteFailed', why) }
+    return { ...decision, deletion: failed('DeleteFailed', why) }
   }
   const runs = stopAll(facts, settled)
   if (runs.live.length > 0 || runs.lingering.length > 0) {
     const stopping = deleting('What is at work has to stop before the backup is removed.')
-    return { ...outcome, runs, deletion: lostWait(facts) ?? stopping }
+    return { ...decision, runs, deletion: lostWait(facts) ?? stopping }
   }
-  const lack = lackOf(facts)
-  if (lack) return { ...outcome, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
+  const lack = blockerOf(facts)
+  if (lack) return { ...decision, runs, deletion: { ...failed(lack.reason, lack.message), isPolled: lack.isPolled } }
   return {
-    ...outcome,
+    ...decision,
     runs,
     starts: [startRun(facts, { run, purpose: 'delete', dueMs: facts.nowMs })],
     deletion: deleting('The backup is being removed.'),
@@ -100,4 +97,16 @@ export function describeKept(resource: Resource): string {
 function failed(reason: string, message: string): Wait {
   const way = 'Then set the trigger annotation to try again, or spec.deletionPolicy to Retain to keep the backup.'
   return { phase: 'Failed', reason, message: `The backup could not be removed: ${message} ${way}`, isPolled: false }
+}
+
+const schemes: Record<string, string> = { s3: 's3', azure: 'az', gcs: 'gs' }
+
+/** Where a spec keeps its backups, as `--path` of the command line takes it; of a volume, where it is mounted is unknown. */
+function formatLocation(storage: unknown): string {
+  const { backend, bucket, container, prefix, pvc } = (storage ?? {}) as Record<string, unknown>
+  const scheme = schemes[String(backend)]
+  const folder = typeof prefix === 'string' && prefix !== '' ? `/${prefix.replace(/^\/+|\/+$/g, '')}` : ''
+  if (scheme !== undefined) return `${scheme}://${bucket ?? container ?? ''}${folder}`
+  const claim = (pvc as { claimName?: unknown } | undefined)?.claimName
+  return `<mount of the volume claim ${typeof claim === 'string' ? claim : ''}>${folder}`
 }

@@ -1,12 +1,11 @@
-import type { EndedRun } from '../resource/status.ts'
+import type { EndedRun } from '../crd/status.ts'
 import { type DueTimes, planTimes } from './due-times.ts'
-import { endRun } from './end-run.ts'
 import type { Facts } from './facts.ts'
 import { dueOfKey, generationKey, isGenerationKey, onceKey, scheduledKey, triggerKey } from './run-key.ts'
-import { isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
+import { endRun, isKnown, type LiveRun, type Runs, stopRuns } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
-import { lackOf, pending, problemWait, type Wait } from './wait.ts'
+import { blockerOf, pending, problemWait, type Wait } from './wait.ts'
 
 export interface MainPlan {
   /** With those ended that have to make room. */
@@ -47,7 +46,7 @@ export function planMain(facts: Facts, settled: Runs): MainPlan {
 function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   const isScheduled = due.why === 'scheduled'
   const waiting = { ...base, ...(isScheduled && { nextScheduleMs: due.dueMs }) }
-  const lack = lackOf(facts)
+  const lack = blockerOf(facts)
   if (lack) return { ...waiting, wait: lack }
   const policy = isScheduled ? policyOf(facts) : facts.isContinuous ? 'Replace' : 'Forbid'
   if (mainRuns(base.runs).length > 0 && policy === 'Forbid') return waiting

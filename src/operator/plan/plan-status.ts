@@ -1,30 +1,30 @@
-import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
+import type { ActiveRun, EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import { planConditions } from './conditions.ts'
+import { type Decision, workingRuns } from './decision.ts'
 import type { Facts } from './facts.ts'
-import { lastOf, planHistory } from './history.ts'
-import { type Outcome, workingRuns } from './outcome.ts'
 import { planPhase, type ShownPhase } from './phase.ts'
 import { handledMs } from './plan-main.ts'
 import { lastSuccessTime } from './rounds.ts'
 import type { LiveRun, Runs } from './runs.ts'
+import { lastOf, planHistory } from './runs.ts'
 import { formatTime, laterTime } from './times.ts'
 
 /** The whole status: what did not happen leaves it as it is. */
-export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
+export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
   const { before, generation } = facts
-  const shown = planPhase(facts, outcome)
-  const active = activeRuns(outcome)
-  const history = planHistory(facts, outcome.runs)
+  const shown = planPhase(facts, decision)
+  const active = activeRuns(decision)
+  const history = planHistory(facts, decision.runs)
   const progress = progressOf(facts, active)
   return present({
     phase: shown.phase,
     reason: shown.reason,
     message: shown.message,
     observedGeneration: generation,
-    conditions: planConditions(facts, outcome, shown),
+    conditions: planConditions(facts, decision, shown),
     ...runFields(facts, shown, history, progress),
-    ...timeFields(facts, outcome, history),
-    lastTrigger: outcome.trigger ?? before.lastTrigger,
+    ...timeFields(facts, decision, history),
+    lastTrigger: decision.trigger ?? before.lastTrigger,
     progress,
     active: active.length > 0 ? active : undefined,
     history: history.length > 0 ? history : undefined,
@@ -33,8 +33,8 @@ export function planStatus(facts: Facts, outcome: Outcome): ResourceStatus {
 
 type Fields = { [Name in keyof ResourceStatus]: ResourceStatus[Name] | undefined }
 
-function activeRuns(outcome: Outcome): ActiveRun[] {
-  return workingRuns(outcome).map(({ run, purpose, job, startTime, backupId }) => {
+function activeRuns(decision: Decision): ActiveRun[] {
+  return workingRuns(decision).map(({ run, purpose, job, startTime, backupId }) => {
     return { run, purpose, job, startTime, ...(backupId !== undefined && { backupId }) }
   })
 }
@@ -69,7 +69,7 @@ function restartsOf({ jobs }: LiveRun): number {
   return jobs.reduce((sum, { failedPods }) => sum + (failedPods?.count ?? 0), 0)
 }
 
-function timeFields(facts: Facts, { main, verify, runs }: Outcome, history: readonly EndedRun[]): Fields {
+function timeFields(facts: Facts, { main, verify, runs }: Decision, history: readonly EndedRun[]): Fields {
   const { before } = facts
   const verified = history.find(({ purpose, phase }) => purpose === 'verify' && phase === 'Completed')
   const failed = history.find(({ purpose, phase }) => purpose === 'main' && phase === 'Failed')

@@ -1,32 +1,31 @@
 import { planTimes } from './due-times.ts'
 import type { Facts } from './facts.ts'
-import { lastGood } from './history.ts'
 import { handledMs, type MainPlan, sinceMs } from './plan-main.ts'
 import { scheduledKey, verifyKey } from './run-key.ts'
-import { isKnown, type Runs } from './runs.ts'
+import { isKnown, lastGood, type Runs } from './runs.ts'
 import { type DueRun, type Start, startRun } from './start-run.ts'
 import { parseTime } from './times.ts'
-import { lackOf } from './wait.ts'
+import { blockerOf } from './wait.ts'
 
 export interface VerifyPlan {
   start?: Start
   /** It would start, were it not for a secret. */
-  isLacking?: boolean
+  isBlocked?: boolean
   nextVerifyMs?: number | undefined
   /** What is due may start later than the next time. */
-  againAtMs?: number | undefined
+  recheckAtMs?: number | undefined
 }
 
 /** Whether the newest backup is to be verified. It waits while another run of the resource is active. */
 export function planVerify(facts: Facts, { runs, start }: MainPlan): VerifyPlan {
   if (facts.verify === 'never' || facts.isSuspended) return {}
   const { due, nextMs, consumedMs } = dueVerify(facts, runs)
-  if (!due) return { nextVerifyMs: nextMs, againAtMs: nextMs }
-  const waiting = { nextVerifyMs: consumedMs, againAtMs: nextMs }
+  if (!due) return { nextVerifyMs: nextMs, recheckAtMs: nextMs }
+  const waiting = { nextVerifyMs: consumedMs, recheckAtMs: nextMs }
   if (start || runs.live.length > 0 || runs.lingering.length > 0) return waiting
-  const lack = lackOf(facts)
-  if (lack) return { ...waiting, isLacking: lack.isPolled }
-  return { start: startRun(facts, due), nextVerifyMs: nextMs, againAtMs: nextMs }
+  const lack = blockerOf(facts)
+  if (lack) return { ...waiting, isBlocked: lack.isPolled }
+  return { start: startRun(facts, due), nextVerifyMs: nextMs, recheckAtMs: nextMs }
 }
 
 interface DueVerify {

@@ -1,8 +1,8 @@
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
+import type { JobStep } from '../job/job-pod.ts'
 import type { JobState } from '../job/job-state.ts'
-import type { Happening } from '../kube/event-recorder.ts'
-import type { JobStep } from '../resource/job-pod.ts'
-import type { Controller, Resource } from '../resource/resource.ts'
-import type { EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
+import type { KubeEvent } from '../kube/event-recorder.ts'
 
 /** All that a plan is made of. */
 export interface Situation {
@@ -40,11 +40,11 @@ export interface Plan {
   status: ResourceStatus
   /** What may be done only once the status tells of it: removal of Jobs whose end it has. */
   after: Action[]
-  events: Happening[]
+  events: KubeEvent[]
   /** Runs that `status` tells of as ended and the status before did not: for the metrics. */
   ended: EndedRun[]
   /** When to look again though nothing changed; milliseconds since the epoch. */
-  againAtMs?: number
+  recheckAtMs?: number
 }
 
 export type Action =

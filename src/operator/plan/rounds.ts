@@ -1,7 +1,9 @@
-import type { EndedRun } from '../resource/status.ts'
+import { parseDurationMs } from '../../lib/units.ts'
+import { maxRoundAgeMs } from '../../observe/round-age.ts'
+import type { Resource } from '../crd/resource.ts'
+import type { EndedRun } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
-import { lastGood } from './history.ts'
-import { roundAgeMs } from './round-limit.ts'
+import { lastGood } from './runs.ts'
 import { formatTime, laterTime, parseTime } from './times.ts'
 
 const ROUND_MS = 60_000
@@ -30,12 +32,28 @@ export function lastSuccessTime(facts: Facts, ended: readonly EndedRun[]): strin
 }
 
 /** When a continuous backup has to be looked at again though nothing changed. */
-export function againForRounds(facts: Facts, ended: readonly EndedRun[]): number[] {
+export function recheckForRounds(facts: Facts, ended: readonly EndedRun[]): number[] {
   if (!facts.isContinuous || facts.isSuspended) return []
   const succeededMs = parseTime(lastSuccessTime(facts, ended))
   const isProven = provenRoundMs(facts) !== undefined
   return [
-    ...(succeededMs === undefined ? [] : [succeededMs + facts.roundLimitMs + 1000]),
+    ...(succeededMs === undefined ? [] : [succeededMs + roundLimitMs(facts.resource) + 1000]),
     ...(isProven ? [facts.nowMs + ROUND_MS] : []),
   ]
+}
+
+/** `backup.commit_interval` of a job file that does not set it. */
+const DEFAULT_COMMIT_MS = 60_000
+/** The status is renewed once a minute, and a pod reports with a delay of its own. */
+const SLACK_MS = 2 * 60_000
+
+/** How long a continuous backup may be without a successful round before it is not ready any more. */
+export function roundLimitMs(resource: Resource): number {
+  return roundAgeMs(resource) + SLACK_MS
+}
+
+/** The age of the last round up to which the pod calls itself ready. */
+function roundAgeMs({ spec }: Resource): number {
+  const { commitInterval } = spec?.backup ?? {}
+  return maxRoundAgeMs((typeof commitInterval === 'string' && parseDurationMs(commitInterval)) || DEFAULT_COMMIT_MS)
 }

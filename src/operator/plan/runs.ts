@@ -1,9 +1,8 @@
-import type { JobState } from '../job/job-state.ts'
+import type { ActiveRun, EndedRun, RunPurpose } from '../crd/status.ts'
+import type { JobEnd, JobState, JobTotals } from '../job/job-state.ts'
 import { jobName } from '../job/names.ts'
-import type { ActiveRun, EndedRun } from '../resource/status.ts'
-import { endRun, judgeJobs, type RunEnd } from './end-run.ts'
 import { type Facts, historyOf } from './facts.ts'
-import { newestFirst } from './newest-first.ts'
+import { generationKey } from './run-key.ts'
 import { formatTime, parseTime } from './times.ts'
 
 /** A run under way. */
@@ -113,4 +112,106 @@ function gone(job: string): RunEnd {
     reason: 'JobRemoved',
     message: `The Job ${job} was removed before it was seen to end, so what became of it is unknown. Set the trigger annotation to run it again.`,
   }
+}
+
+function newestFirst(runs: readonly EndedRun[]): EndedRun[] {
+  const timed = runs.map(run => ({
+    run,
+    endMs: parseTime(run.completionTime) ?? 0,
+    startMs: parseTime(run.startTime) ?? 0,
+  }))
+  timed.sort(
+    (one, other) => other.endMs - one.endMs || other.startMs - one.startMs || (one.run.run < other.run.run ? 1 : -1),
+  )
+  return timed.map(({ run }) => run)
+}
+
+const MAX_MESSAGE_CHARS = 1024
+
+/** How a run ended by its Jobs; `commit` where the shards have copied all, and the Job that commits it is not there. */
+function judgeJobs(run: LiveRun): EndedRun | 'commit' | 'at-work' {
+  const failed = run.jobs.find(({ end }) => end !== undefined && !end.isSuccess)
+  const last = failed ?? run.jobs.find(({ stage, end }) => end !== undefined && stage !== 'shards')
+  if (last?.end) return endOf(run, last, last.end)
+  const isCopied = run.jobs.some(({ stage, end }) => stage === 'shards' && end !== undefined)
+  return isCopied && !run.jobs.some(({ stage }) => stage === 'commit') ? 'commit' : 'at-work'
+}
+
+interface RunEnd {
+  phase: EndedRun['phase']
+  reason?: string | undefined
+  message?: string | undefined
+  totals?: JobTotals | undefined
+}
+
+export function endRun({ run, purpose, job, startTime, backupId }: LiveRun, atMs: number, end: RunEnd): EndedRun {
+  const { phase, reason, message, totals = {} } = end
+  return {
+    run,
+    purpose,
+    job,
+    startTime,
+    ...(backupId !== undefined && { backupId }),
+    phase,
+    completionTime: formatTime(atMs),
+    ...(reason !== undefined && reason !== '' && { reason }),
+    ...(message !== undefined && message !== '' && { message: cut(message) }),
+    ...wholeTotals(totals),
+  }
+}
+
+function endOf(run: LiveRun, job: JobState, { isSuccess, completedMs, reason, message }: JobEnd): EndedRun {
+  const phase = isSuccess ? 'Completed' : 'Failed'
+  const why = { reason: reason ?? (isSuccess ? undefined : 'Failed'), message }
+  return endRun({ ...run, job: job.name }, completedMs, { phase, ...why, totals: totalsOf(run.jobs) })
+}
+
+/** What the commit tells covers what the shards told before it, or says less of it. */
+function totalsOf(jobs: readonly JobState[]): JobTotals {
+  const told = jobs.map(({ end }) => end?.totals ?? {})
+  const totals: JobTotals = Object.assign({}, ...told)
+  for (const name of ['records', 'bytes', 'groups', 'gaps'] as const) {
+    const counts = told.map(one => one[name]).filter(count => count !== undefined)
+    if (counts.length > 0) totals[name] = Math.max(...counts)
+  }
+  return totals
+}
+
+/** The status takes integers only. */
+function wholeTotals(totals: JobTotals): JobTotals {
+  const entries = Object.entries(totals).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, typeof value === 'number' ? Math.max(0, Math.floor(value) || 0) : value]),
+  )
+}
+
+function cut(text: string): string {
+  return text.length > MAX_MESSAGE_CHARS ? `${text.slice(0, MAX_MESSAGE_CHARS - 1)}…` : text
+}
+
+const MAX_RUNS = 10
+
+/**
+ * What is kept of the runs that ended: the newest, and those that the plan goes by. A run whose Job is still there would
+ * be taken for one that nobody knows.
+ */
+export function planHistory({ jobs, generation }: Facts, { ended }: Runs): EndedRun[] {
+  const ofGeneration = generationKey(generation)
+  const withJobs = new Set(jobs.map(({ run }) => run))
+  const marks = [...(['main', 'verify', 'delete'] as const).map(purpose => lastOf(ended, purpose)), lastGood(ended)]
+  return ended.filter(
+    (run, index) => index < MAX_RUNS || withJobs.has(run.run) || run.run === ofGeneration || marks.includes(run),
+  )
+}
+
+/** Of runs of this purpose, the newest that ended. */
+export function lastOf(sorted: readonly EndedRun[], purpose: RunPurpose): EndedRun | undefined {
+  return sorted.find(run => run.purpose === purpose)
+}
+
+/** A dry run has done nothing that could have succeeded. */
+export function lastGood(sorted: readonly EndedRun[]): EndedRun | undefined {
+  return sorted.find(({ purpose, phase, reason, dryRun }) => {
+    return purpose === 'main' && phase === 'Completed' && reason !== 'Stopped' && !dryRun
+  })
 }

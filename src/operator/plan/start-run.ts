@@ -1,6 +1,6 @@
+import type { RunPurpose } from '../crd/status.ts'
+import type { JobStep } from '../job/job-pod.ts'
 import { jobName } from '../job/names.ts'
-import type { JobStep } from '../resource/job-pod.ts'
-import type { RunPurpose } from '../resource/status.ts'
 import type { Facts } from './facts.ts'
 import type { Action } from './plan.ts'
 import type { LiveRun } from './runs.ts'

@@ -1,4 +1,4 @@
-import type { Phase } from '../resource/status.ts'
+import type { Phase } from '../crd/status.ts'
 import type { Facts } from './facts.ts'
 
 /** Why a run that is due does not start. */
@@ -11,7 +11,7 @@ export interface Wait {
 }
 
 /** What the resource itself lacks. */
-export function lackOf(facts: Facts): Wait | undefined {
+export function blockerOf(facts: Facts): Wait | undefined {
   const { problem, missingSecrets, referredSnapshotId, resource } = facts
   if (problem) return problemWait(problem)
   if (missingSecrets.length > 0) return pending('SecretMissing', secretsMessage(facts), true)

@@ -21,7 +21,7 @@ export interface QueueObserver {
 
 /** What the work on a key ends with: when to look again, milliseconds since the epoch. */
 export interface WorkResult {
-  againAtMs?: number
+  recheckAtMs?: number
 }
 
 const defaultRetry: RetryPolicy = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 5 * 60_000 }
@@ -122,9 +122,9 @@ export class WorkQueue {
     const began = clock.monotonic()
     let isFailed = false
     try {
-      const { againAtMs } = await work(key, signal)
+      const { recheckAtMs } = await work(key, signal)
       this.#failures.delete(key)
-      if (againAtMs !== undefined) this.addAt(key, againAtMs)
+      if (recheckAtMs !== undefined) this.addAt(key, recheckAtMs)
     } catch (error) {
       isFailed = true
       this.#retryLater(key, error, signal)

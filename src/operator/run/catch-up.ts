@@ -1,13 +1,12 @@
 import { hasCode } from '../../errors.ts'
+import type { Resource } from '../crd/resource.ts'
 import { type Job, jobKind } from '../job/kube-job.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
-import type { ObjectRef } from '../kube/object.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
-import type { Resource } from '../resource/resource.ts'
+import type { ObjectRef, ResourceKind } from '../kube/object.ts'
 import type { Store } from '../watch/store.ts'
 import { isNamespaceTerminating } from './namespace.ts'
+import { isSecretMissing } from './prepare-starts.ts'
 import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
-import { isSecretMissing } from './secrets.ts'
 
 /** A cache that lags for longer is not waited for. */
 const MAX_LAG_MS = 10_000
@@ -39,15 +38,15 @@ export async function catchUp(
   for (const [removed, sinceMs] of memory.removed) {
     if (!seen.has(removed) && nowMs - sinceMs > REMOVED_MS) memory.removed.delete(removed)
   }
-  for (const [jobName, { job, sinceMs }] of memory.made) {
-    if (seen.has(job.metadata.uid)) memory.made.delete(jobName)
+  for (const [jobName, { job, sinceMs }] of memory.created) {
+    if (seen.has(job.metadata.uid)) memory.created.delete(jobName)
     else if (nowMs - sinceMs > MAX_LAG_MS) await askForJob({ namespace, name: jobName }, memory, parts, signal)
   }
   const { written } = memory
   if (written && !written.isSeen && nowMs - written.sinceMs > MAX_LAG_MS) {
     noteRead(memory, await api.get(kind, { namespace, name }, signal), stored, nowMs)
   }
-  const known = new Set([...jobs.ownedBy(uid ?? ''), ...[...memory.made.values()].map(({ job }) => job)].map(nameOf))
+  const known = new Set([...jobs.ownedBy(uid ?? ''), ...[...memory.created.values()].map(({ job }) => job)].map(nameOf))
   for (const { job } of withLatestStatus(stored, memory).status?.active ?? []) {
     if (!known.has(job)) await askForJob({ namespace, name: job }, memory, parts, signal)
   }
@@ -67,11 +66,11 @@ async function askForJob(
   { api, nowMs }: CatchUpParts,
   signal: AbortSignal,
 ): Promise<void> {
-  memory.made.delete(ref.name)
+  memory.created.delete(ref.name)
   try {
     const job = await api.get(jobKind, ref, signal)
     const isOwned = (job.metadata.ownerReferences ?? []).some(({ uid }) => uid === memory.uid)
-    if (isOwned) memory.made.set(ref.name, { job, sinceMs: nowMs })
+    if (isOwned) memory.created.set(ref.name, { job, sinceMs: nowMs })
   } catch (error) {
     if (!hasCode(error, 'KUBE_NOT_FOUND')) throw error
   }

@@ -1,16 +1,14 @@
+import { type Controller, controllers, type Resource, type ResourceKinds, resourceKinds } from '../crd/resource.ts'
 import { type Job, jobKind, type Pod, podKind } from '../job/kube-job.ts'
-import type { KubeObject } from '../kube/object.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
-import { type Controller, controllers, type Resource, type ResourceKinds, resourceKinds } from '../resource/resource.ts'
-import { type Change, formatKey } from '../watch/store.ts'
+import type { KubeObject, ResourceKind } from '../kube/object.ts'
+import { type Change, formatKey, type ObjectKey, type Store } from '../watch/store.ts'
 import { KindWatch, type KindWatchOptions, MIN_WELL_MS, type WatchTrouble } from './kind-watch.ts'
 import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
-import { isChangeOfWish, ownerOf, ownerOfPod, referrersOf, type Touch } from './owners.ts'
 
 /** Who works with the view while this process leads. */
 export interface ViewListener {
   /** The resource is to be looked at. */
-  touched(touch: Touch): void
+  needsReconcile(ref: ResourceRef): void
   changed(controller: Controller, change: Change<Resource>): void
 }
 
@@ -65,7 +63,7 @@ export class ClusterView {
     for (const namespace of this.namespaces) this.#tellReadable(namespace, false)
     const serving = this.namespaces.map(namespace =>
       this.#waitSynced(namespace, signal).then(
-        () => this.#touchAll(namespace),
+        () => this.#reconcileAll(namespace),
         () => undefined,
       ),
     )
@@ -97,11 +95,11 @@ export class ClusterView {
     await Promise.all(this.#watches().map(watch => watch.waitSynced(namespace, signal)))
   }
 
-  #touchAll(namespace: string | undefined): void {
+  #reconcileAll(namespace: string | undefined): void {
     for (const controller of controllers) {
       for (const { metadata } of this.resources[controller].list()) {
         const isWithin = namespace === undefined || metadata.namespace === namespace
-        if (isWithin) this.#listener?.touched({ controller, key: formatKey(metadata) })
+        if (isWithin) this.#listener?.needsReconcile({ controller, key: formatKey(metadata) })
       }
     }
   }
@@ -124,21 +122,64 @@ export class ClusterView {
   #onResource(controller: Controller, change: Change<Resource>): void {
     const { key, before, after } = change
     this.#listener?.changed(controller, change)
-    if (isChangeOfWish(before, after)) this.#listener?.touched({ controller, key })
+    if (hasRequestChanged(before, after)) this.#listener?.needsReconcile({ controller, key })
     const reset = after ?? before
     if (controller !== 'offset_reset' || reset === undefined) return
-    for (const touch of referrersOf(reset, this.resources.offset_rollback)) this.#listener?.touched(touch)
+    for (const ref of referrersOf(reset, this.resources.offset_rollback)) this.#listener?.needsReconcile(ref)
   }
 
   #onJob({ before, after }: Change<Job>): void {
-    this.#touch(ownerOf(after ?? before, this.kinds))
+    this.#requestReconcile(ownerOf(after ?? before, this.kinds))
   }
 
   #onPod({ before, after }: Change<Pod>): void {
-    this.#touch(ownerOfPod(after ?? before, this.jobs, this.kinds))
+    this.#requestReconcile(ownerOfPod(after ?? before, this.jobs, this.kinds))
   }
 
-  #touch(touch: Touch | undefined): void {
-    if (touch !== undefined) this.#listener?.touched(touch)
+  #requestReconcile(ref: ResourceRef | undefined): void {
+    if (ref !== undefined) this.#listener?.needsReconcile(ref)
   }
+}
+
+/** A resource that is to be looked at. */
+export interface ResourceRef {
+  controller: Controller
+  key: ObjectKey
+}
+
+/** The resource that an object belongs to by its owner reference. */
+function ownerOf(object: KubeObject | undefined, kinds: ResourceKinds): ResourceRef | undefined {
+  const owner = object?.metadata.ownerReferences?.find(({ controller }) => controller === true)
+  const controller = controllers.find(
+    one => kinds[one].kind === owner?.kind && kinds[one].apiVersion === owner.apiVersion,
+  )
+  if (object === undefined || owner === undefined || controller === undefined) return undefined
+  return { controller, key: formatKey({ namespace: object.metadata.namespace, name: owner.name }) }
+}
+
+/** A pod belongs to a Job. Where the Job is not known yet, its own arrival touches the resource. */
+function ownerOfPod(pod: Pod | undefined, jobs: Store<Job>, kinds: ResourceKinds): ResourceRef | undefined {
+  const owner = pod?.metadata.ownerReferences?.find(({ kind }) => kind === 'Job')
+  if (pod === undefined || owner === undefined) return undefined
+  return ownerOf(jobs.get(formatKey({ namespace: pod.metadata.namespace, name: owner.name })), kinds)
+}
+
+/** Rollbacks that wait for the snapshot of the reset. */
+function referrersOf(reset: Resource, rollbacks: Store<Resource>): ResourceRef[] {
+  const { name, namespace } = reset.metadata
+  return rollbacks
+    .list()
+    .filter(({ metadata, spec }) => metadata.namespace === namespace && spec.resetRef?.name === name)
+    .map(({ metadata }) => ({ controller: 'offset_rollback', key: formatKey(metadata) }))
+}
+
+/** The status is the operator's own: a change of it alone asks for nothing. */
+function hasRequestChanged(before: Resource | undefined, after: Resource | undefined): boolean {
+  if (before === undefined || after === undefined) return true
+  return JSON.stringify(requestOf(before)) !== JSON.stringify(requestOf(after))
+}
+
+function requestOf({ metadata }: Resource): unknown[] {
+  const { uid, generation, annotations, labels, finalizers, deletionTimestamp } = metadata
+  return [uid, generation, annotations, labels, finalizers, deletionTimestamp]
 }

@@ -1,5 +1,5 @@
 import type { KubeObject } from '../kube/object.ts'
-import { formatResource } from '../kube/resource-kind.ts'
+import { formatResource } from '../kube/object.ts'
 import { Reflector, type ReflectorOptions } from '../watch/reflector.ts'
 import { type ObjectKey, parseKey, type Store } from '../watch/store.ts'
 

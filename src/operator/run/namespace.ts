@@ -1,9 +1,9 @@
 import { hasCode } from '../../errors.ts'
+import type { Resource } from '../crd/resource.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import { KubeError } from '../kube/kube-error.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
+import type { ResourceKind } from '../kube/object.ts'
 import { finalizerName } from '../plan/facts.ts'
-import type { Resource } from '../resource/resource.ts'
 
 const namespaceKind: ResourceKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
 

@@ -4,8 +4,8 @@ import { managedBy } from '../job/names.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import type { OperatorObserver } from '../metrics/observer.ts'
-import type { Brain } from './brain.ts'
 import type { Health } from './health.ts'
+import type { Planner } from './planner.ts'
 
 export interface OperatorOptions {
   apiGroup: string
@@ -27,7 +27,7 @@ export interface OperatorParts {
   random: () => number
   observer: OperatorObserver
   log: Log
-  brain: Brain
+  planner: Planner
   fetchProgress: FetchProgress
   health: Health
 }

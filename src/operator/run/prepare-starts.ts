@@ -1,11 +1,11 @@
 import { hasCode } from '../../errors.ts'
+import type { JobPod, SecretUse } from '../job/job-pod.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
-import type { Plan, Situation } from '../plan/plan.ts'
-import type { JobPod, SecretUse } from '../resource/job-pod.ts'
-import type { Brain, StartAction, StepObjects } from './brain.ts'
+import type { ObjectRef, ResourceKind } from '../kube/object.ts'
+import type { MissingSecret, Plan, Situation } from '../plan/plan.ts'
+import { refusalOf } from './change-jobs.ts'
+import type { Planner, StartAction, StepObjects } from './planner.ts'
 import type { Problem } from './resource-memory.ts'
-import { findMissingSecrets } from './secrets.ts'
-import { refusalOf } from './start-job.ts'
 
 export interface PreparedPlan {
   plan: Plan
@@ -17,17 +17,17 @@ export interface PreparedPlan {
 export async function prepareStarts(
   situation: Situation,
   api: KubeApi,
-  brain: Brain,
+  planner: Planner,
   signal: AbortSignal,
 ): Promise<PreparedPlan> {
-  const plan = brain.planResource(situation)
-  const built = buildStarts(plan, situation, brain)
-  if ('problem' in built) return planned(brain, { ...situation, problem: built.problem })
+  const plan = planner.planResource(situation)
+  const built = buildStarts(plan, situation, planner)
+  if ('problem' in built) return planned(planner, { ...situation, problem: built.problem })
   const { namespace } = situation.resource.metadata
   const missingSecrets = await findMissingSecrets(api, namespace, built.secrets, signal).catch(error => {
     throw refusalOf(error)
   })
-  if (missingSecrets.length > 0) return planned(brain, { ...situation, missingSecrets })
+  if (missingSecrets.length > 0) return planned(planner, { ...situation, missingSecrets })
   return { plan, objects: built.objects }
 }
 
@@ -46,21 +46,49 @@ export function problemOf(plan: () => unknown): Problem | undefined {
   }
 }
 
-function planned(brain: Brain, situation: Situation): PreparedPlan {
-  return { plan: brain.planResource(situation), objects: new Map() }
+function planned(planner: Planner, situation: Situation): PreparedPlan {
+  return { plan: planner.planResource(situation), objects: new Map() }
 }
 
 type Built = { problem: Problem } | { objects: PreparedPlan['objects']; secrets: SecretUse[] }
 
-function buildStarts(plan: Plan, { controller, resource }: Situation, brain: Brain): Built {
+function buildStarts(plan: Plan, { controller, resource }: Situation, planner: Planner): Built {
   const objects: PreparedPlan['objects'] = new Map()
   const pods: JobPod[] = []
   const problem = problemOf(() => {
     for (const start of startsOf(plan)) {
-      const pod = brain.planJobPod(controller, resource, start.step)
-      objects.set(start, brain.buildObjects(controller, resource, start, pod))
+      const pod = planner.planJobPod(controller, resource, start.step)
+      objects.set(start, planner.buildObjects(controller, resource, start, pod))
       pods.push(pod)
     }
   })
   return problem === undefined ? { objects, secrets: pods.flatMap(({ secrets }) => secrets) } : { problem }
+}
+
+const secretKind: ResourceKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
+
+/** Those of the secrets that are not there. What is in them is never asked for. */
+async function findMissingSecrets(
+  api: KubeApi,
+  namespace: string | undefined,
+  uses: readonly SecretUse[],
+  signal: AbortSignal,
+): Promise<MissingSecret[]> {
+  const missing: MissingSecret[] = []
+  for (const name of new Set(uses.map(use => use.name))) {
+    if (!(await isSecretMissing(api, { namespace, name }, signal))) continue
+    const fields = new Set(uses.filter(use => use.name === name).map(use => use.field))
+    missing.push(...[...fields].map(field => ({ name, field })))
+  }
+  return missing
+}
+
+export async function isSecretMissing(api: KubeApi, ref: ObjectRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    await api.getMetadata(secretKind, ref, signal)
+    return false
+  } catch (error) {
+    if (hasCode(error, 'KUBE_NOT_FOUND')) return true
+    throw error
+  }
 }

@@ -1,8 +1,12 @@
+import { get } from 'node:http'
 import type { Clock } from '../../lib/clock.ts'
+import { onUnanswered } from '../../lib/http.ts'
 import { runPool } from '../../lib/pool.ts'
+import { startTimeLimit } from '../../lib/time-limit.ts'
+import type { Controller, Resource } from '../crd/resource.ts'
+import { jobPort } from '../job/job-pod.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { OperatorObserver } from '../metrics/observer.ts'
-import type { Controller, Resource } from '../resource/resource.ts'
 import type { ObjectKey } from '../watch/store.ts'
 import type { FetchProgress } from './operator-options.ts'
 import { newestRun, type ResourceMemory } from './resource-memory.ts'
@@ -94,4 +98,45 @@ async function askPods(
   })
   await Promise.all(each)
   return answers
+}
+
+const TIMEOUT_MS = 2000
+const MAX_BYTES = 64 * 1024
+
+/** Asks pods at the port, over a connection that is not kept: a pod may be another one the next time. */
+export function openFetchProgress(clock: Clock, port = jobPort): FetchProgress {
+  return async (ip, signal) => {
+    const limit = startTimeLimit(TIMEOUT_MS, clock, signal)
+    try {
+      return await fetchText(ip, port, limit.signal)
+    } catch (error) {
+      throw limit.reasonOf(error)
+    } finally {
+      limit.end()
+    }
+  }
+}
+
+function fetchText(host: string, port: number, signal: AbortSignal): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = get({ host, port, path: '/progress', signal, agent: false }, response => {
+      if (response.statusCode !== 200) {
+        response.destroy()
+        reject(new Error(`the pod at ${host} answered ${response.statusCode}`))
+        return
+      }
+      const chunks: Buffer[] = []
+      let bytes = 0
+      response.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+        chunks.push(chunk)
+        if (bytes > MAX_BYTES)
+          response.destroy(new Error(`the pod at ${host} answered with more than ${MAX_BYTES} bytes`))
+      })
+      response.once('error', reject)
+      response.once('end', () => resolve(Buffer.concat(chunks).toString('utf8')))
+    })
+    asked.once('error', reject)
+    onUnanswered(asked, reject)
+  })
 }

@@ -1,20 +1,21 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { EventRecorder, Happening } from '../kube/event-recorder.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { EventRecorder, KubeEvent } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
+import { LeadershipLost } from '../leader/run-leader.ts'
 import type { Plan, Situation } from '../plan/plan.ts'
 import type { WorkResult } from '../queue/work-queue.ts'
-import type { Controller, Resource } from '../resource/resource.ts'
 import type { ObjectKey } from '../watch/store.ts'
-import { carryOut } from './carry-out.ts'
 import { catchUp, noteRead } from './catch-up.ts'
+import { JobRefused } from './change-jobs.ts'
 import type { ClusterView } from './cluster-view.ts'
-import { startLastWords } from './last-words.ts'
-import { look } from './look.ts'
+import { executeAction } from './execute-action.ts'
+import { isSettled, releaseInDeletedNamespace } from './finalizer.ts'
+import { observeResource } from './observe-resource.ts'
 import type { OperatorOptions, OperatorParts } from './operator-options.ts'
 import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
-import { isSettled, releaseInDeletedNamespace } from './release.ts'
 import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
-import { JobRefused } from './start-job.ts'
 import { plain, writeStatus } from './write-status.ts'
 
 /** A namespace that cannot be read may be deleted later, and nothing tells it. */
@@ -52,7 +53,7 @@ export class Reconciler {
     // It is touched again when the namespace can be read.
     if (!this.#view.isServed(stored.metadata.namespace)) {
       const isWaiting = (await releaseInDeletedNamespace(...this.#releasing(stored), signal)) === 'waiting'
-      return isWaiting ? { againAtMs: this.#parts.clock.now() + RELEASE_AGAIN_MS } : {}
+      return isWaiting ? { recheckAtMs: this.#parts.clock.now() + RELEASE_AGAIN_MS } : {}
     }
     try {
       return await this.#workOn(stored, this.#memoryOf(key, stored), signal)
@@ -67,22 +68,22 @@ export class Reconciler {
   }
 
   async #workOn(stored: Resource, memory: ResourceMemory, signal: AbortSignal): Promise<WorkResult> {
-    const { api, brain, clock } = this.#parts
+    const { api, planner, clock } = this.#parts
     const kind = this.#view.kinds[this.#controller]
     await catchUp(stored, memory, { api, jobs: this.#view.jobs, kind, nowMs: clock.monotonic() }, signal)
-    const situation = this.#look(stored, memory)
-    const plan = brain.planResource(situation)
+    const situation = this.#observe(stored, memory)
+    const plan = planner.planResource(situation)
     if (startsOf(plan).length === 0 && !isFirstWrite(plan, situation, memory)) {
-      return this.#carryOut(situation, memory, { plan, objects: new Map() }, signal)
+      return this.#execute(situation, memory, { plan, objects: new Map() }, signal)
     }
     // What has run must not run again, nor end otherwise: a start, and the first status after those of another leader, is
     // decided by the resource as it is and not as it was.
     const fresh = await api.get(kind, refOf(stored), signal)
     if (fresh.metadata.uid !== memory.uid) return {}
     noteRead(memory, fresh, stored, clock.monotonic())
-    const latest = this.#look(fresh, memory)
+    const latest = this.#observe(fresh, memory)
     try {
-      return await this.#carryOut(latest, memory, await prepareStarts(latest, api, brain, signal), signal)
+      return await this.#execute(latest, memory, await prepareStarts(latest, api, planner, signal), signal)
     } catch (error) {
       if (!(error instanceof JobRefused) || latest.problem !== undefined) throw error
       return this.#refuse(latest, memory, error, signal)
@@ -92,45 +93,45 @@ export class Reconciler {
   /** Tells of the refusal in the status, and does all else that can be done. */
   #refuse(situation: Situation, memory: ResourceMemory, error: JobRefused, signal: AbortSignal): Promise<WorkResult> {
     this.#noteRefusal(situation, memory, error)
-    const refused = { ...this.#look(situation.resource, memory), problem: error.problem }
-    const plan = this.#parts.brain.planResource(refused)
-    return this.#carryOut(refused, memory, { plan, objects: new Map() }, signal)
+    const refused = { ...this.#observe(situation.resource, memory), problem: error.problem }
+    const plan = this.#parts.planner.planResource(refused)
+    return this.#execute(refused, memory, { plan, objects: new Map() }, signal)
   }
 
-  #look(resource: Resource, memory: ResourceMemory): Situation {
-    const { brain, clock } = this.#parts
+  #observe(resource: Resource, memory: ResourceMemory): Situation {
+    const { planner, clock } = this.#parts
     const { apiGroup } = this.#options
-    return look(resource, memory, {
+    return observeResource(resource, memory, {
       controller: this.#controller,
       apiGroup,
       view: this.#view,
-      brain,
+      planner,
       nowMs: clock.now(),
     })
   }
 
   /** Each of the steps after the one before it has worked; what is left comes with the next try. */
-  async #carryOut(
+  async #execute(
     situation: Situation,
     memory: ResourceMemory,
     { plan, objects }: PreparedPlan,
     signal: AbortSignal,
   ): Promise<WorkResult> {
-    const { api, brain, clock, observer } = this.#parts
+    const { api, planner, clock, observer } = this.#parts
     const kind = this.#view.kinds[this.#controller]
-    const parts = { api, clock, brain, view: this.#view, kind, memory, situation, objects }
-    for (const action of plan.actions) await carryOut(action, parts, signal)
+    const parts = { api, clock, planner, view: this.#view, kind, memory, situation, objects }
+    for (const action of plan.actions) await executeAction(action, parts, signal)
     const { resource, nowMs } = situation
     const monotonicMs = clock.monotonic()
     const { ended, events } = withUnsure(plan, resource, memory)
     memory.unsure = { status: plain(plan.status), ended, events }
-    const last = startLastWords(clock, signal)
+    const last = startReportGrace(clock, signal)
     try {
       const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, last.signal)
       memory.unsure = undefined
       for (const run of ended) observer.ended(this.#controller, written, run)
       try {
-        for (const action of plan.after) await carryOut(action, parts, signal)
+        for (const action of plan.after) await executeAction(action, parts, signal)
       } finally {
         await this.#tellEvents(written, events, last.signal)
       }
@@ -146,7 +147,7 @@ export class Reconciler {
   }
 
   /** Events are told to people; one that is lost harms nothing. */
-  async #tellEvents(resource: Resource, events: readonly Happening[], signal: AbortSignal): Promise<void> {
+  async #tellEvents(resource: Resource, events: readonly KubeEvent[], signal: AbortSignal): Promise<void> {
     for (const event of events) {
       const level = event.type === 'Warning' ? 'warn' : 'info'
       this.#parts.log.write(level, event.note, { ...this.#about(resource), reason: event.reason })
@@ -180,8 +181,39 @@ function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceM
   return { ended: [...unsure.ended, ...plan.ended], events: [...unsure.events, ...plan.events] }
 }
 
-function againAt({ againAtMs }: Plan, { refusal }: ResourceMemory, nowMs: number): WorkResult {
-  const times = [againAtMs, refusal?.untilMs].filter(time => time !== undefined && time >= nowMs)
+function againAt({ recheckAtMs }: Plan, { refusal }: ResourceMemory, nowMs: number): WorkResult {
+  const times = [recheckAtMs, refusal?.untilMs].filter(time => time !== undefined && time >= nowMs)
   const earliest = Math.min(...times.map(time => time ?? 0))
-  return times.length === 0 ? {} : { againAtMs: earliest }
+  return times.length === 0 ? {} : { recheckAtMs: earliest }
+}
+
+/** Well below the grace period of the operator's pod. */
+const REPORT_GRACE_MS = 5000
+
+interface ReportGrace {
+  signal: AbortSignal
+  end(): void
+}
+
+/**
+ * A signal for telling of what was done. Aborted a while after the one of the work, so that a process that is told to stop
+ * does not leave half of it untold; and at once where another process may lead by now.
+ */
+function startReportGrace(clock: Clock, signal: AbortSignal): ReportGrace {
+  const over = new AbortController()
+  let cancel = () => {}
+  const onAbort = () => {
+    const abort = () => over.abort(signal.reason)
+    if (signal.reason instanceof LeadershipLost) abort()
+    else cancel = clock.after(REPORT_GRACE_MS, abort)
+  }
+  if (signal.aborted) onAbort()
+  else signal.addEventListener('abort', onAbort, { once: true })
+  return {
+    signal: over.signal,
+    end: () => {
+      cancel()
+      signal.removeEventListener('abort', onAbort)
+    },
+  }
 }

@@ -1,10 +1,10 @@
 import { backoffMs } from '../../lib/retry.ts'
+import type { Resource } from '../crd/resource.ts'
+import type { EndedRun, ResourceStatus, RunProgress } from '../crd/status.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { Job } from '../job/kube-job.ts'
-import type { Happening } from '../kube/event-recorder.ts'
+import type { KubeEvent } from '../kube/event-recorder.ts'
 import type { Situation } from '../plan/plan.ts'
-import type { Resource } from '../resource/resource.ts'
-import type { EndedRun, ResourceStatus, RunProgress } from '../resource/status.ts'
 import type { RunMeter } from './run-meter.ts'
 
 /**
@@ -14,13 +14,13 @@ import type { RunMeter } from './run-meter.ts'
 export interface ResourceMemory {
   uid: string
   /** Jobs that were made and are not in the cache yet, by name. */
-  made: Map<string, { job: Job; sinceMs: number }>
+  created: Map<string, { job: Job; sinceMs: number }>
   /** Uids of Jobs whose removal was asked for, and when, until no cache can show them any more. */
   removed: Map<string, number>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
   /** A status that was sent and not answered, with what is told once it is there. */
-  unsure: { status: ResourceStatus; ended: EndedRun[]; events: Happening[] } | undefined
+  unsure: { status: ResourceStatus; ended: EndedRun[]; events: KubeEvent[] } | undefined
   /** The API server took no Job. No other try is made before the time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
   /** Found while the resource waited for its finalizer; a namespace does not come back. */
@@ -41,7 +41,7 @@ export type Problem = NonNullable<Situation['problem']>
 export function newMemory(uid: string): ResourceMemory {
   return {
     uid,
-    made: new Map(),
+    created: new Map(),
     removed: new Map(),
     written: undefined,
     unsure: undefined,

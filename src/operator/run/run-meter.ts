@@ -1,4 +1,4 @@
-import type { RunProgress } from '../resource/status.ts'
+import type { RunProgress } from '../crd/status.ts'
 
 /** What `/progress` of a pod says that the operator passes on. */
 export interface PodProgress {

@@ -46,8 +46,8 @@ async function leadAndWork(
   const { lease, identity } = options
   const work = (leading: AbortSignal) => new Term(options, parts, view).run(leading)
   if (lease === undefined) {
-    tellLeads(parts, true)
-    return work(signal).finally(() => tellLeads(parts, false))
+    reportLeadership(parts, true)
+    return work(signal).finally(() => reportLeadership(parts, false))
   }
   const levelOf = openLevels(clock)
   const onFailure = (error: unknown) => {
@@ -55,12 +55,12 @@ async function leadAndWork(
     const text = `the lease: ${messageOf(error)}`
     log.write(levelOf('lease', text), text, { ...lease })
   }
-  const onChange = (isLeader: boolean) => tellLeads(parts, isLeader)
+  const onChange = (isLeader: boolean) => reportLeadership(parts, isLeader)
   const api = beating(parts)
   await runLeader({ api, clock, random, lease, identity, onChange, onFailure }, work, signal)
 }
 
-function tellLeads({ health, observer, log }: OperatorParts, isLeader: boolean): void {
+function reportLeadership({ health, observer, log }: OperatorParts, isLeader: boolean): void {
   health.isLeader = isLeader
   observer.leads(isLeader)
   log.write('info', isLeader ? 'this process leads' : 'this process does not lead any more')

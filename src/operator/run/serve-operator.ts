@@ -3,16 +3,16 @@ import { hostname } from 'node:os'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { Log } from '../../observe/log.ts'
-import type { JobSettings } from '../job/job-draft.ts'
+import type { JobSettings } from '../job/build-pod.ts'
 import { openKubeClient } from '../kube/client.ts'
-import { findAccess } from '../kube/find-access.ts'
+import { findCredentials } from '../kube/credentials.ts'
 import { formatIdentity } from '../leader/run-leader.ts'
 import { OperatorMetrics } from '../metrics/operator-metrics.ts'
-import { openFetchProgress } from './fetch-progress.ts'
 import { Health } from './health.ts'
 import { type ListenerOptions, openListeners } from './listeners.ts'
 import type { OperatorOptions } from './operator-options.ts'
-import { realBrain } from './real-brain.ts'
+import { createPlanner } from './planner.ts'
+import { openFetchProgress } from './progress-poller.ts'
 import { runOperator } from './run-operator.ts'
 
 export interface ServeOptions extends ListenerOptions {
@@ -39,12 +39,12 @@ export interface ServeParts {
 /** The operator with all that it has around it, until the signal. */
 export async function serveOperator(options: ServeOptions, parts: ServeParts, signal: AbortSignal): Promise<void> {
   const { clock, log, env, version } = parts
-  const access = await findAccess(options.kubeconfig, env)
+  const access = await findCredentials(options.kubeconfig, env)
   const settings = readSettings(options, env, access.namespace)
   const api = openKubeClient(access, { clock })
   const health = new Health(clock)
   const observer = new OperatorMetrics({ version, clock, holdMs: options.metricsHoldMs })
-  const brain = realBrain(options.apiGroup, options.job)
+  const planner = createPlanner(options.apiGroup, options.job)
   const fetchProgress = openFetchProgress(clock)
   try {
     const listeners = await openListeners(options, health, observer)
@@ -54,7 +54,7 @@ export async function serveOperator(options: ServeOptions, parts: ServeParts, si
       log.write('info', `kafka-backup operator ${version}`, { api: access.server, served, identity, namespaces })
       await runOperator(
         settings,
-        { api, clock, random: Math.random, observer, log, brain, fetchProgress, health },
+        { api, clock, random: Math.random, observer, log, planner, fetchProgress, health },
         signal,
       )
       log.write('info', 'stopped')

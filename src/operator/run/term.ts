@@ -1,11 +1,10 @@
+import { type Controller, controllers, type Resource } from '../crd/resource.ts'
 import { EventRecorder } from '../kube/event-recorder.ts'
 import { refOf } from '../kube/object.ts'
 import { type QueueObserver, WorkQueue, type WorkResult } from '../queue/work-queue.ts'
-import { type Controller, controllers, type Resource } from '../resource/resource.ts'
 import { type Change, formatKey, type ObjectKey, parseKey } from '../watch/store.ts'
-import type { ClusterView, ViewListener } from './cluster-view.ts'
+import type { ClusterView, ResourceRef, ViewListener } from './cluster-view.ts'
 import { fieldManager, type OperatorOptions, type OperatorParts } from './operator-options.ts'
-import type { Touch } from './owners.ts'
 import { pollProgress, type Watched } from './progress-poller.ts'
 import { Reconciler } from './reconciler.ts'
 import { noteSeen } from './resource-memory.ts'
@@ -45,7 +44,7 @@ export class Term implements ViewListener {
     this.#view.listen(this)
     for (const { controller, resource } of this.#resources()) {
       observer.seen(controller, resource)
-      this.touched({ controller, key: formatKey(resource.metadata) })
+      this.needsReconcile({ controller, key: formatKey(resource.metadata) })
     }
     try {
       await Promise.all([...controllers.map(controller => this.#runQueue(controller, signal)), this.#poll(signal)])
@@ -55,7 +54,7 @@ export class Term implements ViewListener {
     }
   }
 
-  touched({ controller, key }: Touch): void {
+  needsReconcile({ controller, key }: ResourceRef): void {
     this.#queues[controller].add(key)
   }
 
@@ -98,7 +97,7 @@ export class Term implements ViewListener {
     const parts = {
       ...{ clock, observer, fetchProgress, intervalMs },
       watched: () => this.#watched(),
-      onShown: (watched: Watched) => this.touched(watched),
+      onShown: (watched: Watched) => this.needsReconcile(watched),
       onTurn: () => health.turned(pollLoop, intervalMs + 5 * 60_000),
     }
     await pollProgress(parts, signal).finally(() => health.left(pollLoop))

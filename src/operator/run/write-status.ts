@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Resource } from '../crd/resource.ts'
+import type { ResourceStatus } from '../crd/status.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
-import type { Resource } from '../resource/resource.ts'
-import type { ResourceStatus } from '../resource/status.ts'
+import type { ResourceKind } from '../kube/object.ts'
 import { fieldManager } from './operator-options.ts'
 import type { ResourceMemory } from './resource-memory.ts'
 

@@ -2,8 +2,7 @@ import { hasCode } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { backoffMs, type RetryPolicy } from '../../lib/retry.ts'
 import type { KubeApi, ListScope, WatchEvent } from '../kube/kube-api.ts'
-import type { KubeObject } from '../kube/object.ts'
-import type { ResourceKind } from '../kube/resource-kind.ts'
+import type { KubeObject, ResourceKind } from '../kube/object.ts'
 import { type Change, ObjectStore, type Store } from './store.ts'
 
 export interface ReflectorOptions<T extends KubeObject> {

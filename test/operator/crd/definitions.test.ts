@@ -3,11 +3,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
-import { buildDefinitions } from '../../../src/operator/crd/build-definitions.ts'
+import { buildDefinitions } from '../../../src/operator/crd/definitions.ts'
 import type { FieldSchema } from '../../../src/operator/crd/field-schema.ts'
-import type { PodTemplate } from '../../../src/operator/resource/pod-template.ts'
-import { type JobLimits, resourceKinds } from '../../../src/operator/resource/resource.ts'
-import type { Condition, EndedRun, ResourceStatus, RunProgress } from '../../../src/operator/resource/status.ts'
+import type { PodTemplate } from '../../../src/operator/crd/resource.ts'
+import { type JobLimits, resourceKinds } from '../../../src/operator/crd/resource.ts'
+import type { Condition, EndedRun, ResourceStatus, RunProgress } from '../../../src/operator/crd/status.ts'
 
 const crds = join(import.meta.dirname, '../../../deploy/crds')
 const definitions = buildDefinitions()

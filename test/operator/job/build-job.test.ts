@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KafkaBackupError } from '../../../src/errors.ts'
+import type { PodTemplate } from '../../../src/operator/crd/resource.ts'
 import { buildJob } from '../../../src/operator/job/build-job.ts'
 import { readJobState } from '../../../src/operator/job/read-job-state.ts'
-import type { PodTemplate } from '../../../src/operator/resource/pod-template.ts'
 import { type DraftWish, sampleDraft } from './samples.ts'
 
 interface Container {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { buildConfigMap, configMapOf } from '../../../src/operator/job/build-config-map.ts'
 import { buildJob } from '../../../src/operator/job/build-job.ts'
+import { buildConfigMap, configMapOf } from '../../../src/operator/job/build-pod.ts'
 import { configMapName, jobName, labelValue } from '../../../src/operator/job/names.ts'
 import { sampleDraft, sampleResource } from './samples.ts'
 

@@ -1,7 +1,7 @@
-import type { JobDraft } from '../../../src/operator/job/job-draft.ts'
+import type { Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import type { JobDraft } from '../../../src/operator/job/build-pod.ts'
+import type { JobPod, JobStep } from '../../../src/operator/job/job-pod.ts'
 import type { Job, Pod, PodStatus } from '../../../src/operator/job/kube-job.ts'
-import type { JobPod, JobStep } from '../../../src/operator/resource/job-pod.ts'
-import type { Resource, ResourceSpec } from '../../../src/operator/resource/resource.ts'
 
 export const apiGroup = 'kafka-backup.dev'
 

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
-import type { KubeAccess } from '../../../src/operator/kube/access.ts'
 import { type KubeClient, openKubeClient } from '../../../src/operator/kube/client.ts'
+import type { KubeCredentials } from '../../../src/operator/kube/credentials.ts'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
-import type { ResourceKind } from '../../../src/operator/kube/resource-kind.ts'
+import type { ResourceKind } from '../../../src/operator/kube/object.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { type KubeCall, type KubeScript, sendJson, startKubeScript, statusObject } from '../../fakes/kube-script.ts'
 import { makeIdentity } from '../../servers/certificates.ts'
@@ -314,7 +314,10 @@ test('a token never shows in an error', async () => {
   })
 })
 
-function openClient(options: Parameters<typeof openKubeClient>[1] = {}, access: Partial<KubeAccess> = {}): KubeClient {
+function openClient(
+  options: Parameters<typeof openKubeClient>[1] = {},
+  access: Partial<KubeCredentials> = {},
+): KubeClient {
   const client = openKubeClient({ ...server.access, ...access }, options)
   clients.push(client)
   return client

@@ -3,9 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { findAccess } from '../../../src/operator/kube/find-access.ts'
-import { readInClusterAccess } from '../../../src/operator/kube/in-cluster.ts'
-import { parseKubeconfig } from '../../../src/operator/kube/kubeconfig.ts'
+import { findCredentials, parseKubeconfig, readServiceAccount } from '../../../src/operator/kube/credentials.ts'
 
 const file = '/home/jane/.kube/config'
 
@@ -77,7 +75,7 @@ test('a pod finds its service account, also on an address of version 6', async (
   const folder = await mkdtemp(join(tmpdir(), 'account-'))
   await writeFile(join(folder, 'namespace'), 'backups\n')
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
-  assert.deepEqual(await readInClusterAccess(env, folder), {
+  assert.deepEqual(await readServiceAccount(env, folder), {
     server: 'https://[fd00::1]:443',
     ca: { file: join(folder, 'ca.crt') },
     token: { file: join(folder, 'token') },
@@ -88,7 +86,7 @@ test('a pod finds its service account, also on an address of version 6', async (
 
 test('a pod without a service account is told what to set', async () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
-  await assert.rejects(readInClusterAccess(env, '/nowhere'), {
+  await assert.rejects(readServiceAccount(env, '/nowhere'), {
     code: 'KUBE_CONFIG',
     help: /automountServiceAccountToken/,
   })
@@ -100,10 +98,10 @@ test('a file that was asked for goes before the pod and the environment', async 
   await writeFile(asked, formatConfig({ server: 'https://asked' }, {}))
   await writeFile(listed, formatConfig({ server: 'https://listed' }, {}))
   const inCluster = { KUBERNETES_SERVICE_HOST: '10.0.0.1', KUBERNETES_SERVICE_PORT: '443' }
-  assert.equal((await findAccess(asked, { ...inCluster, KUBECONFIG: listed })).server, 'https://asked')
-  assert.equal((await findAccess(undefined, { KUBECONFIG: listed })).server, 'https://listed')
-  await assert.rejects(findAccess(undefined, { KUBECONFIG: `${asked}:${listed}` }), { code: 'KUBE_CONFIG' })
-  await assert.rejects(findAccess(join(folder, 'none'), {}), { code: 'KUBE_CONFIG', message: /cannot read/ })
+  assert.equal((await findCredentials(asked, { ...inCluster, KUBECONFIG: listed })).server, 'https://asked')
+  assert.equal((await findCredentials(undefined, { KUBECONFIG: listed })).server, 'https://listed')
+  await assert.rejects(findCredentials(undefined, { KUBECONFIG: `${asked}:${listed}` }), { code: 'KUBE_CONFIG' })
+  await assert.rejects(findCredentials(join(folder, 'none'), {}), { code: 'KUBE_CONFIG', message: /cannot read/ })
   await rm(folder, { recursive: true })
 })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
-import { type Lease, leaseKind } from '../../../src/operator/leader/lease.ts'
+import { type Lease, leaseKind } from '../../../src/operator/leader/lease-claim.ts'
 import {
   formatIdentity,
   type LeaderOptions,

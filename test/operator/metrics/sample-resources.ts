@@ -1,6 +1,6 @@
-import type { Controller, Resource, ResourceSpec } from '../../../src/operator/resource/resource.ts'
-import { apiVersionName, resourceKinds } from '../../../src/operator/resource/resource.ts'
-import type { EndedRun, ResourceStatus } from '../../../src/operator/resource/status.ts'
+import type { Controller, Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import { apiVersionName, resourceKinds } from '../../../src/operator/crd/resource.ts'
+import type { EndedRun, ResourceStatus } from '../../../src/operator/crd/status.ts'
 
 const group = 'kafka-backup.dev'
 

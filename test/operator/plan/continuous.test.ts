@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ConditionType } from '../../../src/operator/crd/status.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
-import type { ConditionType } from '../../../src/operator/resource/status.ts'
 import { endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
 const pod = [{ pod: 'p', ip: '127.0.0.2' }]
@@ -16,8 +16,8 @@ test('a continuous backup is not ready before its first successful round, nor wh
   assert.deepEqual(readyOf(story.plan(startMs + 30 * minuteMs, [run()])), ['False', 'NoRoundYet'])
   const lastRoundMs = startMs + 31 * minuteMs
   const good = story.plan(lastRoundMs + 1000, [run()], { lastRoundMs })
-  assert.deepEqual([readyOf(good), good.againAtMs], [['True', 'RoundsSucceed'], lastRoundMs + 5 * minuteMs + 1000])
-  const late = story.plan(good.againAtMs ?? 0, [run()], { lastRoundMs })
+  assert.deepEqual([readyOf(good), good.recheckAtMs], [['True', 'RoundsSucceed'], lastRoundMs + 5 * minuteMs + 1000])
+  const late = story.plan(good.recheckAtMs ?? 0, [run()], { lastRoundMs })
   assert.deepEqual([readyOf(late), reasons(late)], [['False', 'RoundOverdue'], ['RoundOverdue']])
   assert.deepEqual(reasons(story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs })), [])
   const again = story.plan(lastRoundMs + hourMs, [run()], { lastRoundMs: lastRoundMs + hourMs })
@@ -39,7 +39,7 @@ test('a ready pod proves a recent round though the operator cannot reach the pod
   const readySinceMs = startMs + 2 * minuteMs
   const first = at(2, { readySinceMs })
   assert.deepEqual([readyOf(first)[0], first.status.lastSuccessfulTime], ['True', '2026-11-16T01:32:00Z'])
-  assert.equal(first.againAtMs, startMs + 3 * minuteMs, 'the time moves on though nothing changes')
+  assert.equal(first.recheckAtMs, startMs + 3 * minuteMs, 'the time moves on though nothing changes')
   const later = at(60, { readySinceMs })
   assert.deepEqual([readyOf(later)[0], later.status.lastSuccessfulTime], ['True', '2026-11-16T02:27:00Z'])
   assert.deepEqual(readyOf(at(63, {})), ['False', 'RoundOverdue'])
@@ -98,7 +98,7 @@ test('a lost node is told in phase, condition and event once it is silent for to
     const lost = { atMs: startMs + 6 * minuteMs, message: 'Pod p has not been heard of.' }
     const job = jobOf(name, { running: pod, lost })
     const before = story.plan(startMs + 2 * minuteMs, [job])
-    assert.deepEqual([before.status.reason, before.againAtMs], ['Running', lost.atMs])
+    assert.deepEqual([before.status.reason, before.recheckAtMs], ['Running', lost.atMs])
     const after = story.plan(lost.atMs, [job])
     assert.deepEqual(
       [after.status.phase, after.status.reason, readyOf(after)],

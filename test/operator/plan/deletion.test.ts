@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ResourceSpec } from '../../../src/operator/resource/resource.ts'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { endOf, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
 const removed = [{ type: 'remove-finalizer' }]
@@ -72,7 +72,7 @@ test('a removal that lacks a secret says so, and how to let go of the backup', (
   const story = going({ deletionPolicy: 'Delete' })
   const main = jobOf('once', { end: endOf() })
   const plan = story.plan(startMs, [main], { missingSecrets: [{ name: 's3', field: 'spec.storage' }] })
-  assert.deepEqual([plan.actions, plan.status.reason, plan.againAtMs], [[], 'SecretMissing', startMs + 15_000])
+  assert.deepEqual([plan.actions, plan.status.reason, plan.recheckAtMs], [[], 'SecretMissing', startMs + 15_000])
   assert.match(plan.status.message ?? '', /s3 \(spec.storage\).*Retain/)
   story.resource.spec = { deletionPolicy: 'Retain' }
   assert.deepEqual(story.plan(startMs + 1000, [main]).actions, removed)
@@ -112,7 +112,7 @@ test('a resource that waits for its deletion is looked at every minute, as its n
   story.plan(startMs, [main])
   const end = endOf({ isSuccess: false, reason: 'STORAGE_DENIED', message: 'No.' })
   const job = jobOf('delete', { purpose: 'delete', end })
-  assert.equal(story.plan(startMs + 1000, [main, job]).againAtMs, startMs + 61_000)
+  assert.equal(story.plan(startMs + 1000, [main, job]).recheckAtMs, startMs + 61_000)
 })
 
 test('a removal that cannot go on says why: a node is lost, no pod starts, or its pods fail', () => {

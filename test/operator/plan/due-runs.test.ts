@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { triggerKey } from '../../../src/operator/plan/run-key.ts'
-import type { ResourceSpec } from '../../../src/operator/resource/resource.ts'
 import { createRandom } from '../../fakes/faulty-storage.ts'
 import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
@@ -99,7 +99,7 @@ test('a time that is later than startingDeadlineSeconds allows is missed', () =>
   other.plan(startMs)
   const late = other.plan(at('16T02:10:01'))
   assert.deepEqual([startedRuns(late), reasons(late)], [[], ['MissedSchedule']])
-  assert.equal(late.againAtMs, at('17T02:00:00'))
+  assert.equal(late.recheckAtMs, at('17T02:00:00'))
 })
 
 test('a schedule that is changed, added or resumed has no times before that', () => {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { controllers, type Resource, type ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import type { ResourceStatus } from '../../../src/operator/crd/status.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Action, Plan, Situation } from '../../../src/operator/plan/plan.ts'
 import { planResource } from '../../../src/operator/plan/plan-resource.ts'
-import { controllers, type Resource, type ResourceSpec } from '../../../src/operator/resource/resource.ts'
-import type { ResourceStatus } from '../../../src/operator/resource/status.ts'
 import { createRandom } from '../../fakes/faulty-storage.ts'
 import { endOf, hourMs, jobOf, resourceOf, situationOf, startMs } from './situation.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ResourceSpec } from '../../../src/operator/crd/resource.ts'
 import { parseSchedule } from '../../../src/operator/plan/schedule.ts'
-import type { ResourceSpec } from '../../../src/operator/resource/resource.ts'
 import { createRandom } from '../../fakes/faulty-storage.ts'
 import { hourMs, resourceOf, startMs } from './situation.ts'
 import { type Faults, World } from './world.ts'

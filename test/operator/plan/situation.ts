@@ -1,9 +1,9 @@
+import type { Resource, ResourceSpec } from '../../../src/operator/crd/resource.ts'
+import type { ResourceStatus } from '../../../src/operator/crd/status.ts'
 import type { JobEnd, JobState } from '../../../src/operator/job/job-state.ts'
 import { jobName } from '../../../src/operator/job/names.ts'
 import type { Plan, Situation } from '../../../src/operator/plan/plan.ts'
 import { planResource } from '../../../src/operator/plan/plan-resource.ts'
-import type { Resource, ResourceSpec } from '../../../src/operator/resource/resource.ts'
-import type { ResourceStatus } from '../../../src/operator/resource/status.ts'
 
 /** A Monday. */
 export const startMs = Date.parse('2026-11-16T01:30:00Z')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ConditionType } from '../../../src/operator/crd/status.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import type { Plan } from '../../../src/operator/plan/plan.ts'
-import type { ConditionType } from '../../../src/operator/resource/status.ts'
 import { at, endOf, hourMs, jobOf, reasons, resourceOf, Story, startedRuns, startMs } from './situation.ts'
 
 const pod = [{ pod: 'p', ip: '127.0.0.2' }]
@@ -82,7 +82,7 @@ test('a Job that somebody removed is a failure, but not while it may be unseen',
   const story = new Story(resourceOf())
   story.plan(startMs)
   const soon = story.plan(startMs + 30_000)
-  assert.deepEqual([phaseOf(soon), soon.actions, soon.againAtMs], [['Pending', 'Starting'], [], startMs + 60_000])
+  assert.deepEqual([phaseOf(soon), soon.actions, soon.recheckAtMs], [['Pending', 'Starting'], [], startMs + 60_000])
   assert.deepEqual(phaseOf(story.plan(startMs + 60_000)), ['Failed', 'JobRemoved'])
   assert.deepEqual(startedRuns(story.plan(startMs + hourMs)), [])
 })
@@ -91,12 +91,12 @@ test('a Job without a pod that works is looked at again until it is known why, o
   const story = new Story(resourceOf())
   story.plan(startMs)
   for (const at of [1000, 15_000, 45_000]) {
-    assert.equal(story.plan(startMs + at, [jobOf('once')]).againAtMs, startMs + at + 15_000)
+    assert.equal(story.plan(startMs + at, [jobOf('once')]).recheckAtMs, startMs + at + 15_000)
   }
   const waiting = { reason: 'NoPod', message: 'The Job has no pod.' }
   const known = story.plan(startMs + 60_000, [jobOf('once', { waiting })])
-  assert.deepEqual([phaseOf(known), known.againAtMs], [['Pending', 'NoPod'], undefined])
-  assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).againAtMs, undefined)
+  assert.deepEqual([phaseOf(known), known.recheckAtMs], [['Pending', 'NoPod'], undefined])
+  assert.equal(story.plan(startMs + 70_000, [jobOf('once', { running: pod })]).recheckAtMs, undefined)
 })
 
 test('a missing secret is told once, looked for again, and told when found', () => {
@@ -104,7 +104,7 @@ test('a missing secret is told once, looked for again, and told when found', () 
   const rest = { missingSecrets: [{ name: 's3', field: 'spec.storage.secretAccessKeySecret' }] }
   const missing = story.plan(startMs, [], rest)
   assert.deepEqual(
-    [phaseOf(missing), reasons(missing), missing.againAtMs],
+    [phaseOf(missing), reasons(missing), missing.recheckAtMs],
     [['Pending', 'SecretMissing'], ['SecretMissing'], startMs + 15_000],
   )
   assert.match(missing.status.message ?? '', /s3 \(spec\.storage\.secretAccessKeySecret\)/)
@@ -175,10 +175,13 @@ test('a license that cannot be looked for is a condition too, and both are looke
   const spec = { enterprise: { licenseSecret: { name: 'license' } }, schedule: '0 2 * * *' }
   const plan = new Story(resourceOf(spec)).plan(startMs, [], { licenseTrouble: 'get of secrets is forbidden.' })
   const license = plan.status.conditions?.find(({ type }) => type === 'LicenseFound')
-  assert.deepEqual([license?.status, license?.reason, plan.againAtMs], ['Unknown', 'LicenseUnknown', startMs + 300_000])
+  assert.deepEqual(
+    [license?.status, license?.reason, plan.recheckAtMs],
+    ['Unknown', 'LicenseUnknown', startMs + 300_000],
+  )
   assert.match(license?.message ?? '', /get of secrets is forbidden\. Everything works without it/)
   const missing = new Story(resourceOf(spec)).plan(startMs, [], { isLicenseMissing: true })
-  assert.equal(missing.againAtMs, startMs + 300_000)
+  assert.equal(missing.recheckAtMs, startMs + 300_000)
 })
 
 test('a license that is missing is a condition and stops nothing', () => {

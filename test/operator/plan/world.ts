@@ -1,8 +1,8 @@
+import type { Resource } from '../../../src/operator/crd/resource.ts'
 import type { JobState } from '../../../src/operator/job/job-state.ts'
 import { jobName } from '../../../src/operator/job/names.ts'
 import type { Action, Plan } from '../../../src/operator/plan/plan.ts'
 import { planResource } from '../../../src/operator/plan/plan-resource.ts'
-import type { Resource } from '../../../src/operator/resource/resource.ts'
 import { situationOf, startMs } from './situation.ts'
 
 interface WorldJob {
@@ -11,7 +11,7 @@ interface WorldJob {
   podMs: number
   endMs: number
   isSuccess: boolean
-  isHopeless: boolean
+  isPermanentFailure: boolean
   goneMs: number | undefined
 }
 
@@ -40,7 +40,7 @@ export class World {
   readonly overlaps: string[] = []
   isGone = false
   crashes = 0
-  #againAtMs: number | undefined
+  #recheckAtMs: number | undefined
   readonly #random: () => number
   #faults: Faults
 
@@ -57,7 +57,7 @@ export class World {
   /** To the next thing that happens, or a random time before it. */
   pass(untilMs: number): void {
     const moments = [...this.jobs.values()].flatMap(job => [job.seenMs, job.podMs, job.endMs, job.goneMs])
-    const next = [...moments, this.#againAtMs, untilMs].filter(ms => ms !== undefined && ms > this.nowMs).map(Number)
+    const next = [...moments, this.#recheckAtMs, untilMs].filter(ms => ms !== undefined && ms > this.nowMs).map(Number)
     this.nowMs = Math.min(...next)
     this.#work()
   }
@@ -72,7 +72,7 @@ export class World {
     } catch (error) {
       if (!(error instanceof Crash)) throw error
       this.crashes++
-      this.#againAtMs = this.nowMs + 1000
+      this.#recheckAtMs = this.nowMs + 1000
       for (const job of this.jobs.values()) job.seenMs = Math.min(job.seenMs, this.nowMs)
     }
     return plan
@@ -90,7 +90,7 @@ export class World {
     this.reported.push(...plan.ended.map(({ run }) => run))
     this.events.push(...plan.events)
     for (const action of plan.after) this.#act(action)
-    this.#againAtMs = plan.againAtMs
+    this.#recheckAtMs = plan.recheckAtMs
   }
 
   #mayCrash(): void {
@@ -129,7 +129,7 @@ export class World {
       podMs: this.nowMs + 3000,
       endMs: end,
       isSuccess,
-      isHopeless: !isSuccess && this.#random() < 0.5,
+      isPermanentFailure: !isSuccess && this.#random() < 0.5,
       goneMs: undefined,
     })
   }
@@ -154,7 +154,7 @@ export class World {
       if (job.goneMs !== undefined) {
         if (job.goneMs <= this.nowMs) this.jobs.delete(name)
       } else if (job.endMs <= this.nowMs && job.state.end === undefined) {
-        const { isSuccess, isHopeless: isStillTrying, endMs: completedMs } = job
+        const { isSuccess, isPermanentFailure: isStillTrying, endMs: completedMs } = job
         const end = { isSuccess, isStillTrying, completedMs, totals: { records: 10 } }
         job.state = {
           ...job.state,

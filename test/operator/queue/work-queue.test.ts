@@ -92,7 +92,7 @@ test('a key can be put off to a time, months ahead as well, and the earliest tim
 })
 
 test('the work says when to look again', async () => {
-  const { queue, time, run, log, stop } = openQueue(async () => ({ againAtMs: time.startMs + time.ms + 5000 }))
+  const { queue, time, run, log, stop } = openQueue(async () => ({ recheckAtMs: time.startMs + time.ms + 5000 }))
   queue.add('a')
   run(1)
   await time.pass(20_000)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jobKind } from '../../../src/operator/job/kube-job.ts'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
-import { realBrain } from '../../../src/operator/run/real-brain.ts'
+import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { kinds, namespace, OperatorModel, type StartOptions } from './operator-model.ts'
 
 const denied = new KubeError('KUBE_DENIED', 'pods is forbidden in namespace "locked"', { status: 403 })
@@ -70,7 +70,7 @@ test('a resource with deletionPolicy Delete does not hold up the deletion of its
   for (const how of ['asked', 'refused'] as const) {
     const model = new OperatorModel()
     const operator = model.start({
-      brain: realBrain('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' }),
+      planner: createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' }),
       around: (verb, act, _, { kind }) => {
         const isGoing = model.kube.all(terminating).length > 0
         if (isGoing && kind === 'Namespace' && how === 'refused') throw new KubeError('KUBE_DENIED', 'no right')

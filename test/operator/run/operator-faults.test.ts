@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Resource } from '../../../src/operator/crd/resource.ts'
 import { KubeError } from '../../../src/operator/kube/kube-error.ts'
-import type { Resource } from '../../../src/operator/resource/resource.ts'
-import type { Brain } from '../../../src/operator/run/brain.ts'
-import { realBrain } from '../../../src/operator/run/real-brain.ts'
+import type { Planner } from '../../../src/operator/run/planner.ts'
+import { createPlanner } from '../../../src/operator/run/planner.ts'
 import type { FakeCall } from '../../fakes/fake-kube.ts'
 import { numbersToTry } from '../../full.ts'
 import {
@@ -14,11 +14,11 @@ import {
   type RunningOperator,
   type StartOptions,
 } from './operator-model.ts'
-import { plainBrain } from './plain-brain.ts'
+import { plainPlanner } from './plain-planner.ts'
 
 interface Case {
   name: string
-  brain: Brain
+  planner: Planner
   spec: Resource['spec']
   /** Whether Jobs that ended are kept for their logs. */
   isKept: boolean
@@ -31,8 +31,8 @@ const backupSpec: Resource['spec'] = {
 }
 const settings = { image: 'kafka-backup:1', serviceAccountName: 'default' }
 const cases: Case[] = [
-  { name: 'with the plainest of plans', brain: plainBrain, spec: {}, isKept: false },
-  { name: 'with real plans', brain: realBrain('kafka-backup.dev', settings), spec: backupSpec, isKept: true },
+  { name: 'with the plainest of plans', planner: plainPlanner, spec: {}, isKept: false },
+  { name: 'with real plans', planner: createPlanner('kafka-backup.dev', settings), spec: backupSpec, isKept: true },
 ]
 
 /** How many calls a resource takes from its making to its end, those of the election aside. */
@@ -61,7 +61,7 @@ async function runThrough(
 ): Promise<RunningOperator> {
   const over = new AbortController()
   const world = model.runJobs(over.signal)
-  const operator = model.start({ brain: of.brain, ...options })
+  const operator = model.start({ planner: of.planner, ...options })
   model.put('backup', 'orders', of.spec)
   await model.time.pass(forMs)
   over.abort()
@@ -131,7 +131,7 @@ for (const of of cases) {
         const killed = Promise.withResolvers<never>()
         killed.promise.catch(() => undefined)
         const first = model.start({
-          brain: of.brain,
+          planner: of.planner,
           lease: undefined,
           around: async (_, act, __, call) => {
             if (isOfWork(call)) count++
@@ -146,7 +146,7 @@ for (const of of cases) {
         model.put('backup', 'orders', of.spec)
         await model.time.pass(60_000)
         assert.equal(count >= at, true)
-        const second = model.start({ brain: of.brain, lease: undefined })
+        const second = model.start({ planner: of.planner, lease: undefined })
         await model.time.pass(60_000)
         assertRanOnce(model, of)
         over.abort()
@@ -164,7 +164,7 @@ for (const of of cases) {
       const model = new OperatorModel()
       let count = 0
       const operator = model.start({
-        brain: of.brain,
+        planner: of.planner,
         around: async (_, act, __, call) => {
           if (isOfWork(call) && ++count === at && model.kube.all(kinds.backup).length > 0) {
             model.kube.remove(kinds.backup, { namespace, name: 'orders' })

@@ -1,3 +1,4 @@
+import { type Controller, type Resource, resourceKinds } from '../../../src/operator/crd/resource.ts'
 import {
   type ConfigMap,
   configMapKind,
@@ -8,21 +9,20 @@ import {
 } from '../../../src/operator/job/kube-job.ts'
 import type { KubeObject } from '../../../src/operator/kube/object.ts'
 import type { OperatorObserver } from '../../../src/operator/metrics/observer.ts'
-import { type Controller, type Resource, resourceKinds } from '../../../src/operator/resource/resource.ts'
-import type { Brain } from '../../../src/operator/run/brain.ts'
 import { Health } from '../../../src/operator/run/health.ts'
 import type { FetchProgress, OperatorOptions } from '../../../src/operator/run/operator-options.ts'
+import type { Planner } from '../../../src/operator/run/planner.ts'
 import { runOperator } from '../../../src/operator/run/run-operator.ts'
 import { type FakeCall, type FakeClient, FakeKube } from '../../fakes/fake-kube.ts'
 import { SimulatedTime } from '../../fakes/simulated-time.ts'
-import { plainBrain } from './plain-brain.ts'
+import { plainPlanner } from './plain-planner.ts'
 
 export const kinds = resourceKinds()
 export const secretKind = { apiVersion: 'v1', kind: 'Secret', plural: 'secrets' }
 export const namespace = 'shop'
 
 export interface StartOptions extends FakeClient, Partial<OperatorOptions> {
-  brain?: Brain
+  planner?: Planner
   fetchProgress?: FetchProgress
 }
 
@@ -38,7 +38,7 @@ export class OperatorModel {
   #operators = 0
 
   start(options: StartOptions = {}): RunningOperator {
-    const { around, watchFault, isHeld, brain = plainBrain, fetchProgress = unreachable, ...given } = options
+    const { around, watchFault, isHeld, planner = plainPlanner, fetchProgress = unreachable, ...given } = options
     const clock = this.time.clock()
     const health = new Health(clock)
     const controller = new AbortController()
@@ -57,7 +57,7 @@ export class OperatorModel {
       api,
       clock,
       random: () => 0.5,
-      brain,
+      planner,
       fetchProgress,
       health,
       observer: this.#observer(),

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createSocketServer } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/lib/clock.ts'
 import { OperatorMetrics } from '../../../src/operator/metrics/operator-metrics.ts'
-import { openFetchProgress } from '../../../src/operator/run/fetch-progress.ts'
+import { openFetchProgress } from '../../../src/operator/run/progress-poller.ts'
 import { parseProgress, RunMeter } from '../../../src/operator/run/run-meter.ts'
 import { SimulatedTime } from '../../fakes/simulated-time.ts'
 import { sampleResource } from '../metrics/sample-resources.ts'
@@ -123,14 +123,14 @@ test('running pods are asked again and again, the status shows it every 15 secon
 test('the last good round that a pod tells of reaches the plan', async () => {
   const model = new OperatorModel()
   const seen: (number | undefined)[] = []
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
     fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2025-11-16T02:00:00.000Z' }),
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       planResource: situation => {
         seen.push(situation.lastRoundMs)
-        return plainBrain.planResource(situation)
+        return plainPlanner.planResource(situation)
       },
     },
   })
@@ -146,14 +146,14 @@ test('the last good round that a pod tells of reaches the plan', async () => {
 test('a round of a pod whose clock is ahead counts when it is first told of, and not again', async () => {
   const model = new OperatorModel()
   const seen: (number | undefined)[] = []
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
     fetchProgress: async () => page({ phase: 'waiting', last_round_at: '2099-01-01T00:00:00.000Z' }),
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       planResource: situation => {
         seen.push(situation.lastRoundMs)
-        return plainBrain.planResource(situation)
+        return plainPlanner.planResource(situation)
       },
     },
   })
@@ -170,13 +170,13 @@ test('a round of a pod whose clock is ahead counts when it is first told of, and
 
 test('of two runs at once the progress is that of the newer one', async () => {
   const model = new OperatorModel()
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
     fetchProgress: async ip => page({ records: ip === '10.0.0.1' ? 1000 : 5 }),
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       readJobState: (...args) => {
-        const state = plainBrain.readJobState(...args)
+        const state = plainPlanner.readJobState(...args)
         return { ...state, createdMs: state.run === 'once' ? 1000 : 2000 }
       },
     },

@@ -222,10 +222,10 @@ test('a finalizer is set before the Job is made, and goes when the plan says so'
 test('a reset that takes its snapshot wakes the rollbacks that refer to it', async () => {
   const model = new OperatorModel()
   const seen: unknown[] = []
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       planResource: situation => {
         if (situation.controller === 'offset_rollback') seen.push(situation.referredSnapshotId)
         return { actions: [], status: situation.resource.status ?? {}, after: [], events: [], ended: [] }
@@ -248,13 +248,13 @@ test('a reset that takes its snapshot wakes the rollbacks that refer to it', asy
 test('a license secret that is missing is told to the plan, and looked for again', async () => {
   const model = new OperatorModel()
   const seen: boolean[] = []
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       planResource: situation => {
         seen.push(situation.isLicenseMissing)
-        return { ...plainBrain.planResource(situation), againAtMs: situation.nowMs + 30_000 }
+        return { ...plainPlanner.planResource(situation), recheckAtMs: situation.nowMs + 30_000 }
       },
     },
   })
@@ -271,17 +271,17 @@ test('a license secret that is missing is told to the plan, and looked for again
 test('a license secret that may not be looked for stops nothing', async () => {
   const model = new OperatorModel()
   const seen: (string | undefined)[] = []
-  const { plainBrain } = await import('./plain-brain.ts')
+  const { plainPlanner } = await import('./plain-planner.ts')
   const operator = model.start({
     around: (verb, act, _, { kind }) => {
       if (verb === 'getMetadata' && kind === 'Secret') throw new KubeError('KUBE_DENIED', 'no secrets for you')
       return act()
     },
-    brain: {
-      ...plainBrain,
+    planner: {
+      ...plainPlanner,
       planResource: situation => {
         seen.push(situation.licenseTrouble)
-        return plainBrain.planResource(situation)
+        return plainPlanner.planResource(situation)
       },
     },
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jobKind } from '../../../src/operator/job/kube-job.ts'
-import { realBrain } from '../../../src/operator/run/real-brain.ts'
+import { createPlanner } from '../../../src/operator/run/planner.ts'
 import { kinds, namespace, OperatorModel } from './operator-model.ts'
 
 /** A switch for the watches of some kinds: they tell nothing while they are held. */
@@ -15,7 +15,7 @@ const spec = {
   topics: { include: ['*'] },
   storage: { backend: 'pvc', pvc: { claimName: 'store' } },
 }
-const brain = realBrain('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
+const planner = createPlanner('kafka-backup.dev', { image: 'kafka-backup:1', serviceAccountName: 'default' })
 
 function countCreates({ calls }: OperatorModel): number {
   return calls.filter(({ verb, kind }) => verb === 'create' && kind === 'Job').length
@@ -74,7 +74,7 @@ test('a Job that was removed before the cache ever showed it is found to be gone
 test('an end that the cache does not show yet is told once', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
-  const operator = model.start({ isHeld, brain })
+  const operator = model.start({ isHeld, planner })
   model.put('backup', 'orders', spec)
   await model.time.pass(1000)
   const [job] = model.jobs
@@ -138,9 +138,9 @@ test('a new leader whose cache lacks a Job that the status calls active asks for
 test('a new leader whose cache lacks the end of a run does not write another one over it', async () => {
   const model = new OperatorModel()
   const { held, isHeld } = openHold()
-  const first = model.start({ brain })
+  const first = model.start({ planner })
   await model.time.pass(1000)
-  const second = model.start({ brain, isHeld })
+  const second = model.start({ planner, isHeld })
   model.put('backup', 'orders', { ...spec, job: { successfulJobsHistoryLimit: 0 } })
   await model.time.pass(20_000)
   held.add('KafkaBackup')

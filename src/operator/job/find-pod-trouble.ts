@@ -1,0 +1,122 @@
+import { type Attempt, containerOf, timeOf } from './attempt.ts'
+import { containerName } from './build-pod.ts'
+import type { Explanation } from './explain-failure.ts'
+import type { JobState } from './job-state.ts'
+import type { Job, Pod } from './kube-job.ts'
+import { kubectlIn } from './names.ts'
+import { cutText } from './pod-result.ts'
+
+/** So long a pod may take to be made and started before anybody is told. */
+const PATIENCE_MS = 60_000
+const MAX_FOREIGN_TEXT = 500
+
+/** What a container waits for when all is well. */
+const usual = ['ContainerCreating', 'PodInitializing']
+
+/** Pure. Why no pod of a Job works that has not ended; undefined where one does, or is on its way. */
+export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
+  if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
+    return {
+      reason: 'JobSuspended',
+      message: `Job ${job.metadata.name} is suspended: its spec.suspend is true.`,
+    }
+  }
+  const active = attempts.filter(({ ended }) => !ended)
+  if (active.some(({ pod }) => pod.status?.phase === 'Running')) return undefined
+  if (active.length > 0) return active.map(({ pod }) => whyPodWaits(pod, nowMs)).find(why => why !== undefined)
+  return attempts.length === 0 ? whyThereIsNone(job, nowMs) : undefined
+}
+
+function whyPodWaits(pod: Pod, nowMs: number): Explanation | undefined {
+  const { name, creationTimestamp } = pod.metadata
+  const waiting = containerOf(pod)?.state?.waiting
+  if (waiting?.reason && !usual.includes(waiting.reason)) {
+    const reason = cutText(waiting.reason, 64)
+    return { reason, message: cutText(`Pod ${name}: ${waiting.message ?? reason}`, MAX_FOREIGN_TEXT) }
+  }
+  const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False')
+  if (unscheduled) {
+    const message = cutText(`Pod ${name} has no node: ${unscheduled.message ?? ''}`, MAX_FOREIGN_TEXT)
+    return { reason: unscheduled.reason ?? 'Unschedulable', message }
+  }
+  if (isPatient(creationTimestamp, nowMs)) return undefined
+  const message = `Pod ${name} does not start: a secret, a key of one, or a volume that it mounts may be missing. \`${kubectlIn(pod.metadata)} describe pod ${name}\` shows which.`
+  return { reason: 'ContainerCreating', message }
+}
+
+function whyThereIsNone({ metadata, status }: Job, nowMs: number): Explanation | undefined {
+  const isOver = status?.conditions?.some(condition => condition.status === 'True')
+  if (isOver || isPatient(metadata.creationTimestamp, nowMs)) return undefined
+  const { name } = metadata
+  const message = `Job ${name} has no pod: a quota, an admission rule or a missing service account may refuse it. \`${kubectlIn(metadata)} describe job ${name}\` shows which.`
+  return { reason: 'NoPod', message }
+}
+
+function isPatient(since: string | undefined, nowMs: number): boolean {
+  return nowMs - (timeOf(since) ?? nowMs) < PATIENCE_MS
+}
+
+/** How long a node may be silent, or a pod may outlive its grace period, before the pod counts as lost. */
+const LOST_MS = 5 * 60_000
+
+/** Pure. The first pod whose node does not report any more; `atMs` is when it counts as lost. */
+export function findLost(attempts: readonly Attempt[]): Pick<JobState, 'lost'> {
+  const silent = attempts
+    .filter(({ ended }) => !ended)
+    .flatMap(({ pod }) => {
+      const sinceMs = silentSinceMs(pod)
+      return sinceMs === undefined ? [] : [{ pod, sinceMs }]
+    })
+    .toSorted((a, b) => a.sinceMs - b.sinceMs)
+  const [first] = silent
+  return first ? { lost: { atMs: first.sinceMs + LOST_MS, message: messageOf(first.pod, first.sinceMs) } } : {}
+}
+
+/**
+ * A kubelet sets `Ready` together with the readiness of all containers, or names what else the pod waits for; only the node
+ * controller sets it alone, when the node has stopped reporting. A pod that is deleted outlives its `deletionTimestamp` only where no kubelet ends it.
+ */
+function silentSinceMs(pod: Pod): number | undefined {
+  const { phase, conditions = [], startTime } = pod.status ?? {}
+  const { deletionTimestamp, creationTimestamp } = pod.metadata
+  const ready = conditions.find(({ type }) => type === 'Ready')
+  const changedMs = timeOf(ready?.lastTransitionTime) ?? timeOf(startTime) ?? timeOf(creationTimestamp)
+  if (phase === 'Unknown') return changedMs
+  if (phase === 'Running' && ready?.status === 'False' && !isNamed(ready.reason) && isReadyItself(pod)) return changedMs
+  return timeOf(deletionTimestamp)
+}
+
+/** The node controller leaves the reason as it was: a pod that was ready has none. */
+function isNamed(reason: string | undefined): boolean {
+  return reason !== undefined && reason !== ''
+}
+
+/** With the containers that a cluster puts into its pods, such as the proxy of a service mesh. */
+function isReadyItself(pod: Pod): boolean {
+  const { containerStatuses = [] } = pod.status ?? {}
+  return containerOf(pod) !== undefined && containerStatuses.every(({ ready }) => ready === true)
+}
+
+function messageOf({ metadata, spec }: Pod, sinceMs: number): string {
+  const { name } = metadata
+  const node = typeof spec?.nodeName === 'string' ? spec.nodeName : 'unknown'
+  const since = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`
+  const safe = 'The pod may still be writing, so it is not replaced.'
+  const gone = `If the node is gone for good, delete it: \`kubectl delete node ${node}\`.`
+  const force = `Only if you are sure that the process has ended: \`${kubectlIn(metadata)} delete pod ${name} --force\`.`
+  return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
+}
+
+/** Pure. Since when a running pod is ready; without a probe readiness says nothing, and without a node it is old. */
+export function findReady(attempts: readonly Attempt[]): Pick<JobState, 'readySinceMs'> {
+  const since = attempts.flatMap(({ pod }) => readySince(pod) ?? [])
+  return since.length === 0 ? {} : { readySinceMs: Math.min(...since) }
+}
+
+function readySince({ metadata, spec, status }: Pod): number | undefined {
+  const { containers = [] } = (spec ?? {}) as { containers?: { name: string; readinessProbe?: unknown }[] }
+  const isProbed = containers.some(({ name, readinessProbe }) => name === containerName && readinessProbe !== undefined)
+  if (!isProbed || status?.phase !== 'Running' || metadata.deletionTimestamp !== undefined) return undefined
+  const ready = status.conditions?.find(({ type }) => type === 'Ready')
+  return ready?.status === 'True' ? timeOf(ready.lastTransitionTime) : undefined
+}

@@ -1,0 +1,59 @@
+import { isMap } from '../../config/problem.ts'
+import { type Layout, layoutOf } from '../crd/layout.ts'
+import type { Controller, Resource, ResourceSpec } from '../crd/resource.ts'
+import { anyFullBackup } from './job-args.ts'
+import type { JobNeeds } from './job-needs.ts'
+import { type JobStep, jobPort } from './job-pod.ts'
+import { escapeReferences, writeSection } from './write-section.ts'
+
+type Fields = Record<string, unknown>
+
+const MAX_BACKUP_ID = 200
+
+/** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
+export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
+  const layout = layoutOf(controller)
+  const spec = step.purpose === 'delete' ? placeOf(resource.spec) : withDefaults(resource)
+  const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
+  for (const part of layout.parts) {
+    const value = spec[part.name]
+    if (value === undefined || part.field.type !== 'section') continue
+    const place = { job: part.path, spec: ['spec', part.name] }
+    setAt(document, part.path, writeSection(part.field.section, value, place, needs))
+  }
+  return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
+}
+
+/** Positions of groups belong to no backup, but a job file has one. */
+function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
+  return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
+}
+
+/** A removal goes to the store alone: what is missing of all else, such as a password of Kafka, must not hold it up. */
+function placeOf({ kafkaCluster, topics, storage }: ResourceSpec): ResourceSpec {
+  const { bootstrapServers } = isMap(kafkaCluster) ? kafkaCluster : {}
+  return { kafkaCluster: { bootstrapServers }, topics, storage }
+}
+
+/** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
+function withDefaults({ spec, metadata }: Resource): ResourceSpec {
+  const { retention } = spec
+  if (!isMap(retention)) return spec
+  const match = spec.mode === 'full' ? { match: [anyFullBackup(spec.backupId ?? metadata.name)] } : {}
+  return { ...spec, retention: { afterBackup: true, ...match, ...retention } }
+}
+
+/** `source.topics` comes after `source`. */
+function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['path'], value: unknown): void {
+  if (rest.length === 0) document[key] = value
+  else {
+    const parent = isMap(document[key]) ? document[key] : {}
+    document[key] = parent
+    setAt(parent, rest, value)
+  }
+}
+
+/** What copies or reads a lot is asked how far it is. All pods have the variable. */
+function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
+  return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
+}

@@ -1,0 +1,68 @@
+import { stringify } from 'yaml'
+import type { FieldPath, Problem } from '../../config/problem.ts'
+import { reportProblems } from '../../config/report.ts'
+import { findJobProblems } from '../../config/validate-job.ts'
+import { layoutOf, specPathOf } from '../crd/layout.ts'
+import { checkOffsetFields } from '../crd/offset-fields.ts'
+import type { Controller, Resource } from '../crd/resource.ts'
+import { inSpecWords } from '../crd/spec-words.ts'
+import { planArgs } from './job-args.ts'
+import { writeDocument } from './job-document.ts'
+import { JobNeeds } from './job-needs.ts'
+import type { JobPod, JobStep } from './job-pod.ts'
+
+/**
+ * What a pod needs to do a step of a run. Throws CONFIG_INVALID, which names all that is wrong with the resource at once,
+ * by the fields of its spec.
+ */
+export function planJobPod(controller: Controller, resource: Resource, step: JobStep): JobPod {
+  const needs = new JobNeeds()
+  const document = writeDocument(controller, resource, step, needs)
+  const problems = [
+    ...needs.problems,
+    ...checkOffsetFields(controller, resource.spec, step),
+    ...checkDocument(controller, resource, document, needs),
+  ]
+  if (problems.length > 0) throw refuse(problems, resource, step)
+  return {
+    args: planArgs(controller, resource.spec, step),
+    jobFile: formatJobFile(document, resource),
+    env: needs.env,
+    volumes: needs.volumes(),
+    mounts: needs.mounts(),
+    secrets: needs.secrets,
+  }
+}
+
+/** The check that the pod makes when it starts, but for what the values of secrets are. */
+function checkDocument(controller: Controller, resource: Resource, document: unknown, needs: JobNeeds): Problem[] {
+  const layout = layoutOf(controller)
+  const env = Object.fromEntries(needs.env.map(({ name }) => [name, 'a secret']))
+  const found = findJobProblems(document, { env: { POD_IP: '127.0.0.1', ...env }, mode: layout.mode })
+  return found
+    .filter(({ about, path }) => about === 'field' || !needs.isVariable(path))
+    .map(problem => inSpec(problem, specPathOf(layout, problem.path, resource)))
+}
+
+function inSpec({ wrong, allowed, near, ...problem }: Problem, path: FieldPath): Problem {
+  const name = String(path.at(-1))
+  const isRef = /(Secret|ConfigMap)$/.test(name)
+  return {
+    ...problem,
+    path,
+    wrong: inSpecWords(wrong).replace(` (or ${name})`, ''),
+    allowed: isRef ? 'name and key of a secret' : allowed && inSpecWords(allowed),
+    near: near && inSpecWords(near),
+  }
+}
+
+function refuse(problems: readonly Problem[], { kind, metadata, spec }: Resource, step: JobStep) {
+  const source = `${kind} ${metadata.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata.name}`
+  const written = { spec: { ...spec, backupId: spec.backupId ?? step.backupId } }
+  return reportProblems(problems, { source, written, lineOf: () => undefined, overridden: [] })
+}
+
+function formatJobFile(document: unknown, { kind, metadata }: Resource): string {
+  const text = stringify(document, { version: '1.2', schema: 'core', lineWidth: 0, aliasDuplicateObjects: false })
+  return `# Made by the operator for ${kind} ${metadata.name}.\n${text}`
+}

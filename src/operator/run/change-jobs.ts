@@ -1,0 +1,123 @@
+import { hasCode } from '../../errors.ts'
+import { configMapKind, type Job, jobKind } from '../job/kube-job.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import { type ObjectRef, refOf } from '../kube/object.ts'
+import { isRefusedByTermination } from './namespace.ts'
+import { fieldManager } from './operator-options.ts'
+import type { Planner, StepObjects } from './planner.ts'
+import type { Problem } from './resource-memory.ts'
+
+/** The API server takes the Job in no way that another try would change soon: a quota, a policy, a field. */
+export class JobRefused extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem, cause: unknown) {
+    super(problem.message, { cause })
+    this.name = 'JobRefused'
+    this.problem = problem
+  }
+}
+
+/**
+ * Makes the ConfigMap and the Job, or finds that they are there already: names stand for what they are for, so that a
+ * call without an answer, and another leader, do no harm. Throws JobRefused where they cannot be made.
+ */
+export async function startJob(
+  api: KubeApi,
+  { configMap, job }: StepObjects,
+  ownerUid: string,
+  signal: AbortSignal,
+): Promise<Job> {
+  try {
+    await api.create(configMapKind, configMap, signal)
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
+  }
+  try {
+    return await api.create(jobKind, job, signal)
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_EXISTS')) throw refusalOf(error)
+    return adopt(api, job, ownerUid, signal)
+  }
+}
+
+async function adopt(api: KubeApi, job: Job, ownerUid: string, signal: AbortSignal): Promise<Job> {
+  const there = await api.get(jobKind, refOf(job), signal)
+  if ((there.metadata.ownerReferences ?? []).some(({ uid }) => uid === ownerUid)) return there
+  const { namespace, name } = job.metadata
+  const message = `the Job "${name}" of the namespace "${namespace}" is not of this resource, and has the name that its Job would have; remove it`
+  throw new JobRefused({ reason: 'NameTaken', message }, undefined)
+}
+
+/** The error as a refusal where it is one. */
+export function refusalOf(error: unknown): unknown {
+  if (!hasCode(error, 'KUBE_DENIED', 'KUBE_INVALID')) return error
+  const reason = isRefusedByTermination(error) ? 'NamespaceTerminating' : 'JobRefused'
+  return new JobRefused({ reason, message: `${error.message}. ${error.help}` }, error)
+}
+
+/**
+ * Lets the Job start no further pod: without retries the Job controller fails it at once, since one of its pods has
+ * failed, ends a pod that it started meanwhile, and keeps those that ended with their logs.
+ */
+export async function stopJob(api: KubeApi, ref: ObjectRef, uid: string, signal: AbortSignal): Promise<void> {
+  const { apiVersion, kind } = jobKind
+  const { namespace, name } = ref
+  // The uid keeps the apply from creating a Job that has gone.
+  const job: Job = {
+    apiVersion,
+    kind,
+    metadata: { name, ...(namespace !== undefined && { namespace }), uid },
+    spec: { backoffLimit: 0 },
+  }
+  try {
+    await api.apply(jobKind, job, { fieldManager, force: true }, signal)
+  } catch (error) {
+    if (!hasCode(error, 'KUBE_NOT_FOUND', 'KUBE_CONFLICT') || !(await isGone(api, ref, uid, signal))) throw error
+  }
+}
+
+async function isGone(api: KubeApi, ref: ObjectRef, uid: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await api.getMetadata(jobKind, ref, signal)).metadata.uid !== uid
+  } catch (error) {
+    if (hasCode(error, 'KUBE_NOT_FOUND')) return true
+    throw error
+  }
+}
+
+/**
+ * Removes the Job, and before it its ConfigMap where no other Job needs it: broken off between the two, the Job is found
+ * again and removed, while nobody would look for the ConfigMap. A Job that still works stays until its pods are gone, so
+ * that the next one does not meet them.
+ */
+export async function removeJob(
+  api: KubeApi,
+  { configMapOf }: Pick<Planner, 'configMapOf'>,
+  job: Job,
+  others: readonly Job[],
+  isOver: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const { namespace, name, uid } = job.metadata
+  const configMap = configMapOf(job)
+  if (configMap !== undefined && !others.some(other => configMapOf(other) === configMap)) {
+    const removal = api.remove(configMapKind, { namespace, name: configMap }, { propagation: 'Background' }, signal)
+    await unlessGone(removal, async () => false)
+  }
+  const ref = { namespace, name }
+  const propagation = isOver ? 'Background' : 'Foreground'
+  const removal = api.remove(jobKind, ref, { propagation, ...(uid !== undefined && { uid }) }, signal)
+  const isAnother = async () => (await api.getMetadata(jobKind, ref, signal)).metadata.uid !== uid
+  await unlessGone(removal, isAnother)
+}
+
+/** A conflict means that it is another one by now, or only that somebody changed it at the same moment. */
+async function unlessGone(removal: Promise<void>, isAnother: () => Promise<boolean>): Promise<void> {
+  try {
+    await removal
+  } catch (error) {
+    if (hasCode(error, 'KUBE_NOT_FOUND')) return
+    if (!hasCode(error, 'KUBE_CONFLICT') || !(await isAnother())) throw error
+  }
+}

@@ -1,0 +1,71 @@
+import type { Clock } from '../../lib/clock.ts'
+import type { Resource } from '../crd/resource.ts'
+import type { KubeApi } from '../kube/kube-api.ts'
+import type { ResourceKind } from '../kube/object.ts'
+import { finalizerName } from '../plan/facts.ts'
+import type { Action, Situation } from '../plan/plan.ts'
+import { removeJob, startJob, stopJob } from './change-jobs.ts'
+import type { ClusterView } from './cluster-view.ts'
+import { addFinalizer, removeFinalizer } from './finalizer.ts'
+import { knownJobs } from './observe-resource.ts'
+import type { Planner, StartAction, StepObjects } from './planner.ts'
+import type { ResourceMemory } from './resource-memory.ts'
+
+export interface ActionParts {
+  api: KubeApi
+  clock: Clock
+  planner: Planner
+  view: ClusterView
+  kind: ResourceKind<Resource>
+  memory: ResourceMemory
+  situation: Situation
+  /** Of the steps that the plan starts. */
+  objects: ReadonlyMap<StartAction, StepObjects>
+}
+
+/** Does one thing of a plan. What it changes is remembered, as the caches show it later. */
+export async function executeAction(action: Action, parts: ActionParts, signal: AbortSignal): Promise<void> {
+  const { api, kind, situation } = parts
+  const { resource, apiGroup } = situation
+  signal.throwIfAborted()
+  switch (action.type) {
+    case 'start':
+      return start(action, parts, signal)
+    case 'remove-job':
+      return remove(action, parts, signal)
+    case 'stop-job':
+      return stopJob(api, { namespace: resource.metadata.namespace, name: action.name }, action.uid, signal)
+    case 'add-finalizer':
+      return addFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+    case 'remove-finalizer':
+      return removeFinalizer(api, kind, resource, finalizerName(apiGroup), signal)
+  }
+}
+
+async function start(action: StartAction, parts: ActionParts, signal: AbortSignal): Promise<void> {
+  const { api, clock, memory } = parts
+  const objects = parts.objects.get(action)
+  if (objects === undefined) throw new Error(`the run ${action.run} was planned without what it needs`)
+  const job = await startJob(api, objects, memory.uid, signal)
+  memory.created.set(job.metadata.name, { job, sinceMs: clock.monotonic() })
+  memory.refusal = undefined
+}
+
+async function remove(
+  { name, uid }: Extract<Action, { type: 'remove-job' }>,
+  { api, planner, clock, view, memory, situation }: ActionParts,
+  signal: AbortSignal,
+): Promise<void> {
+  const jobs = knownJobs(memory, view)
+  const job = jobs.find(({ metadata }) => metadata.uid === uid)
+  if (job === undefined || memory.removed.has(uid)) return
+  const isOver = situation.jobs.some(state => state.uid === uid && state.end !== undefined && !state.end.isStillTrying)
+  const others = jobs.filter(({ metadata }) => metadata.uid !== uid && !isGoing(metadata, memory))
+  await removeJob(api, planner, job, others, isOver, signal)
+  memory.removed.set(uid, clock.monotonic())
+  memory.created.delete(name)
+}
+
+function isGoing({ uid, deletionTimestamp }: Resource['metadata'], { removed }: ResourceMemory): boolean {
+  return deletionTimestamp !== undefined || removed.has(uid ?? '')
+}

@@ -1,0 +1,85 @@
+import type { Controller, Resource } from '../crd/resource.ts'
+import type { JobState } from '../job/job-state.ts'
+import type { Job } from '../job/kube-job.ts'
+import type { Situation } from '../plan/plan.ts'
+import { formatKey } from '../watch/store.ts'
+import type { ClusterView } from './cluster-view.ts'
+import type { Planner } from './planner.ts'
+import { problemOf } from './prepare-starts.ts'
+import { newestRun, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
+
+export interface ObserveParts {
+  controller: Controller
+  apiGroup: string
+  view: ClusterView
+  planner: Planner
+  nowMs: number
+}
+
+/** All that is known of a resource: from the caches, and from the memory where these lag behind. */
+export function observeResource(stored: Resource, memory: ResourceMemory, parts: ObserveParts): Situation {
+  const { controller, apiGroup, view, nowMs } = parts
+  const resource = withLatestStatus(stored, memory)
+  const jobs = knownJobs(memory, view).map(job => readState(job, memory, parts))
+  memory.working = jobs.filter(({ end }) => end === undefined)
+  forgetMeters(memory, resource, jobs)
+  return {
+    controller,
+    resource,
+    apiGroup,
+    jobs,
+    missingSecrets: [],
+    isLicenseMissing: memory.license?.isMissing ?? false,
+    licenseTrouble: memory.license?.trouble,
+    problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
+    progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
+    lastRoundMs: memory.lastRoundMs,
+    referredSnapshotId: referredSnapshot(resource, view),
+    ...(memory.isNamespaceTerminating && { isNamespaceTerminating: true }),
+    nowMs,
+  }
+}
+
+/** Those that the resource owns, without the ones whose removal the cache does not show yet. */
+export function knownJobs({ uid, created }: ResourceMemory, { jobs }: ClusterView): Job[] {
+  const stored = jobs.ownedBy(uid)
+  const seen = new Set(stored.map(({ metadata }) => metadata.uid))
+  const unseen = [...created.values()].map(({ job }) => job).filter(({ metadata }) => !seen.has(metadata.uid))
+  const names = new Set(unseen.map(({ metadata }) => metadata.name))
+  return [...stored.filter(({ metadata }) => !names.has(metadata.name)), ...unseen]
+}
+
+function readState(job: Job, memory: ResourceMemory, { planner, view, nowMs }: ObserveParts): JobState {
+  const uid = job.metadata.uid ?? ''
+  const state = planner.readJobState(job, view.pods.ownedBy(uid), nowMs)
+  return memory.removed.has(uid) ? { ...state, isBeingDeleted: true } : state
+}
+
+/** A refusal counts for the spec that was refused, for a while. */
+function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: number): Situation['problem'] {
+  if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
+  return refusal.problem
+}
+
+/** What runs later is told of at once where it could not run now: nobody looks at a backup at the hour of its schedule. */
+function standingProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
+  const { schedule, backup, backupId = resource.metadata.name } = resource.spec
+  if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
+  return problemOf(() =>
+    planner.planJobPod(controller, resource, { purpose: 'main', stage: 'whole', shards: 1, backupId }),
+  )
+}
+
+/** A run has its meter until it is over: its next Job, and a pod that tries again, go on from there. */
+function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readonly JobState[]): void {
+  const ended = new Set(status?.history?.map(({ run }) => run))
+  const going = new Set(jobs.map(({ run }) => run).filter(run => !ended.has(run)))
+  for (const run of [...memory.meters.keys()]) if (!going.has(run)) memory.meters.delete(run)
+  if (memory.meters.size === 0) memory.shown = undefined
+}
+
+function referredSnapshot({ metadata, spec }: Resource, { resources }: ClusterView): string | null | undefined {
+  if (spec.resetRef === undefined) return undefined
+  const reset = resources.offset_reset.get(formatKey({ namespace: metadata.namespace, name: spec.resetRef.name }))
+  return reset?.status?.snapshotId ?? null
+}

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { CelRule, FieldSchema } from '../../../src/operator/crd/field-schema.ts'
+import { controllers } from '../../../src/operator/crd/resource.ts'
+import { jobFieldSchema } from '../../../src/operator/crd/section-schema.ts'
+
+for (const controller of controllers) {
+  const { properties, required, rules } = jobFieldSchema(controller)
+  const spec: FieldSchema = { type: 'object', properties, required, 'x-kubernetes-validations': rules }
+
+  test(`${controller}: every value has one type, or is a number or a text`, () => {
+    const wrong = listNodes(spec).filter(
+      ({ node }) => (node.type === undefined) !== (node['x-kubernetes-int-or-string'] === true),
+    )
+    assert.deepEqual(
+      wrong.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test(`${controller}: texts, lists and maps are bounded, so that rules about them have a cost`, () => {
+    const unbounded = listNodes(spec).filter(({ node }) => {
+      if (node.type === 'string') return node.enum === undefined && node.maxLength === undefined
+      if (node.type === 'array') return node.maxItems === undefined
+      if (node.additionalProperties) return node.maxProperties === undefined
+      return node['x-kubernetes-int-or-string'] === true && node.maxLength === undefined
+    })
+    assert.deepEqual(
+      unbounded.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test(`${controller}: every field that has a name says what it is`, () => {
+    const silent = listNodes(spec).filter(({ path, node }) => isNamed(path) && !node.description)
+    assert.deepEqual(
+      silent.map(({ path }) => path),
+      [],
+    )
+  })
+
+  test(`${controller}: rules and required fields name fields that are there`, () => {
+    for (const { path, node } of listNodes(spec)) {
+      for (const name of node.required ?? []) assert.ok(node.properties?.[name], `${path}.${name}`)
+      for (const rule of node['x-kubernetes-validations'] ?? []) assertRule(rule, node, path)
+    }
+  })
+
+  test(`${controller}: no text is in the words of a job file`, () => {
+    const words = listNodes(spec).flatMap(({ path, node }) => {
+      const texts = [node.description ?? '', ...(node['x-kubernetes-validations'] ?? []).map(({ message }) => message)]
+      return texts.flatMap(text => [...text.matchAll(/\b[a-z]+(_[a-z]+)+\b/g)].map(([word]) => `${path}: ${word}`))
+    })
+    const values = /: (by_key|header_based|new_incarnation)$/
+    assert.deepEqual(
+      words.filter(word => !values.test(word)),
+      [],
+    )
+  })
+}
+
+test('a default of one backend is not put into the others', () => {
+  const { storage } = jobFieldSchema('backup').properties
+  const defaults = Object.entries(storage?.properties ?? {}).filter(([, field]) => field.default !== undefined)
+  assert.deepEqual(defaults, [])
+  assert.match(storage?.properties?.partSize?.description ?? '', /Without it: 5MiB\.$/)
+})
+
+test('a field of one backend is refused with the others, and asked for where it is needed', () => {
+  const rules = jobFieldSchema('backup').properties.storage?.['x-kubernetes-validations'] ?? []
+  const about = (name: string) =>
+    rules.filter(({ fieldPath }) => fieldPath === `.${name}`).map(({ message }) => message)
+  assert.deepEqual(about('bucket'), [
+    'bucket belongs to backend s3, gcs',
+    'bucket is required with backend s3',
+    'bucket is required with backend gcs',
+  ])
+  assert.deepEqual(about('pvc'), ['pvc belongs to backend pvc', 'pvc is required with backend pvc'])
+})
+
+test('a resource prunes after its backups unless it says otherwise', () => {
+  assert.equal(jobFieldSchema('backup').properties.retention?.properties?.afterBackup?.default, true)
+})
+
+test('a size is a number or a text with a unit, an offset a number or a text, a count a number', () => {
+  const backup = jobFieldSchema('backup').properties.backup?.properties ?? {}
+  const restore = jobFieldSchema('restore').properties.restore?.properties ?? {}
+  assert.equal(backup.segmentBytes?.['x-kubernetes-int-or-string'], true)
+  assert.equal(restore.offsetRanges?.additionalProperties?.properties?.start?.['x-kubernetes-int-or-string'], true)
+  assert.equal(backup.connectionsPerBroker?.type, 'integer')
+  assert.equal(restore.partitions?.additionalProperties?.items?.type, 'integer')
+})
+
+interface Node {
+  path: string
+  node: FieldSchema
+}
+
+function listNodes(node: FieldSchema, path = 'spec'): Node[] {
+  return [
+    { path, node },
+    ...Object.entries(node.properties ?? {}).flatMap(([name, each]) => listNodes(each, `${path}.${name}`)),
+    ...(node.items ? listNodes(node.items, `${path}[]`) : []),
+    ...(node.additionalProperties ? listNodes(node.additionalProperties, `${path}{}`) : []),
+  ]
+}
+
+/** Items, the parts of references and the bounds of ranges are told of by the field around them. */
+function isNamed(path: string): boolean {
+  return path !== 'spec' && !/(\[\]|\{\}|\{\}\.(start|end)|\.(name|key))$/.test(path)
+}
+
+function assertRule({ rule, fieldPath }: CelRule, { properties }: FieldSchema, path: string): void {
+  if (fieldPath !== undefined) assert.ok(properties?.[fieldPath.slice(1)], `${path}${fieldPath}`)
+  if (properties === undefined) return
+  const names = [...rule.replaceAll(/"(\\.|[^"])*"|'[^']*'/g, '').matchAll(/\bself\.(\w+)/g)].map(
+    ([, name = '']) => name,
+  )
+  for (const name of names) assert.ok(properties[name], `${path}: ${rule} has ${name}`)
+}

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parse } from 'yaml'
+import { refuseOthers } from '../../../src/cli/commands/offsets-place.ts'
+import { offsetActions } from '../../../src/cli/offsets-table.ts'
+import { parseCommandLine } from '../../../src/cli/program.ts'
+import { compileGlobs } from '../../../src/lib/glob.ts'
+import type { Controller } from '../../../src/operator/crd/resource.ts'
+import type { JobStep } from '../../../src/operator/job/job-pod.ts'
+import { FakeIo } from '../../cli/fake-io.ts'
+import { planPod, pvc, secret } from '../crd/resources.ts'
+
+const common = '--config /etc/kafka-backup/job.yaml --format json --log-format json'
+
+const commands: [string, Controller, Record<string, unknown>, Partial<JobStep>, string][] = [
+  ['a backup', 'backup', {}, {}, `backup ${common} --report`],
+  ['a shard, whose number the Job adds', 'backup', {}, { stage: 'shards', shards: 4 }, `backup ${common}`],
+  ['the commit of shards', 'backup', {}, { stage: 'commit', shards: 4 }, `backup ${common} --commit --report`],
+  ['a check of a backup', 'backup', { verify: {} }, { purpose: 'verify' }, `verify ${common}`],
+  ['a deep one', 'backup', { verify: { deep: true } }, { purpose: 'verify' }, `verify ${common} --deep`],
+  ['the removal of a backup', 'backup', {}, { purpose: 'delete' }, `delete ${common} --yes`],
+  [
+    'the removal of all that mode full has made',
+    'backup',
+    { mode: 'full' },
+    { purpose: 'delete', backupId: 'orders' },
+    `delete ${common} --match orders-????????t??????z --yes`,
+  ],
+  ['a restore', 'restore', {}, {}, `restore ${common} --report`],
+  ['a look at a restore', 'restore', { dryRun: true }, {}, `restore ${common} --dry-run`],
+  ['a reset', 'offset_reset', {}, {}, `offsets reset ${common} --group=billing --strategy=earliest --yes`],
+  [
+    'a look at a reset',
+    'offset_reset',
+    { dryRun: true, groups: ['a', 'b-*'], topics: ['orders', 'p*'], partitions: [0, 3], strategy: 'latest' },
+    {},
+    `offsets plan ${common} --group=a --group=b-* --topic=orders,p* --partition=0,3 --strategy=latest`,
+  ],
+  [
+    'a reset to a time',
+    'offset_reset',
+    { strategy: 'timestamp', timestamp: '2026-01-31T08:00:00Z' },
+    {},
+    `offsets reset ${common} --group=billing --strategy=timestamp --timestamp=2026-01-31T08:00:00Z --yes`,
+  ],
+  [
+    'a reset to an offset',
+    'offset_reset',
+    { strategy: 'offset', offset: 4711 },
+    {},
+    `offsets reset ${common} --group=billing --strategy=offset --offset=4711 --yes`,
+  ],
+  [
+    'a reset by headers',
+    'offset_reset',
+    { strategy: 'header_based', fromSnapshot: 's-1', topicMapping: { a: 'b', c: 'd' }, since: 1_769_900_000_000 },
+    {},
+    `offsets reset ${common} --group=billing --strategy=header_based --from-snapshot=s-1 --topic-mapping=a=b --topic-mapping=c=d --since=1769900000000 --yes`,
+  ],
+  [
+    'a rollback',
+    'offset_rollback',
+    { snapshotId: 's-1', groups: ['a'] },
+    {},
+    `offsets rollback ${common} --snapshot-id=s-1 --group=a --yes`,
+  ],
+  [
+    'a rollback to a plain snapshot',
+    'offset_rollback',
+    { snapshotId: 's-1', acceptPlainSnapshot: true },
+    {},
+    `offsets rollback ${common} --snapshot-id=s-1 --accept-plain-snapshot --yes`,
+  ],
+  [
+    'a reset from a plain snapshot',
+    'offset_reset',
+    { strategy: 'header_based', fromSnapshot: 's-1', acceptPlainSnapshot: true },
+    {},
+    `offsets reset ${common} --group=billing --strategy=header_based --from-snapshot=s-1 --accept-plain-snapshot --yes`,
+  ],
+  [
+    'a look at the rollback of a reset',
+    'offset_rollback',
+    { snapshotId: undefined, resetRef: { name: 'reset' }, operation: 'rollback', dryRun: true },
+    { snapshotId: 's-2' },
+    `offsets rollback ${common} --snapshot-id=s-2 --dry-run`,
+  ],
+  [
+    'a snapshot',
+    'offset_rollback',
+    { snapshotId: undefined, operation: 'snapshot', groups: ['a'] },
+    {},
+    `offsets snapshot ${common} --group=a`,
+  ],
+  [
+    'a comparison with a snapshot',
+    'offset_rollback',
+    { operation: 'verify', snapshotId: 's-1', strict: true },
+    {},
+    `offsets verify ${common} --snapshot-id=s-1 --strict`,
+  ],
+]
+
+for (const [name, controller, spec, more, expected] of commands) {
+  test(`the command of ${name}`, () => {
+    const { args } = planPod(controller, spec, more)
+    assert.equal(args.join(' '), expected)
+    assertParsed(args)
+  })
+}
+
+/** As the program in the pod does. */
+function assertParsed(args: readonly string[]): void {
+  const line = parseCommandLine(args, new FakeIo(), '0')
+  assert.ok('command' in line && line.command.name === args[0])
+  assert.equal(line.options.config, '/etc/kafka-backup/job.yaml')
+  const action = offsetActions.find(each => each === line.options.action)
+  if (action !== undefined) refuseOthers(action, line.options)
+}
+
+test('a group that looks like an option or a variable arrives as it is written', () => {
+  const { args } = planPod('offset_reset', { groups: ['--yes', '$(HOME)', 'a b'] })
+  assert.deepEqual(
+    args.filter(arg => arg.startsWith('--group')),
+    ['--group=--yes', '--group=$(HOME)', '--group=a b'],
+  )
+})
+
+test('a claim is mounted where the job looks, with its folder', () => {
+  const pod = planPod('backup', { storage: { ...pvc, pvc: { claimName: 'backups', subPath: 'kafka' } } })
+  assert.deepEqual(pod.volumes, [{ name: 'kafka-backup-storage', persistentVolumeClaim: { claimName: 'backups' } }])
+  assert.deepEqual(pod.mounts, [{ name: 'kafka-backup-storage', mountPath: '/backups', subPath: 'kafka' }])
+  assert.deepEqual([pod.env, pod.secrets], [[], []])
+})
+
+test('secrets are variables or files of one key each, and are named with their fields', () => {
+  const pod = planPod('backup', {
+    storage: {
+      backend: 's3',
+      bucket: 'my-bucket',
+      accessKeyId: 'AKIA',
+      secretAccessKeySecret: secret('key'),
+      caCertConfigMap: { name: 'ca', key: 'ca.crt' },
+    },
+    encryption: { recipients: [{ keySecret: { name: 'keys', key: 'k1' } }] },
+  })
+  assert.deepEqual(pod.env, [
+    {
+      name: 'SECRET_STORAGE_SECRET_ACCESS_KEY',
+      valueFrom: { secretKeyRef: { name: 'credentials', key: 'key' } },
+    },
+  ])
+  assert.deepEqual(pod.volumes, [
+    {
+      name: 'kafka-backup-files',
+      projected: {
+        defaultMode: 0o444,
+        sources: [
+          { configMap: { name: 'ca', items: [{ key: 'ca.crt', path: 'storage.ca_cert' }] } },
+          { secret: { name: 'keys', items: [{ key: 'k1', path: 'encryption.recipients.0.key_file' }] } },
+        ],
+      },
+    },
+  ])
+  assert.deepEqual(pod.mounts, [{ name: 'kafka-backup-files', mountPath: '/etc/kafka-backup-files', readOnly: true }])
+  assert.deepEqual(pod.secrets, [
+    { name: 'credentials', key: 'key', field: 'spec.storage.secretAccessKeySecret' },
+    { name: 'keys', key: 'k1', field: 'spec.encryption.recipients[0].keySecret' },
+  ])
+})
+
+test('the license is no business of the pod', () => {
+  const pod = planPod('backup', { enterprise: { licenseSecret: { name: 'license' } } })
+  assert.deepEqual([pod.secrets, pod.env], [[], []])
+  assert.doesNotMatch(pod.jobFile, /license/)
+})
+
+test('a job file is for people: in the order of the documentation, without anchors and folded lines', () => {
+  const topics = { include: [`${'long-'.repeat(40)}topic`], exclude: ['a', 'b'] }
+  const { jobFile } = planPod('backup', { topics, backup: { consumerGroups: { exclude: topics.exclude } } })
+  assert.deepEqual(Object.keys(parse(jobFile)), ['mode', 'backup_id', 'source', 'storage', 'backup', 'metrics'])
+  assert.match(jobFile, /^# Made by the operator for KafkaBackup nightly\.\nmode: backup\n/)
+  assert.doesNotMatch(jobFile, /[&*]a\d|>-/)
+})
+
+test('the same resource and step give the same file, so that its name can be that of its content', () => {
+  assert.equal(planPod('backup').jobFile, planPod('backup').jobFile)
+})
+
+test('a run of mode full makes its own backup, and prunes those of the resource', () => {
+  const spec = { mode: 'full', backupId: 'orders', retention: { keepDaily: 7 } }
+  const job = parse(planPod('backup', spec, { backupId: 'orders-20261116t020000z' }).jobFile)
+  assert.equal(job.backup_id, 'orders-20261116t020000z')
+  assert.deepEqual(job.retention, { match: ['orders-????????t??????z'], keep_daily: 7, after_backup: true })
+})
+
+test('what a run of mode full prunes is never the backup of a resource with a longer name', () => {
+  const job = parse(planPod('backup', { mode: 'full', backupId: 'orders', retention: { keepLast: 1 } }).jobFile)
+  const isMeant = compileGlobs(job.retention.match)
+  assert.ok(isMeant('orders-20261116t020000z'))
+  assert.deepEqual(['orders', 'orders-eu', 'orders-eu-20261116t020000z'].filter(isMeant), [])
+})
+
+test('what a resource says of its retention stands, and without a word nothing is pruned', () => {
+  const retention = { match: ['old-*'], keepLast: 1, afterBackup: false }
+  const job = parse(planPod('backup', { mode: 'full', retention }).jobFile)
+  assert.deepEqual(job.retention, { match: ['old-*'], keep_last: 1, after_backup: false })
+  assert.equal(parse(planPod('backup', { mode: 'full' }).jobFile).retention, undefined)
+  const incremental = parse(planPod('backup', { mode: 'incremental', retention: { keepLast: 1 } }).jobFile)
+  assert.deepEqual(incremental.retention, { keep_last: 1, after_backup: true })
+})
+
+test('progress is served by what takes long, and by nothing else', () => {
+  const servesOf = (controller: Controller, more: Partial<JobStep> = {}) =>
+    parse(planPod(controller, {}, more).jobFile).metrics?.listen
+  const address = `[\${POD_IP}]:8080`
+  assert.equal(servesOf('backup'), address)
+  assert.equal(servesOf('backup', { purpose: 'verify' }), address)
+  assert.equal(servesOf('restore'), address)
+  assert.equal(servesOf('backup', { purpose: 'delete' }), undefined)
+  assert.equal(servesOf('offset_reset'), undefined)
+  assert.equal(servesOf('offset_rollback'), undefined)
+})
+
+test('a removal asks for nothing but the store, so that no other secret can stand in its way', () => {
+  const sasl = { mechanism: 'SCRAM-SHA-512', username: 'u', passwordSecret: secret('kafka') }
+  const kafkaCluster = { bootstrapServers: ['k:9092'], security: { protocol: 'SASL_PLAINTEXT', sasl } }
+  const storage = { backend: 's3', bucket: 'my-bucket', accessKeyId: 'a', secretAccessKeySecret: secret('s3') }
+  const encryption = { recipients: [{ keySecret: secret('key') }] }
+  const schemaRegistry = { enabled: true, url: 'https://r', credentialsSecret: { name: 'registry' } }
+  const spec = { kafkaCluster, storage, encryption, enterprise: { schemaRegistry }, retention: { keepLast: 1 } }
+  const pod = planPod('backup', spec, { purpose: 'delete' })
+  assert.deepEqual(
+    pod.secrets.map(({ field }) => field),
+    ['spec.storage.secretAccessKeySecret'],
+  )
+  assert.deepEqual(pod.volumes, [])
+  assert.equal(planPod('backup', spec).secrets.length, 5)
+})
