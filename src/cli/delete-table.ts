@@ -3,33 +3,39 @@ import { backupId, config, dryRun, path, set } from './option-specs.ts'
 
 export const deleteCommand: CommandSpec = {
   name: 'delete',
-  summary: 'remove one whole backup, also the newest',
+  summary: 'remove a complete backup, even the latest',
   description:
-    'Shows what the backup holds, and removes all of it after its id was typed. No rule keeps it, and there is no grace period: this cannot be undone. A backup that is in use is left alone. Snapshots of consumer groups are stored next to the backups and stay.',
+    'Show the contents of a backup, and remove all of it after you type its ID. Retention rules and grace periods do not apply, and this cannot be undone. A backup in use is not removed. Snapshots of consumer groups are stored next to the backups and are kept.',
   options: [
     path,
     backupId,
     {
       name: 'match',
       value: { kind: 'text', label: 'pattern' },
-      description: 'in place of one id: all backups whose ids match, with * and ?; may be repeated',
+      description: 'instead of one ID: all backups whose IDs match a pattern with * and ?; repeatable',
       isRepeatable: true,
     },
-    { ...config, description: 'the job file (YAML) of the backup, in place of `--path` and `--backup-id`' },
+    { ...config, description: 'the job file (YAML) of the backup, instead of `--path` and `--backup-id`' },
     set,
-    { ...dryRun, description: 'shows what would be removed and changes nothing' },
-    { name: 'yes', short: 'y', description: 'does not ask; where there is nothing of the backup, that is a success' },
+    { ...dryRun, description: 'show what would be removed; change nothing' },
+    { name: 'yes', short: 'y', description: 'skip the confirmation; succeed if the backup does not exist' },
   ],
   examples: [
-    { command: 'kafka-backup delete --path /backups --backup-id orders --dry-run', meaning: 'what would go' },
-    { command: 'kafka-backup delete --path /backups --backup-id orders', meaning: 'asks for the id first' },
+    {
+      command: 'kafka-backup delete --path /backups --backup-id orders --dry-run',
+      meaning: 'show what would be removed',
+    },
+    { command: 'kafka-backup delete --path /backups --backup-id orders', meaning: 'remove it after you type its ID' },
     {
       command: "kafka-backup delete --path /backups --match 'orders-????????t??????z' --dry-run",
-      meaning: 'all that were made one by one, and their times are in their ids',
+      meaning: 'show all backups with a time in their ID',
     },
-    { command: 'kafka-backup delete --config job.yaml --yes', meaning: 'for schedulers; may be run again' },
+    {
+      command: 'kafka-backup delete --config job.yaml --yes',
+      meaning: 'remove it without a confirmation; safe to run again',
+    },
   ],
   exits:
-    '2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 4 when the store protects some of it: run it again when that has run out; 5 when the backup is in use: then nothing is removed, or the rest is removed when it is run again',
-  onInterrupt: 'No manifest names what is gone; run the same command to continue.',
+    '2 without a terminal to confirm on and without `--yes`: nothing is removed; 4 if the store protects some objects: run it again when the protection has ended; 5 if the backup is in use: run it again later to remove it, or the rest of it',
+  onInterrupt: 'No manifest refers to removed objects; run the same command to continue.',
 }

@@ -3,56 +3,57 @@ import { backupId, config, keyFile, path, set } from './option-specs.ts'
 
 export const keyCommand: CommandSpec = {
   name: 'key',
-  summary: 'make keys for encrypted backups, show who opens one, and change that',
+  summary: 'create keys, and list and change the keys that can decrypt a backup',
   description:
-    '`new` makes a key, in a file that only its owner can read or on standard output. `list` shows the data keys of an encrypted backup and the keys that open it, and needs none. `rewrap` makes the recipients of the job, or those of `--recipient-file`, the only ones that open the backup; it needs a key that opens it today, and rewrites no data.',
-  argument: { name: 'action', choices: ['new', 'list', 'rewrap'], description: 'what to do' },
+    'Create keys, and list and change the keys that can decrypt a backup. `new` writes a key to a file that only its owner can read, or to standard output. `list` shows the data keys of an encrypted backup and the keys that can decrypt it, and needs no key. `rewrap` makes the recipients of the job, or those of `--recipient-file`, the only ones that can decrypt the backup; it needs a current key, and rewrites no data.',
+  argument: { name: 'action', choices: ['new', 'list', 'rewrap'], description: 'the action' },
   options: [
     {
       name: 'out',
       value: { kind: 'file', label: 'file' },
-      description: '`new`: the file to make; it must not exist',
+      description: '`new`: the file to create; it must not exist',
     },
-    { ...config, description: 'the job file (YAML), in place of `--path` and `--backup-id`' },
+    { ...config, description: 'the job file (YAML), instead of `--path` and `--backup-id`' },
     set,
     path,
     backupId,
     {
       ...keyFile,
-      description:
-        '`rewrap`: a key that opens the backup today; may be repeated. Otherwise the environment or the job gives one',
+      description: '`rewrap`: a current key of the backup; repeatable. Alternatives: the environment or the job',
     },
     {
       name: 'kms-key',
       value: { kind: 'text', label: 'arn' },
-      description: '`rewrap`: a key of AWS KMS that opens the backup today; may be repeated',
+      description: '`rewrap`: an AWS KMS key that is a current key of the backup; repeatable',
       isRepeatable: true,
     },
     {
       name: 'recipient-file',
       value: { kind: 'file', label: 'file' },
-      description:
-        '`rewrap`: a key that is to open the backup from now on, in place of those of the job; may be repeated',
+      description: '`rewrap`: a new key of the backup, instead of the recipients of the job; repeatable',
       isRepeatable: true,
     },
     {
       name: 'new-data-key',
-      description: '`rewrap`: encrypts what is written from now on with another data key',
+      description: '`rewrap`: encrypt everything written from now on with a new data key',
     },
   ],
   examples: [
-    { command: 'kafka-backup key new --out backup.key', meaning: 'a key for `encryption.recipients`' },
-    { command: 'kafka-backup key list --path /backups --backup-id orders', meaning: 'who opens a backup' },
+    { command: 'kafka-backup key new --out backup.key', meaning: 'create a key for `encryption.recipients`' },
+    {
+      command: 'kafka-backup key list --path /backups --backup-id orders',
+      meaning: 'list the keys that can decrypt a backup',
+    },
     {
       command: 'kafka-backup key rewrap --config job.yaml --key-file old.key',
-      meaning: 'from the old key to the recipients of the job',
+      meaning: 'replace the old key with the recipients of the job',
     },
     {
       command:
         'kafka-backup key rewrap --path /backups --backup-id orders --key-file old.key --recipient-file new.key --recipient-file spare.key',
-      meaning: 'the same without a job',
+      meaning: 'replace it without a job file',
     },
   ],
-  exits: '5 when another process changed the keys meanwhile',
-  onInterrupt: 'The keys of before still open the backup; run the same command again.',
+  exits: '5 if another process changed the keys at the same time',
+  onInterrupt: 'The previous keys can still decrypt the backup; run the same command again.',
 }

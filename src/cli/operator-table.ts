@@ -4,7 +4,7 @@ import type { OptionSpec } from './option-specs.ts'
 const apiGroup: OptionSpec = {
   name: 'api-group',
   value: { kind: 'text', label: 'group' },
-  description: 'the API group of the four kinds of resources',
+  description: 'API group of the four resource kinds',
   fallback: 'kafka-backup.dev',
 }
 
@@ -12,16 +12,16 @@ const where: readonly OptionSpec[] = [
   {
     name: 'namespace',
     value: { kind: 'text', label: 'name' },
-    description: 'serves the resources of this namespace; may be repeated. Default: the namespace of the operator',
+    description: 'watch the resources of this namespace; repeatable. Default: the namespace of the operator',
     isRepeatable: true,
     plural: 'namespaces',
   },
-  { name: 'all-namespaces', description: 'works on the resources of all namespaces' },
+  { name: 'all-namespaces', description: 'watch the resources of all namespaces' },
   apiGroup,
   {
     name: 'kubeconfig',
     value: { kind: 'file', label: 'file' },
-    description: 'how the API server is reached, outside of a cluster; otherwise the service account of the pod',
+    description: 'kubeconfig file, to run outside of a cluster; default: the service account of the pod',
   },
 ]
 
@@ -29,31 +29,30 @@ const jobs: readonly OptionSpec[] = [
   {
     name: 'job-image',
     value: { kind: 'text', label: 'image' },
-    description: 'the image that the Jobs run; otherwise KAFKA_BACKUP_IMAGE',
+    description: 'image of the Jobs; default: KAFKA_BACKUP_IMAGE',
   },
   {
     name: 'job-service-account',
     value: { kind: 'text', label: 'name' },
-    description: 'the service account of the Jobs, in the namespace of each',
+    description: 'service account of the Jobs, in their namespace',
     fallback: 'default',
   },
   {
     name: 'job-image-pull-secret',
     value: { kind: 'text', label: 'name' },
-    description: 'a secret that the image is pulled with; may be repeated',
+    description: 'image pull secret of the Jobs; repeatable',
     isRepeatable: true,
   },
   {
     name: 'job-fs-group',
     value: { kind: 'text', label: 'number' },
-    description:
-      'the group that volumes of the Jobs belong to, or `none` where the cluster chooses it, as OpenShift does',
+    description: 'fsGroup of the Job volumes, or `none` if the cluster assigns it, as OpenShift does',
     fallback: '65532',
   },
   {
     name: 'progress-interval',
     value: { kind: 'text', label: 'time' },
-    description: 'how often running pods are asked how far they are',
+    description: 'how often to poll running pods for their progress',
     fallback: '5s',
   },
 ]
@@ -62,43 +61,43 @@ const service: readonly OptionSpec[] = [
   {
     name: 'metrics-address',
     value: { kind: 'text', label: 'host:port' },
-    description: 'where the metrics are served',
+    description: 'address that serves metrics',
     fallback: '0.0.0.0:8080',
   },
   {
     name: 'metrics-path',
     value: { kind: 'text', label: 'path' },
-    description: 'the path of the metrics',
+    description: 'path of the metrics',
     fallback: '/metrics',
   },
   {
     name: 'metrics-hold',
     value: { kind: 'text', label: 'time' },
     description:
-      'how long a new counter shows zero after it was first scraped, so that its first increase is seen; longer than the time between two scrapes',
+      'how long a new counter shows zero after its first scrape, so that Prometheus sees the first increase; set it longer than the scrape interval',
     fallback: '45s',
   },
-  { name: 'no-metrics', description: 'serves no metrics' },
+  { name: 'no-metrics', description: 'do not serve metrics' },
   {
     name: 'health-address',
     value: { kind: 'text', label: 'host:port' },
-    description: 'where `/healthz` and `/readyz` are served',
+    description: 'address that serves `/healthz` and `/readyz`',
     fallback: '0.0.0.0:8081',
   },
   {
     name: 'no-leader-elect',
-    description: 'works without a lease; only where no second process runs',
+    description: 'run without a lease; use it only with a single replica',
   },
   {
     name: 'lease-name',
     value: { kind: 'text', label: 'name' },
-    description: 'the Lease, in the namespace of the operator, that one of several replicas holds',
+    description: 'name of the Lease in the namespace of the operator',
     fallback: 'kafka-backup-operator',
   },
   {
     name: 'workers',
     value: { kind: 'text', label: 'number' },
-    description: 'resources of a kind that are worked on at the same time',
+    description: 'number of resources of a kind to reconcile at the same time',
     fallback: '4',
   },
 ]
@@ -107,38 +106,38 @@ export const operatorCommand: CommandSpec = {
   name: 'operator',
   summary: 'run the Kubernetes operator',
   description:
-    'Watches `KafkaBackup`, `KafkaRestore`, `KafkaOffsetReset` and `KafkaOffsetRollback` and runs a Job of this program for each run of them, until it is stopped. Of several replicas one works, the others wait for its lease. Its log is JSON, one object a line, unless `--log-format text` is given.',
+    'Watch `KafkaBackup`, `KafkaRestore`, `KafkaOffsetReset` and `KafkaOffsetRollback` resources, and start a Job for each run, until it is stopped. With several replicas, only the one that holds the lease works. The log is JSON, one object per line, unless you pass `--log-format text`.',
   options: [...where, ...jobs, ...service],
   examples: [
     {
       command: 'kafka-backup operator --job-image registry.example.com/kafka-backup:1.0.0',
-      meaning: 'in a pod, for its own namespace',
+      meaning: 'run in a pod, for its namespace',
     },
     {
       command: 'kafka-backup operator --all-namespaces --job-image registry.example.com/kafka-backup:1.0.0',
-      meaning: 'for the whole cluster',
+      meaning: 'watch the whole cluster',
     },
     {
       command:
         'kafka-backup operator --kubeconfig dev.yaml --namespace shop --no-leader-elect --job-image kafka-backup:dev --log-format text',
-      meaning: 'on the own machine, to try it out',
+      meaning: 'run on your machine for development',
     },
   ],
-  exits: '0 also when it is stopped by a signal',
-  onInterrupt: 'The Jobs continue; another replica, or the next start, takes over.',
+  exits: '0 also if it is stopped by a signal',
+  onInterrupt: 'Running Jobs continue; another replica, or the next start, takes over.',
   stopsAtOnce: true,
   isService: true,
 }
 
 export const crdsCommand: CommandSpec = {
   name: 'crds',
-  summary: 'print the definitions of the resources of the operator',
+  summary: 'print the CustomResourceDefinitions of the operator',
   description:
-    'Prints the CustomResourceDefinitions of the four kinds as YAML, or with `--format json` as one list. Nothing is connected to.',
+    'Print the CustomResourceDefinitions of the four kinds as YAML, or with `--format json` as one list. It needs no connection.',
   options: [apiGroup],
   examples: [
-    { command: 'kafka-backup crds > crds.yaml', meaning: 'for `kubectl apply --server-side -f crds.yaml`' },
-    { command: 'kafka-backup crds --api-group backup.example.com', meaning: 'under another group' },
+    { command: 'kafka-backup crds > crds.yaml', meaning: 'then run `kubectl apply --server-side -f crds.yaml`' },
+    { command: 'kafka-backup crds --api-group backup.example.com', meaning: 'use another API group' },
   ],
   stopsAtOnce: true,
 }

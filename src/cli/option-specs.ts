@@ -1,4 +1,4 @@
-/** What a value is, for the parser, the help, the shells' completion and the documentation. */
+/** The kind of a value, for the parser, the help, the shell completion and the documentation. */
 export type ValueSpec =
   | { kind: 'file' | 'folder' | 'text'; label: string }
   | { kind: 'choice'; label: string; choices: readonly string[] }
@@ -11,20 +11,20 @@ export interface OptionSpec {
   description: string
   fallback?: string
   isRequired?: true
-  /** Given several times, the values are collected; without a value the times are counted. */
+  /** Collects the values of all occurrences; without a value, counts the occurrences. */
   isRepeatable?: true
-  /** Where the collected values are found, for an option that other commands take once. */
+  /** The field with the collected values, for an option that other commands accept once. */
   plural?: 'paths' | 'configs' | 'backupIds' | 'namespaces'
 }
 
-/** The values of all options of all commands; what a command does not have keeps its rest value. */
+/** The values of all options of all commands; options that a command does not have keep their defaults. */
 export interface CommandOptions {
   config?: string | undefined
   set: string[]
   path?: string | undefined
   keyFile: string[]
   backupId?: string | undefined
-  /** In place of the single ones, in commands that take several. */
+  /** Instead of the single values, in commands that accept several. */
   configs: string[]
   paths: string[]
   backupIds: string[]
@@ -128,7 +128,7 @@ export const config: OptionSpec = {
 export const set: OptionSpec = {
   name: 'set',
   value: { kind: 'text', label: 'key=value' },
-  description: 'overrides a field of the job file, such as `--set backup.compression=none`; may be repeated',
+  description: 'override a field of the job file, such as `--set backup.compression=none`; repeatable',
   isRepeatable: true,
 }
 
@@ -136,14 +136,14 @@ export const path: OptionSpec = {
   name: 'path',
   short: 'p',
   value: { kind: 'folder', label: 'location' },
-  description: 'where the backups are: a folder, a `file:///`, `s3://`, `az://` or `gs://` address',
+  description: 'location of the backups: a folder, or a `file:///`, `s3://`, `az://` or `gs://` URL',
 }
 
 export const keyFile: OptionSpec = {
   name: 'key-file',
   value: { kind: 'file', label: 'file' },
   description:
-    'a key of an encrypted backup; may be repeated. Otherwise KAFKA_BACKUP_KEY, KAFKA_BACKUP_KEY_FILE, KAFKA_BACKUP_PASSPHRASE or KAFKA_BACKUP_PASSPHRASE_FILE gives one',
+    'a key to decrypt the backup; repeatable. Alternatives: KAFKA_BACKUP_KEY, KAFKA_BACKUP_KEY_FILE, KAFKA_BACKUP_PASSPHRASE or KAFKA_BACKUP_PASSPHRASE_FILE',
   isRepeatable: true,
 }
 
@@ -156,13 +156,13 @@ export const backupId: OptionSpec = {
 
 export const dryRun: OptionSpec = {
   name: 'dry-run',
-  description: 'shows what would be copied and writes nothing',
+  description: 'show what would be copied; write nothing',
 }
 
 export const shard: OptionSpec = {
   name: 'shard',
   value: { kind: 'text', label: 'i/n' },
-  description: 'copies one of n parts of the partitions, counted from 0; `--commit` makes them a backup',
+  description: 'copy one of n parts of the partitions, counted from 0; `--commit` commits all parts as one backup',
 }
 
 export const newIncarnation: OptionSpec = {
@@ -170,28 +170,29 @@ export const newIncarnation: OptionSpec = {
   value: { kind: 'text', label: 'topic' },
   isRepeatable: true,
   description:
-    'keeps what is stored of the topic as an older incarnation and copies the topic again from its log start; may be repeated',
+    'keep the stored records of the topic as an older incarnation, and copy the topic again from its log start; repeatable',
 }
 
 export const commit: OptionSpec = {
   name: 'commit',
-  description: 'commits what all shards have copied',
+  description: 'commit the work of all shards',
 }
 
 export const report: OptionSpec = {
   name: 'report',
-  description: 'keeps the report of the run, as `--format json` prints it, in the storage under `<backup_id>/reports/`',
+  description:
+    'store the report of the run (the output of `--format json`) in the storage under `<backup_id>/reports/`',
 }
 
 export const deep: OptionSpec = {
   name: 'deep',
-  description: 'reads every byte: all hashes, batch checksums, offsets and counts',
+  description: 'read every byte, and check all hashes, batch checksums, offsets and counts',
 }
 
 export const target: OptionSpec = {
   name: 'target',
   value: { kind: 'text', label: 'host:port' },
-  description: 'the cluster that was restored to, without security; several brokers with commas between them',
+  description: 'bootstrap servers of the restored cluster, without security; separate several with commas',
 }
 
 export const topic: OptionSpec = {
@@ -209,61 +210,61 @@ export const partition: OptionSpec = {
 export const offset: OptionSpec = {
   name: 'offset',
   value: { kind: 'text', label: 'number' },
-  description: 'where the record at this offset of the partition went',
+  description: 'only the record at this source offset',
 }
 
 export const generation: OptionSpec = {
   name: 'generation',
   value: { kind: 'text', label: 'number' },
-  description: 'this generation of the backup in place of the newest',
+  description: 'this generation of the backup instead of the latest',
 }
 
 export const listen: OptionSpec = {
   name: 'listen',
   value: { kind: 'text', label: 'host:port' },
-  description: 'where it is reached; port 0 takes any that is free',
+  description: 'address to listen on; port 0 selects a free port',
   fallback: '127.0.0.1:8081',
 }
 
 export const firstId: OptionSpec = {
   name: 'first-id',
   value: { kind: 'text', label: 'number' },
-  description: 'the id of the first schema of each context, of a registry that begins empty; 1 where it is not given',
+  description: 'the first schema ID of each context in an empty registry; default 1',
 }
 
 const format: OptionSpec = {
   name: 'format',
   short: 'f',
   value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
-  description: 'how the result is printed; `json` is one document on standard output',
+  description: 'output format; `json` prints one document to standard output',
   fallback: 'text',
 }
 
 const verbose: OptionSpec = {
   name: 'verbose',
   short: 'v',
-  description: 'logs more: `-v` what happens and the causes of errors, `-vv` every step',
+  description: 'log more: `-v` events and causes of errors, `-vv` every step',
   isRepeatable: true,
 }
 
 const quiet: OptionSpec = {
   name: 'quiet',
   short: 'q',
-  description: 'shows only the result and errors: no progress, no warnings while it runs',
+  description: 'print only the result and errors, without progress and warnings',
 }
 
-const noProgress: OptionSpec = { name: 'no-progress', description: 'shows no progress' }
+const noProgress: OptionSpec = { name: 'no-progress', description: 'do not show progress' }
 
 const logFormat: OptionSpec = {
   name: 'log-format',
   value: { kind: 'choice', label: 'format', choices: ['text', 'json'] },
-  description: 'how log lines are written to standard error; `json` is one object a line and includes errors',
+  description: 'format of log lines on standard error; `json` prints one object per line, including errors',
   fallback: 'text',
 }
 
-export const help: OptionSpec = { name: 'help', short: 'h', description: 'shows this help' }
+export const help: OptionSpec = { name: 'help', short: 'h', description: 'show this help' }
 
-export const version: OptionSpec = { name: 'version', short: 'V', description: 'shows the version' }
+export const version: OptionSpec = { name: 'version', short: 'V', description: 'show the version' }
 
 /** Every command has these. */
 export const commonOptions: readonly OptionSpec[] = [format, verbose, quiet, noProgress, logFormat, help]

@@ -6,62 +6,68 @@ const text = (label: string) => ({ kind: 'text', label }) as const
 const keepRule = (name: string, what: string): OptionSpec => ({
   name: `keep-${name}`,
   value: text('number'),
-  description: `keeps ${what}`,
+  description: `keep ${what}`,
 })
 
 export const pruneCommand: CommandSpec = {
   name: 'prune',
-  summary: 'remove backups, and parts of them, that are not to be kept',
+  summary: 'remove expired backups and old segments by retention rules',
   description:
-    'Shows what the retention rules keep and what expires, and asks for confirmation. An expired backup is only marked at first, and `--keep` keeps it until its grace period is over. In backups that stay, segments that are too old are cut off, and generations and objects that nothing needs any more are removed. The newest complete backup, and what is in use, are never removed. Rules come from `retention` of the job file, and from options, which override it.',
+    'Show what the retention rules keep and what expires, and remove it after a confirmation. An expired backup is first only marked; `--keep` keeps it until its grace period ends. In backups that are kept, prune removes expired segments, and generations and objects that are no longer needed. It never removes the latest complete backup, or anything in use. Rules come from `retention` in the job file, and from options, which override it.',
   options: [
     path,
-    { ...config, description: 'the job file (YAML) with the rules, in place of `--path`' },
+    { ...config, description: 'the job file (YAML) with the rules, instead of `--path`' },
     set,
     keyFile,
     {
       name: 'match',
       value: text('id'),
       description:
-        'only these backups, as one series: an id, or a pattern with * and ?; may be repeated. Without it every backup is judged by itself',
+        'only these backups, as one series: an ID, or a pattern with * and ?; repeatable. By default the rules apply to every backup separately',
       isRepeatable: true,
     },
-    keepRule('last', 'so many backups, the newest ones'),
-    keepRule('hourly', 'the newest of each of so many hours that have one'),
-    keepRule('daily', 'the newest of each of so many days'),
-    keepRule('weekly', 'the newest of each of so many weeks'),
-    keepRule('monthly', 'the newest of each of so many months'),
-    keepRule('yearly', 'the newest of each of so many years'),
+    keepRule('last', 'the latest N backups'),
+    keepRule('hourly', 'one backup for each of the last N hours that have one'),
+    keepRule('daily', 'one backup for each of the last N days that have one'),
+    keepRule('weekly', 'one backup for each of the last N weeks that have one'),
+    keepRule('monthly', 'one backup for each of the last N months that have one'),
+    keepRule('yearly', 'one backup for each of the last N years that have one'),
     {
       name: 'older-than',
       value: text('duration'),
-      description: 'only what is older goes, such as `30d`; cuts off older segments of backups that stay',
+      description: 'expire only what is older, such as `30d`; also removes older segments of backups that are kept',
     },
     {
       name: 'grace',
       value: text('duration'),
-      description: 'how long what goes stays for those who still read it; 24h where nothing else is said',
+      description: 'how long expired data stays available to running readers; default 24h',
     },
-    { ...dryRun, description: 'shows what would be removed and changes nothing' },
-    { name: 'yes', short: 'y', description: 'does not ask for confirmation' },
+    { ...dryRun, description: 'show what would be removed; change nothing' },
+    { name: 'yes', short: 'y', description: 'skip the confirmation' },
     {
       name: 'keep',
       value: text('id'),
-      description: 'keeps an expired backup, and does nothing else; may be repeated',
+      description: 'keep an expired backup, and do nothing else; repeatable',
       isRepeatable: true,
     },
   ],
   examples: [
-    { command: 'kafka-backup prune --config job.yaml --dry-run', meaning: 'what the rules of the job would remove' },
-    { command: 'kafka-backup prune --config job.yaml --yes', meaning: 'removes it, for schedulers' },
+    {
+      command: 'kafka-backup prune --config job.yaml --dry-run',
+      meaning: 'show what the rules of the job would remove',
+    },
+    {
+      command: 'kafka-backup prune --config job.yaml --yes',
+      meaning: 'remove it without a confirmation, for schedulers',
+    },
     {
       command: "kafka-backup prune --path /backups --match 'orders-*' --keep-last 7 --keep-weekly 8",
-      meaning: 'rules without a job file; asks first',
+      meaning: 'use rules without a job file',
     },
-    { command: 'kafka-backup prune --path /backups --older-than 30d', meaning: 'also cuts off old segments' },
-    { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'keeps an expired backup' },
+    { command: 'kafka-backup prune --path /backups --older-than 30d', meaning: 'also remove old segments' },
+    { command: 'kafka-backup prune --path /backups --keep orders-1', meaning: 'keep an expired backup' },
   ],
   exits:
-    '0 also when something is in use, damaged or protected by the store and therefore left; 2 when there is no terminal to confirm on and `--yes` is missing: then nothing is removed; 5 when the lease could not be renewed',
-  onInterrupt: 'No manifest names what is gone; run the same command to continue.',
+    '0 also if something was skipped because it is in use, damaged or protected by the store; 2 without a terminal to confirm on and without `--yes`: nothing is removed; 5 if the lease could not be renewed',
+  onInterrupt: 'No manifest refers to removed objects; run the same command to continue.',
 }

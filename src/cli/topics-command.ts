@@ -1,18 +1,18 @@
 import type { CommandSpec } from './command-spec.ts'
 import { backupId, config, keyFile, path, set } from './option-specs.ts'
 
-/** Versions of the KafkaTopic resource; Strimzi 1.0 and later know the first one only. */
+/** Versions of the KafkaTopic resource; Strimzi 1.0 and later support only the first one. */
 export const strimziVersions = ['kafka.strimzi.io/v1', 'kafka.strimzi.io/v1beta2'] as const
 
 export const topicsCommand: CommandSpec = {
   name: 'topics',
   summary: 'print the topics of a restore as KafkaTopic resources for Strimzi',
   description:
-    'Prints one KafkaTopic for each topic that a restore makes, with its partitions, replicas and settings as they are when it is done. For clusters whose topics an operator or a Git repository owns. Reads the backup alone, and no cluster.',
+    'Print one KafkaTopic for each topic that a restore creates, with its partitions, replicas and settings after the restore. Use it for clusters whose topics are managed by Strimzi or in a Git repository. It reads only the backup, and does not connect to a cluster.',
   options: [
     {
       ...config,
-      description: 'the job file (YAML) of the restore, with its selection and mapping, in place of `--path`',
+      description: 'the job file (YAML) of the restore, with its selection and mapping, instead of `--path`',
     },
     set,
     path,
@@ -21,33 +21,33 @@ export const topicsCommand: CommandSpec = {
     {
       name: 'strimzi-cluster',
       value: { kind: 'text', label: 'name' },
-      description: 'the name of the Kafka resource that the topics belong to',
+      description: 'name of the Kafka resource of the topics',
       isRequired: true,
     },
     {
       name: 'namespace',
       short: 'n',
       value: { kind: 'text', label: 'name' },
-      description: 'the namespace of the resources; without it `kubectl` decides',
+      description: 'namespace of the resources; default: the namespace of `kubectl`',
     },
     {
       name: 'strimzi-api',
       value: { kind: 'choice', label: 'version', choices: strimziVersions },
-      description: 'the version of the resources',
+      description: 'version of the resources',
       fallback: strimziVersions[0],
     },
   ],
   examples: [
     {
       command: 'kafka-backup topics --config restore.yaml --strimzi-cluster prod > topics.yaml',
-      meaning: 'to apply when the restore is done',
+      meaning: 'apply the file after the restore',
     },
     {
       command: 'kafka-backup topics --path /backups --backup-id orders --strimzi-cluster prod -n kafka > topics.yaml',
-      meaning: 'all topics of a backup, for a Git repository',
+      meaning: 'print all topics of a backup, for a Git repository',
     },
   ],
-  exits: '3 when the backup is damaged',
+  exits: '3 if the backup is damaged',
   onInterrupt: 'Nothing was changed; run the same command again.',
   stopsAtOnce: true,
 }
