@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { test } from 'node:test'
 import { tableRows } from './markdown.ts'
+import { findMessageEdits } from './message-text.ts'
 
 const root = resolve(import.meta.dirname, '..')
 const src = join(root, 'src')
@@ -195,6 +197,29 @@ test('time passes only in lib/clock.ts', () => {
     clocks.map(file => file.path),
     [],
   )
+})
+
+test('no code takes the text of a message apart, or decides by it', () => {
+  assert.deepEqual(findMessageEdits(root, 'tsconfig.build.json'), [])
+})
+
+test('the check of messages finds texts that are edited, matched and compared', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'message-text-'))
+  mkdirSync(join(folder, 'src'))
+  writeFileSync(join(folder, 'tsconfig.json'), '{ "include": ["src"] }')
+  const lines = [
+    'declare const error: Error & { remedy?: string }',
+    "export const edited = error.message.replace('a', 'b')",
+    'export const matched = /^grant/.test(error.remedy ?? "")',
+    'export const { message } = error',
+    "export const compared = message === 'gone'",
+    "export const bound = (({ message: text }: Error) => text.trim().split(' '))(error)",
+    "export const rendered = ['failed', error.message].join(': ')",
+  ]
+  writeFileSync(join(folder, 'src/code.ts'), lines.join('\n'))
+  const found = findMessageEdits(folder, 'tsconfig.json').map(one => Number(one.split(':')[1]))
+  assert.deepEqual(found, [2, 3, 5, 6])
+  rmSync(folder, { recursive: true })
 })
 
 test('docs/architecture.md shows the same import table', () => {

@@ -80,9 +80,9 @@ function notInBackup(kind: AccessKind, { generation, section }: BackedAccess): F
   }
 }
 
-function damaged({ message }: KafkaBackupError): Finding {
+function damaged({ message, details }: KafkaBackupError): Finding {
   const remedy = 'restore another generation with restore.generation, or leave out restore.acls, quotas and users'
-  return { severity: 'error', subject: 'access rules', problem: message, remedy, code: 'ARCHIVE_DAMAGED' }
+  return { severity: 'error', subject: 'access rules', problem: message, remedy, code: 'ARCHIVE_DAMAGED', details }
 }
 
 type Plan = Omit<AccessPlan, 'findings'>
@@ -95,7 +95,9 @@ function findUnread(plan: Plan, existing: ExistingAccess): Finding[] {
     if (reason === undefined || items.length === 0) return []
     const found = warning(kindWords[kind], `${items.length} of the backup do not come to the target: ${reason}`)
     if (!hasCode(existing[kind], 'KAFKA_DENIED')) return [found]
-    return [{ ...found, remedy: `grant ${toRead[kind]} on the cluster`, code: 'KAFKA_DENIED' }]
+    const operation = toRead[kind]
+    const details = { resource: 'cluster', operation }
+    return [{ ...found, remedy: `grant ${operation} on the cluster`, code: 'KAFKA_DENIED', details }]
   })
 }
 
@@ -108,7 +110,8 @@ function findDenied(plan: Plan, { granted }: ExistingAccess): Finding[] {
     if (countBy(plan[kind], 'create') === 0 || granted === undefined || granted.has(operation)) return []
     const problem = `the user of this job may not ${operation}, so that no ${kindWords[kind]} can be made`
     const remedy = `grant ${operation} on the cluster`
-    return [{ severity: 'warning', subject: 'cluster', problem, remedy, code: 'KAFKA_DENIED' }]
+    const details = { resource: 'cluster', operation }
+    return [{ severity: 'warning', subject: 'cluster', problem, remedy, code: 'KAFKA_DENIED', details }]
   })
 }
 

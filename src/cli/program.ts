@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { KafkaBackupError } from '../errors.ts'
+import { oneLine } from '../lib/one-line.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
 import type { Io } from './io.ts'
@@ -158,13 +159,18 @@ function readOptions(
 }
 
 function usageError(error: CommanderError, argv: readonly string[]): KafkaBackupError {
-  const message = error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  const message = withoutLabel(oneLine(error.message, Number.POSITIVE_INFINITY))
   const name = commandIn(argv)
   return new KafkaBackupError(
     'USAGE',
     message,
     name === undefined ? { help: 'See `kafka-backup --help`.' } : { help: `See \`kafka-backup ${name} --help\`.` },
   )
+}
+
+/** The parser of arguments labels its texts itself. */
+function withoutLabel(text: string): string {
+  return text.replace(/^error: /, '')
 }
 
 /** The first of the words: what a command is told to do may be the name of another. */

@@ -1,4 +1,4 @@
-import { httpUrl, type TextRule } from './text-rules.ts'
+import { httpUrl, type TextRule, wrongUrl } from './text-rules.ts'
 
 export const containerName: TextRule = {
   type: 'text',
@@ -34,8 +34,8 @@ export const blobEndpoint: TextRule = {
   ...httpUrl,
   allowed: 'an https or http URL, such as https://acme.blob.core.windows.net',
   wrong: text => {
-    const wrong = httpUrl.wrong(text)
-    if (wrong !== undefined) return wrong.replace('under auth', 'as account_key or sas_token')
+    const wrong = wrongUrl(text, 'as account_key or sas_token')
+    if (wrong !== undefined) return wrong
     const { search, hash } = new URL(text)
     return search === '' && hash === '' ? undefined : 'has more than a path (a SAS goes to `sas_token`)'
   },
@@ -45,8 +45,8 @@ export const authorityUrl: TextRule = {
   ...httpUrl,
   allowed: 'an https URL, such as https://login.microsoftonline.us',
   wrong: text => {
-    const wrong = httpUrl.wrong(text)
-    if (wrong !== undefined) return wrong.replace(' (give them under auth)', '')
+    const wrong = wrongUrl(text)
+    if (wrong !== undefined) return wrong
     return new URL(text).protocol === 'https:' ? undefined : 'is not https, and secrets would be sent in the clear'
   },
 }

@@ -1,4 +1,4 @@
-import { endpointUrl } from './s3-text-rules.ts'
+import { endpointUrl, wrongEndpoint } from './s3-text-rules.ts'
 import type { TextRule } from './text-rules.ts'
 
 const bucketPattern = '^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$'
@@ -20,7 +20,7 @@ export const gcsBucketName: TextRule = {
 export const gcsEndpointUrl: TextRule = {
   ...endpointUrl,
   allowed: 'an https or http URL without a path, such as https://storage-psc.p.googleapis.com',
-  wrong: text => endpointUrl.wrong(text)?.replace('as access_key_id and secret_access_key', 'as key_file'),
+  wrong: text => wrongEndpoint(text, 'as key_file'),
 }
 
 const domainPattern = '^[a-z0-9-]+(\\.[a-z0-9-]+)+$'

@@ -63,10 +63,15 @@ function readGiven<T>(options: LeafOptions<T>, value: unknown, report: (problem:
   return undefined
 }
 
-/** A map of fields that takes no others. The message of every issue with the map itself is the list of its keys. */
+/** A map of fields that takes no others. An issue with the map itself has nothing but a text to carry its keys in. */
 export function fields<S extends z.core.$ZodLooseShape>(shape: S) {
-  const known = Object.keys(shape).join(', ')
+  const known = JSON.stringify(Object.keys(shape))
   return z.strictObject(shape, { error: () => known })
+}
+
+/** The keys of the map that an issue is about. */
+export function keysOfMap({ message }: z.core.$ZodIssue): readonly string[] {
+  return JSON.parse(message)
 }
 
 /** A map whose fields depend on its field `key`; `wrong` is said of a value of `key` that names no kind. */
@@ -75,7 +80,8 @@ export function kinds<const T extends readonly [z.core.$ZodTypeDiscriminable, ..
   options: T,
   wrong: string,
 ) {
-  const error = (issue: { code?: string }) => (issue.code === 'invalid_union' ? wrong : `${key}, ...`)
+  const known = JSON.stringify([key, '...'])
+  const error = (issue: { code?: string }) => (issue.code === 'invalid_union' ? wrong : known)
   return z.discriminatedUnion(key, options, { error })
 }
 

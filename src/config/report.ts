@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
 import { placeOfKey } from './field-paths.ts'
+import { keysOfMap } from './leaf.ts'
 import type { Mode } from './mode.ts'
 import { nearMatch } from './near-match.ts'
 import { type FieldPath, formatPath, isMap, type Problem, startsWith, valueAt } from './problem.ts'
@@ -48,7 +49,7 @@ function toProblem(issue: z.core.$ZodIssue, tree: unknown, mode: Mode): Problem[
     case 'custom':
       return [{ ...(issue.params?.problem as Problem), path }]
     case 'unrecognized_keys':
-      return issue.keys.map(key => unknownKey([...path, key], issue.message.split(', '), mode))
+      return issue.keys.map(key => unknownKey([...path, key], keysOfMap(issue), mode))
     case 'invalid_union':
       return unknownVariant(issue, path, tree, mode)
     case 'too_small':
@@ -83,7 +84,7 @@ function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tr
 
 /** A map or list is asked for. What stands there instead is not shown: a secret may have slipped a level up. */
 function wrongKind(path: FieldPath, issue: z.core.$ZodIssueInvalidType, value: unknown): Problem {
-  const allowed = issue.expected === 'array' ? 'a list' : `a map of ${issue.message}`
+  const allowed = issue.expected === 'array' ? 'a list' : `a map of ${keysOfMap(issue).join(', ')}`
   if (path.length === 0 && value == null) return { path, about: 'field', wrong: 'is empty', allowed }
   if (value === undefined) return { path, about: 'field', wrong: 'is required', allowed }
   if (value === null) return { path, about: 'field', wrong: 'has no value; fill it or remove the line', allowed }

@@ -1,4 +1,4 @@
-import { httpUrl, type TextRule } from './text-rules.ts'
+import { httpUrl, type TextRule, wrongUrl } from './text-rules.ts'
 
 export const bucketName: TextRule = {
   type: 'text',
@@ -23,12 +23,14 @@ export const regionName: TextRule = {
 export const endpointUrl: TextRule = {
   ...httpUrl,
   allowed: 'an https or http URL without a path, such as https://minio:9000',
-  wrong: text => {
-    const wrong = httpUrl.wrong(text)
-    if (wrong !== undefined) return wrong.replace('under auth', 'as access_key_id and secret_access_key')
-    const { pathname, search, hash } = new URL(text)
-    return pathname === '/' && search === '' && hash === '' ? undefined : 'has a path (bucket and prefix have fields)'
-  },
+  wrong: text => wrongEndpoint(text, 'as access_key_id and secret_access_key'),
+}
+
+export function wrongEndpoint(text: string, credentialsGo: string): string | undefined {
+  const wrong = wrongUrl(text, credentialsGo)
+  if (wrong !== undefined) return wrong
+  const { pathname, search, hash } = new URL(text)
+  return pathname === '/' && search === '' && hash === '' ? undefined : 'has a path (bucket and prefix have fields)'
 }
 
 export const proxyUrl: TextRule = {

@@ -116,12 +116,16 @@ export const httpUrl: TextRule = {
   type: 'URL',
   allowed: 'an http or https URL, such as https://registry:8081',
   pattern: '^[Hh][Tt][Tt][Pp][Ss]?://.',
-  wrong: text => {
-    const url = URL.canParse(text) ? new URL(text) : undefined
-    if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text))
-      return 'is not a URL of http or https'
-    return url.username === '' && url.password === '' ? undefined : 'has credentials in it (give them under auth)'
-  },
+  wrong: text => wrongUrl(text, 'under auth'),
+}
+
+/** `credentialsGo` says where credentials belong, if there is a place for them. */
+export function wrongUrl(text: string, credentialsGo?: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || !/^https?:\/\//i.test(text))
+    return 'is not a URL of http or https'
+  if (url.username === '' && url.password === '') return undefined
+  return credentialsGo === undefined ? 'has credentials in it' : `has credentials in it (give them ${credentialsGo})`
 }
 
 export const file: TextRule = { ...folder, allowed: 'the path of a file' }
@@ -145,8 +149,8 @@ export const tokenUrl: TextRule = {
   ...httpUrl,
   allowed: 'an https URL, or http to this machine',
   wrong: text => {
-    const wrong = httpUrl.wrong(text)
-    if (wrong !== undefined) return wrong.replace(' (give them under auth)', '')
+    const wrong = wrongUrl(text)
+    if (wrong !== undefined) return wrong
     const { protocol, hostname } = new URL(text)
     if (protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname)) return undefined
     return 'is not https, and the secret of the client would be sent in the clear'

@@ -77,10 +77,12 @@ function isAsked({ acls, quotas, users }: AccessWish): boolean {
 function checksOf(plan: AccessPlan): Check[] {
   const { findings, acls, quotas, users } = plan
   const denied = findings.filter(({ code }) => code === 'KAFKA_DENIED')
-  const missing = denied.map(({ remedy }) => {
-    const [, action = ''] = /^grant (\w+) /.exec(remedy) ?? []
-    return { subject: 'cluster', action, allowed: false, detail: remedy }
-  })
+  const missing = denied.map(({ remedy, details }) => ({
+    subject: 'cluster',
+    action: details?.operation ?? '',
+    allowed: false,
+    detail: remedy,
+  }))
   const counts = [
     acls && `${countBy(acls, 'create')} ACLs to create, ${countBy(acls, 'kept')} are there`,
     quotas && `${countBy(quotas, 'create')} quotas to set, ${countBy(quotas, 'kept')} are there`,

@@ -1,4 +1,6 @@
-/** Something that stands in the way, or should be known, before the first write. */
+import type { ErrorCode, ErrorDetails } from '../errors.ts'
+
+/** A blocker of a restore, or something to know before the first write. */
 export interface Finding {
   severity: 'error' | 'warning'
   /** What it is about: `topic orders`, `group …`, `object …`. */
@@ -6,16 +8,18 @@ export interface Finding {
   problem: string
   /** Empty where the problem says it. */
   remedy: string
-  /** Where it is more than a target that does not fit. */
-  code?: 'ARCHIVE_DAMAGED' | 'KAFKA_DENIED'
+  /** Given if it is more than a target that does not fit. */
+  code?: Extract<ErrorCode, 'ARCHIVE_DAMAGED' | 'KAFKA_DENIED'>
+  /** What it is about, as data. */
+  details?: ErrorDetails
 }
 
 export function topicError(topic: string, problem: string, remedy: string): Finding {
-  return { severity: 'error', subject: `topic ${topic}`, problem, remedy }
+  return { severity: 'error', subject: `topic ${topic}`, problem, remedy, details: { topic } }
 }
 
 export function topicWarning(topic: string, problem: string, remedy: string): Finding {
-  return { severity: 'warning', subject: `topic ${topic}`, problem, remedy }
+  return { severity: 'warning', subject: `topic ${topic}`, problem, remedy, details: { topic } }
 }
 
 export function describeFinding({ subject, problem, remedy }: Finding): string {

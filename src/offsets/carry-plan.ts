@@ -153,7 +153,7 @@ function findIdle({ include = [], mapping }: CarryOptions, planned: readonly Car
     .filter(({ group, streams }) => streams.length === 0 && (include.includes(group) || mapping.has(group)))
     .map(({ group }) => {
       const problem = 'has no position on what is restored, and is not carried over'
-      return { severity: 'warning', subject: `group ${group}`, problem, remedy: '' }
+      return { severity: 'warning', subject: `group ${group}`, problem, remedy: '', details: { group } }
     })
 }
 
@@ -171,9 +171,9 @@ function unread({ group, error, positions }: StoredGroup): Finding[] {
   if (error === null) return []
   const what = positions.length > 0 ? 'some of its positions' : 'its positions'
   const problem = `${what} are not in the backup, and not carried over: ${error}`
-  return [{ severity: 'warning', subject: `group ${group}`, problem, remedy: '' }]
+  return [{ severity: 'warning', subject: `group ${group}`, problem, remedy: '', details: { group } }]
 }
 
 export function groupError(group: string, problem: string, remedy: string): Finding {
-  return { severity: 'error', subject: `group ${group}`, problem, remedy }
+  return { severity: 'error', subject: `group ${group}`, problem, remedy, details: { group } }
 }

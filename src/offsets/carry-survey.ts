@@ -79,7 +79,7 @@ function tellProtocol({ type, target }: CarriedGroup, state: GroupState): Findin
   const remedy =
     'on Kafka 4.1 start the application on the target once before the restore and stop it, or run it with ' +
     'group.protocol=classic'
-  return [{ severity: 'warning', subject: `group ${target}`, problem, remedy }]
+  return [{ severity: 'warning', subject: `group ${target}`, problem, remedy, details: { group: target } }]
 }
 
 async function judgePermission(

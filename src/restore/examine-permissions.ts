@@ -62,5 +62,6 @@ function describeMissing(grants: readonly Grant[]): Finding[] {
 
 export function denied(subject: string, operations: string, remedy: string): Finding {
   const problem = `the user of this job may not ${operations}`
-  return { severity: 'error', subject, problem, remedy, code: 'KAFKA_DENIED' }
+  const details = { resource: subject, operation: operations }
+  return { severity: 'error', subject, problem, remedy, code: 'KAFKA_DENIED', details }
 }

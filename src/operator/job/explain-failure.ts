@@ -50,7 +50,7 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   const { name } = pod.metadata
   const terminated = containerOf(pod)?.state?.terminated
   const text = terminated?.message ?? ''
-  if (terminated?.reason === 'OOMKilled' || /heap out of memory|Reached heap limit/i.test(text)) {
+  if (terminated?.reason === 'OOMKilled' || isHeapExhausted(text)) {
     return { reason: 'OutOfMemory', message: `Pod ${name} needed more memory than its limit. ${memoryHelp}` }
   }
   if (pod.status?.reason === 'Evicted') {
@@ -71,6 +71,11 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   const how = ended.exitCode === undefined ? 'before its process began' : `with exit code ${ended.exitCode}`
   const said = foreign(pod.status?.message)
   return { reason: 'PodFailed', message: sentences(`Pod ${name} ended ${how} and left no result`, said, look) }
+}
+
+/** The JavaScript engine reports it nowhere but in the log, whose end Kubernetes keeps for a process without a result. */
+function isHeapExhausted(log: string): boolean {
+  return /heap out of memory|Reached heap limit/i.test(log)
 }
 
 /** Why the pod was taken away, where it was; such a try does not count. */

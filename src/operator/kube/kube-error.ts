@@ -1,4 +1,5 @@
 import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import type { HttpAnswer } from './https-exchange.ts'
 
 /** A refusal of the API server, with what callers decide by. */
@@ -57,8 +58,9 @@ export function classifyStatus(object: unknown, where: string): KubeError {
 /** A failure below HTTP. */
 export function classifyFailure(error: unknown, where: string): KafkaBackupError {
   if (error instanceof KafkaBackupError) return error
-  const { code = '', message } = error as NodeJS.ErrnoException
-  const why = code === '' || message.includes(code) ? message : `${code} (${message})`
+  const { code = '', syscall, message } = error as NodeJS.ErrnoException
+  // The text of a failed system call has the code in it.
+  const why = code === '' || syscall !== undefined ? message : `${code} (${message})`
   return new KubeError(kindOf(code), `cannot ${where}: ${why}`, {}, { cause: error })
 }
 
@@ -118,6 +120,5 @@ function textOf(value: unknown): string {
 
 /** A sentence about many fields is long, a page of a proxy is longer. */
 function shorten(text: string): string {
-  const line = text.trim().replace(/\s+/g, ' ')
-  return line.length > 1500 ? `${line.slice(0, 1500)}…` : line
+  return oneLine(text, 1500)
 }

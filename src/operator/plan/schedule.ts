@@ -42,9 +42,14 @@ function readSchedule(text: string, zone: string): ParsedSchedule {
     if (schedule.next(someTimeMs) !== undefined) return { schedule: remembering(schedule) }
     return { problem: `${JSON.stringify(text)} is a date that never comes` }
   } catch (error) {
-    const why = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
+    const why = withoutClass(error instanceof Error ? error.message : String(error))
     return { problem: `${JSON.stringify(text)} is neither a cron of five fields nor a name such as @daily (${why})` }
   }
+}
+
+/** The parser of cron patterns begins its texts with the name of its class. */
+function withoutClass(text: string): string {
+  return text.replace(/^CronPattern: /, '')
 }
 
 /** Between two times of a schedule the answer is the same, and everybody asks for the time being. */

@@ -1,4 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import { type Meaning, nameTable, proxyLogin, statusTable } from './error-table.ts'
 import { findLoginMeaning } from './login-error.ts'
 
@@ -154,6 +155,10 @@ function timeOf(text: string | undefined): number | undefined {
 
 /** The first line of what the service or the system adds to its refusal; ids and times follow it. */
 function quote(error: Error): string {
-  const text = (error.message.split('\n', 1)[0] ?? '').trim()
-  return text === '' ? '' : `: ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`
+  const text = firstLine(error.message)
+  return text === '' ? '' : `: ${text}`
+}
+
+function firstLine(text: string): string {
+  return oneLine(text.split('\n', 1)[0] ?? '')
 }

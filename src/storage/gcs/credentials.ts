@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
+import { oneLine } from '../../lib/one-line.ts'
 import { untilAborted } from '../../lib/until-aborted.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { isLoopback } from '../loopback.ts'
@@ -191,7 +192,7 @@ function isSafeUrl(text: string): boolean {
 function tokenError(error: unknown, isKnown: boolean, location: string): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
   const { status } = error as Error & { status?: unknown }
-  const text = error.message.replace(/\s+/g, ' ').trim().slice(0, 300)
+  const text = oneLine(error.message)
   if (typeof status === 'number') {
     const isPassing = status >= 500 || status === 408 || status === 429
     return isPassing

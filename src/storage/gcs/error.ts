@@ -1,4 +1,5 @@
 import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { oneLine } from '../../lib/one-line.ts'
 
 interface Meaning {
   code: ErrorCode
@@ -188,7 +189,6 @@ function codeOf(error: Error): string | undefined {
 
 /** What the store or the system adds to its refusal, on one line. */
 function quote(message: string): string {
-  const text = message.replace(/\s+/g, ' ').trim()
-  if (text === '') return ''
-  return `: ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`
+  const text = oneLine(message)
+  return text === '' ? '' : `: ${text}`
 }

@@ -1,4 +1,5 @@
 import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { oneLine } from '../../lib/one-line.ts'
 
 interface Meaning {
   code: ErrorCode
@@ -114,13 +115,15 @@ export function mapS3Error(error: unknown, context: S3ErrorContext): unknown {
   const what = context.key === '' ? '' : ` ${JSON.stringify(context.key)}`
   const where = facts.name === 'NoSuchBucket' ? `${JSON.stringify(context.bucket)} of ${context.location}` : undefined
   const message = `cannot ${context.action}${what} in ${where ?? context.location}: ${found.meaning}`
-  return new KafkaBackupError(found.code, `${message} (${said ?? facts.name})${quote(error, facts)}`, {
+  return new KafkaBackupError(found.code, `${message} (${said ?? facts.name})${quote(facts)}`, {
     cause: error,
     ...(found.help !== undefined && { help: found.help }),
   })
 }
 
 interface Facts {
+  /** What the store or the SDK wrote. */
+  text: string
   name: string
   status: number | undefined
   /** Of the system, of OpenSSL or of the HTTP parser. */
@@ -141,6 +144,7 @@ function readFacts(error: Error): Facts {
     /** Of a proxy that refuses a tunnel. */
     statusCode?: unknown
   }
+  const text = oneLine(error.message)
   const status = $metadata?.httpStatusCode ?? $response?.statusCode
   const header = $response?.headers?.['x-amz-bucket-region']
   return {
@@ -149,7 +153,9 @@ function readFacts(error: Error): Facts {
     errno: typeof code === 'string' && status === undefined ? code : undefined,
     isProxyLogin: code === 'ERR_PROXY_TUNNEL' && statusCode === 407,
     region: header ?? (typeof Region === 'string' ? Region : undefined),
-    isLocked: error.name === 'ObjectLocked' || /protected by object lock|WORM protected/i.test(error.message),
+    // Most stores have no code of their own for it.
+    isLocked: error.name === 'ObjectLocked' || /protected by object lock|WORM protected/i.test(text),
+    text,
   }
 }
 
@@ -202,9 +208,8 @@ function findNetworkMeaning(errno: string): Meaning {
 }
 
 /** What the store or the system adds to its refusal, on one line. */
-function quote(error: Error, { name }: Facts): string {
-  const text = error.message.replace(/\s+/g, ' ').trim()
+function quote({ name, text }: Facts): string {
   // What the SDK makes up where the store said nothing.
   if (text === '' || text === name || /^(Unknown|@smithy)/.test(text)) return ''
-  return `: ${text.length > 300 ? `${text.slice(0, 300)}…` : text}`
+  return `: ${text}`
 }
