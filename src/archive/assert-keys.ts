@@ -1,13 +1,15 @@
 import { findKeyFault } from '../lib/object-key.ts'
 import { damaged } from './damage.ts'
 import { currentRegistryPath, registryKey } from './layout.ts'
-import type { Manifest, PartitionIndex, Segment } from './manifest.ts'
+import type { Manifest, ManifestTopic, PartitionIndex, Segment } from './manifest.ts'
 import { keptGroupsOf } from './named-objects.ts'
 import { registryFilesOf } from './registry-section.ts'
 
 const indexFile = /^index-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 const segmentFile = /\.log(\.zst)?$/
 const groupsFile = /^groups-[0-9]+\.[A-Za-z0-9._-]+\.json$/
+/** `hideName` of the encryption. */
+const hiddenName = /^[0-9a-f]{32}$/
 const accessFile = /^access-[0-9]+\.[A-Za-z0-9._-]+\.json$/
 
 /**
@@ -17,13 +19,7 @@ const accessFile = /^access-[0-9]+\.[A-Za-z0-9._-]+\.json$/
  */
 export function assertManifestKeys(manifest: Manifest, at: string): void {
   const { backup_id: backupId, topics, consumer_groups: groups, access, schema_registry: registry } = manifest
-  for (const { partitions } of topics) {
-    for (const { partition, indexes, reread } of partitions) {
-      for (const { key } of [...indexes, ...(reread?.indexes ?? [])]) {
-        assertClass(key, isInPartition(key, backupId, String(partition), indexFile), 'an index of its partition', at)
-      }
-    }
-  }
+  for (const topic of topics) assertIndexRefs(topic, backupId, at)
   for (const { key } of [...(groups?.state === 'taken' ? [groups] : []), ...keptGroupsOf(manifest)]) {
     assertClass(key, isInKafka(key, backupId, groupsFile), 'a file of consumer groups', at)
   }
@@ -34,23 +30,45 @@ export function assertManifestKeys(manifest: Manifest, at: string): void {
   }
 }
 
-/** `at` is the key of the index: its segments belong to the same backup and partition. */
-export function assertIndexKeys({ segments }: PartitionIndex, at: string): void {
-  const [backupId = '', , , partition] = at.split('/')
-  assertSegmentKeys(segments, backupId, Number(partition), at)
-}
-
-export function assertSegmentKeys(segments: readonly Segment[], backupId: string, partition: number, at: string): void {
-  for (const { key } of segments) {
-    assertClass(key, isInPartition(key, backupId, String(partition), segmentFile), 'a segment of its partition', at)
+function assertIndexRefs({ name, partitions }: ManifestTopic, backupId: string, at: string): void {
+  for (const { partition, indexes, reread } of partitions) {
+    for (const { key } of [...indexes, ...(reread?.indexes ?? [])]) {
+      const isOwn = isInPartition(key, { backupId, topic: name, partition }, indexFile)
+      assertClass(key, isOwn, `an index of ${name}/${partition}`, at)
+    }
   }
 }
 
-/** The folder of a topic may hold something that stands for its name. */
-function isInPartition(key: string, backupId: string, partition: string, file: RegExp): boolean {
-  const [id, kafka, , number, name = '', ...rest] = key.split('/')
-  const isThere = id === backupId && kafka === 'kafka' && number === partition && rest.length === 0
-  return isThere && file.test(name) && isKey(key)
+/** `at` is the key of the index: its segments are in the same folder. */
+export function assertIndexKeys({ segments, topic, partition }: PartitionIndex, at: string): void {
+  const [backupId = ''] = at.split('/')
+  assertSegmentKeys(segments, { backupId, topic, partition }, at)
+  const folder = folderOf(at)
+  for (const { key } of segments) {
+    assertClass(key, folderOf(key) === folder, `a segment of ${topic}/${partition}`, at)
+  }
+}
+
+export interface KeyOwner {
+  backupId: string
+  topic: string
+  partition: number
+}
+
+export function assertSegmentKeys(segments: readonly Segment[], owner: KeyOwner, at: string): void {
+  const expected = `a segment of ${owner.topic}/${owner.partition}`
+  for (const { key } of segments) assertClass(key, isInPartition(key, owner, segmentFile), expected, at)
+}
+
+/** The folder of a topic has its name, or a hash that stands for it where names are hidden. */
+function isInPartition(key: string, { backupId, topic, partition }: KeyOwner, file: RegExp): boolean {
+  const [id, kafka, folder = '', number, name = '', ...rest] = key.split('/')
+  const isThere = id === backupId && kafka === 'kafka' && number === String(partition) && rest.length === 0
+  return isThere && (folder === topic || hiddenName.test(folder)) && file.test(name) && isKey(key)
+}
+
+function folderOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'))
 }
 
 function isInKafka(key: string, backupId: string, file: RegExp): boolean {

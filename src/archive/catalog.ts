@@ -5,7 +5,8 @@ import { refuseBackupFolder } from './backup-folder.ts'
 import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
-import { type IndexRef, type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
+import { type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
+import { type OwnedIndex, ownIndexes } from './named-objects.ts'
 
 /** The ids of all backups at the location, in the order of their names; those that are given up are not among them. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
@@ -97,8 +98,18 @@ export async function readManifest(
   throw damaged(key, `belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``)
 }
 
-/** The index as the manifest vouches for it: one that is gone, or has other bytes, is damage. */
-export async function readIndex(storage: Storage, ref: IndexRef, signal: AbortSignal): Promise<PartitionIndex> {
+/** All pages of the index of one list of segments. */
+export function readIndexes(
+  storage: Storage,
+  topic: Parameters<typeof ownIndexes>[0],
+  partition: Parameters<typeof ownIndexes>[1],
+  signal: AbortSignal,
+): Promise<PartitionIndex[]> {
+  return Promise.all(ownIndexes(topic, partition).map(ref => readIndex(storage, ref, signal)))
+}
+
+/** The index as the manifest vouches for it: one that is gone, has other bytes, or is of another topic, is damage. */
+export async function readIndex(storage: Storage, ref: OwnedIndex, signal: AbortSignal): Promise<PartitionIndex> {
   let bytes: Buffer
   try {
     bytes = await storage.read(ref.key, signal)
@@ -110,6 +121,14 @@ export async function readIndex(storage: Storage, ref: IndexRef, signal: AbortSi
     throw damaged(ref.key, 'is not the object that the manifest recorded')
   }
   const index = parsePartitionIndex(bytes.toString('utf8'), ref.key)
+  assertOwner(index, ref)
   assertIndexKeys(index, ref.key)
   return index
+}
+
+function assertOwner({ topic, topic_id, partition }: PartitionIndex, { key, owner }: OwnedIndex): void {
+  if (topic === owner.topic && topic_id === owner.topicId && partition === owner.partition) return
+  const stated = `${topic}/${partition} with the topic ID ${topic_id}`
+  const expected = `${owner.topic}/${owner.partition} with the topic ID ${owner.topicId}`
+  throw damaged(key, `belongs to ${stated}, and the manifest names it for ${expected}`)
 }

@@ -2,7 +2,7 @@ import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readIndex, readManifest } from './catalog.ts'
+import { readIndexes, readManifest } from './catalog.ts'
 import { hashOf } from './hash.ts'
 import { type Incarnation, incarnationKey } from './incarnation.ts'
 import { type FolderOf, indexKey, manifestCopyKey, manifestKey } from './layout.ts'
@@ -13,7 +13,6 @@ import {
   type ManifestPartition,
   type ManifestTopic,
   manifestSchema,
-  type PartitionIndex,
   partitionSchema,
   rereadSchema,
   type Segment,
@@ -179,11 +178,13 @@ interface GrownList {
 async function extendIndexes(
   storage: Storage,
   draft: Draft,
-  { topic, partition, indexes: refs, fresh, run }: GrownList,
+  { topic, partition, indexes, fresh, run }: GrownList,
   signal: AbortSignal,
 ): Promise<IndexRef[]> {
-  const kept = refs.slice(0, countKeptPages(refs, fresh.length))
-  const carried = (await readPages(storage, refs.slice(kept.length), signal)).flatMap(index => index.segments)
+  const kept = indexes.slice(0, countKeptPages(indexes, fresh.length))
+  const carried = (
+    await readIndexes(storage, topic, { partition, indexes: indexes.slice(kept.length) }, signal)
+  ).flatMap(index => index.segments)
   const segments = [...carried, ...fresh]
   const { backup_id: backupId, generation } = draft.manifest
   // Shards may bring segments of a topic and of the one that it replaced: both have the same name.
@@ -218,8 +219,4 @@ export function countKeptPages(pages: readonly Pick<IndexRef, 'segments'>[], fre
     kept--
   }
   return kept
-}
-
-function readPages(storage: Storage, refs: readonly IndexRef[], signal: AbortSignal): Promise<PartitionIndex[]> {
-  return Promise.all(refs.map(ref => readIndex(storage, ref, signal)))
 }

@@ -3,7 +3,8 @@ import { decodeRecords } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex } from './catalog.ts'
-import type { ManifestPartition, Segment } from './manifest.ts'
+import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import { ownIndexes } from './named-objects.ts'
 import { readSegment } from './segment-reader.ts'
 
 const MOST_KEYS = 100
@@ -11,9 +12,11 @@ const MOST_KEYS = 100
 /** The keys of the first records that a backup holds of a partition. */
 export async function readFirstKeys(
   storage: Storage,
-  { indexes: [reference] }: Pick<ManifestPartition, 'indexes'>,
+  topic: Pick<ManifestTopic, 'name' | 'id'>,
+  partition: Pick<ManifestPartition, 'partition' | 'indexes'>,
   signal: AbortSignal,
 ): Promise<(Buffer | null)[]> {
+  const [reference] = ownIndexes(topic, partition)
   if (!reference) return []
   const { segments } = await readIndex(storage, reference, signal)
   return segments[0] ? keysOf(segments[0], storage, signal) : []

@@ -8,6 +8,7 @@ import { hashOf } from './hash.ts'
 import { groupsKey } from './layout.ts'
 import { type Manifest, parseAs } from './manifest.ts'
 import { keptGroupsOf } from './named-objects.ts'
+import { refuseRepeatedGroups } from './refuse-repeats.ts'
 import type { Problem } from './verify-objects.ts'
 
 export interface GroupsPlace {
@@ -58,7 +59,9 @@ export async function readGroups(storage: Storage, section: TakenGroups, signal:
   if (bytes.length !== size || hashOf(bytes) !== blake3) {
     throw damaged(key, 'is not the object that the manifest recorded')
   }
-  return parseAs(groupsFileSchema, bytes.toString('utf8'), key)
+  const file = parseAs(groupsFileSchema, bytes.toString('utf8'), key)
+  refuseRepeatedGroups(file.groups, key)
+  return file
 }
 
 export interface GroupsFindings {

@@ -4,6 +4,7 @@ import { accessSectionSchema } from './access-section.ts'
 import { damaged, tooNew } from './damage.ts'
 import { groupsSectionSchema, takenGroupsSchema } from './groups-section.ts'
 import type { FolderOf } from './layout.ts'
+import { refuseRepeatsOf } from './refuse-repeats.ts'
 import { registrySectionSchema } from './registry-section.ts'
 import { count, hash, int64, kafkaText, topicName } from './scalars.ts'
 import { checkSeal } from './seal.ts'
@@ -194,6 +195,7 @@ export type Segment = z.output<typeof segmentSchema>
 
 export function parseManifest(bytes: Buffer, key: string): Manifest {
   const { checksum: _, ...manifest } = parseSealed(manifestSchema, bytes, key)
+  refuseRepeatsOf(manifest, key)
   const topics = manifest.topics.map(topic => ({
     ...topic,
     internal: topic.internal || isInternalTopic(topic.name),

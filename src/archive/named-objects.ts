@@ -1,6 +1,6 @@
 import type { TakenGroups } from './groups-section.ts'
 import { registryKey } from './layout.ts'
-import type { IndexRef, Manifest, PartitionIndex } from './manifest.ts'
+import type { IndexRef, Manifest, ManifestPartition, ManifestTopic, PartitionIndex } from './manifest.ts'
 import { type RegistrySection, registryFilesOf } from './registry-section.ts'
 
 /** An object that a generation needs, with what the archive vouches for. */
@@ -10,11 +10,24 @@ export interface NamedObject {
   blake3: string
 }
 
+/** An index that a manifest names, and what it must be the index of. */
+export interface OwnedIndex extends IndexRef {
+  owner: { topic: string; topicId: string; partition: number }
+}
+
 /** Pure. The indexes that a manifest names: whoever wants all objects of a generation reads these first. */
-export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): IndexRef[] {
-  return topics.flatMap(({ partitions }) =>
-    partitions.flatMap(({ indexes, reread }) => [...indexes, ...(reread?.indexes ?? [])]),
+export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): OwnedIndex[] {
+  return topics.flatMap(topic =>
+    topic.partitions.flatMap(one => [...ownIndexes(topic, one), ...(one.reread ? ownIndexes(topic, one.reread) : [])]),
   )
+}
+
+/** Pure. The indexes of one list of segments. */
+export function ownIndexes(
+  { name, id }: Pick<ManifestTopic, 'name' | 'id'>,
+  { partition, indexes }: Pick<ManifestPartition, 'partition' | 'indexes'>,
+): OwnedIndex[] {
+  return indexes.map(ref => ({ ...ref, owner: { topic: name, topicId: id, partition } }))
 }
 
 /**

@@ -1,8 +1,8 @@
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readIndex } from './catalog.ts'
-import type { IndexRef, Manifest } from './manifest.ts'
-import { indexRefsOf, sectionObjectsOf } from './named-objects.ts'
+import type { Manifest } from './manifest.ts'
+import { indexRefsOf, type OwnedIndex, sectionObjectsOf } from './named-objects.ts'
 
 const CONCURRENCY = 8
 
@@ -22,7 +22,7 @@ export class ReferenceReader {
     return keys
   }
 
-  async #segmentsOf(ref: IndexRef, signal: AbortSignal): Promise<readonly string[]> {
+  async #segmentsOf(ref: OwnedIndex, signal: AbortSignal): Promise<readonly string[]> {
     const known = this.#segments.get(ref.key)
     if (known) return known
     const { segments } = await readIndex(this.#storage, ref, signal)

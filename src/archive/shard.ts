@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Storage } from '../storage/storage.ts'
 import { assertSegmentKeys } from './assert-keys.ts'
 import { damaged } from './damage.ts'
+import { incarnationKey } from './incarnation.ts'
 import { shardKey, shardsPrefix } from './layout.ts'
 import {
   clusterSchema,
@@ -12,6 +13,7 @@ import {
   selectionSchema,
   topicSchema,
 } from './manifest.ts'
+import { refuseRepeatedIncarnations } from './refuse-repeats.ts'
 import { count, hash } from './scalars.ts'
 import { sealJson } from './seal.ts'
 
@@ -86,12 +88,23 @@ async function readShard(storage: Storage, key: string, place: ShardPlace, signa
   const bytes = await storage.read(key, signal)
   const { checksum: _, ...shard } = parseSealed(shardSchema, bytes, key)
   if (shard.backup_id === place.backupId && shard.generation === place.generation) {
-    for (const [id, segments] of Object.entries(shard.segments)) {
-      assertSegmentKeys(segments, place.backupId, Number(id.slice(id.lastIndexOf('/') + 1)), key)
-    }
+    refuseRepeatedIncarnations(shard.topics, key)
+    assertOwnSegments(shard, key)
     return shard
   }
   throw damaged(key, `belongs to generation ${shard.generation} of backup \`${shard.backup_id}\``)
+}
+
+function assertOwnSegments({ backup_id: backupId, topics, segments }: Shard, at: string): void {
+  const names = new Map(topics.map(topic => [incarnationKey(topic), topic.name]))
+  for (const [owner, some] of Object.entries(segments)) {
+    const [, topicKey = '', partition] = /^(?:reread\/)?(.*)\/(\d+)$/.exec(owner) ?? []
+    const topic = names.get(topicKey)
+    if (topic === undefined) {
+      throw damaged(at, `is damaged: it has segments of ${JSON.stringify(owner)}, which is none of its topics`)
+    }
+    assertSegmentKeys(some, { backupId, topic, partition: Number(partition) }, at)
+  }
 }
 
 /** Pure. Of several documents of one shard the one that has got furthest; a complete one before any other, the newest of equals. */

@@ -5,6 +5,7 @@ import { readIndex } from './catalog.ts'
 import { problemOf } from './damage.ts'
 import { backupPrefix } from './layout.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import { ownIndexes } from './named-objects.ts'
 import { checkPartition } from './verify-partition.ts'
 
 export interface Problem {
@@ -23,12 +24,9 @@ export async function gatherSegments(
   const segments: Segment[] = []
   const problems: Problem[] = []
   let isComplete = true
-  for (const ref of partition.indexes) {
+  for (const ref of ownIndexes(topic, partition)) {
     try {
-      const index = await readIndex(storage, ref, signal)
-      const belongs = index.topic_id === topic.id && index.partition === partition.partition
-      if (!belongs) problems.push({ key: ref.key, problem: `it belongs to ${index.topic}/${index.partition}` })
-      append(segments, index.segments)
+      append(segments, (await readIndex(storage, ref, signal)).segments)
     } catch (error) {
       if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
       problems.push({ key: ref.key, problem: problemOf(error, ref.key) })

@@ -1,8 +1,8 @@
 import { readIndex, readManifest } from '../archive/catalog.ts'
 import { problemOf } from '../archive/damage.ts'
 import { manifestKey } from '../archive/layout.ts'
-import type { IndexRef, Manifest, PartitionIndex } from '../archive/manifest.ts'
-import { indexRefsOf, type NamedObject, objectsOf } from '../archive/named-objects.ts'
+import type { Manifest, PartitionIndex } from '../archive/manifest.ts'
+import { indexRefsOf, type NamedObject, type OwnedIndex, objectsOf } from '../archive/named-objects.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import { hasCode } from '../errors.ts'
 import { mapAhead } from '../lib/map-ahead.ts'
@@ -82,7 +82,7 @@ async function walkGeneration(
   return { generation: manifest.generation, isDamaged, fresh }
 }
 
-async function openIndex(source: Storage, ref: IndexRef, walk: Walk, signal: AbortSignal): Promise<PartitionIndex[]> {
+async function openIndex(source: Storage, ref: OwnedIndex, walk: Walk, signal: AbortSignal): Promise<PartitionIndex[]> {
   const read = await orProblem(ref.key, () => readIndex(source, ref, signal))
   if ('value' in read) return [read.value]
   walk.damagedIndexes.add(ref.key)

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { parseSealed } from '../archive/manifest.ts'
+import { refuseRepeatedGroups } from '../archive/refuse-repeats.ts'
 import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -49,6 +50,7 @@ export function encodeSnapshot(snapshot: OffsetSnapshot): Buffer {
 /** Refuses what is damaged, and a document that carries no checksum at all. */
 export function decodeSnapshot(bytes: Buffer, key: string): OffsetSnapshot {
   const { checksum: _, ...snapshot } = parseSealed(snapshotSchema, bytes, key)
+  refuseRepeatedGroups(snapshot.groups, key)
   return snapshot
 }
 

@@ -1,4 +1,4 @@
-import { readIndex } from '../archive/catalog.ts'
+import { readIndexes } from '../archive/catalog.ts'
 import type { Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -16,8 +16,12 @@ export interface PlannedPlace {
   stream: PlannedStream
 }
 
-export async function readSegments(storage: Storage, { source }: PlannedLeg, signal: AbortSignal): Promise<Segment[]> {
-  const indexes = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, signal)))
+export async function readSegments(
+  storage: Storage,
+  { topic, source }: PlannedLeg,
+  signal: AbortSignal,
+): Promise<Segment[]> {
+  const indexes = await readIndexes(storage, topic, source, signal)
   return indexes.flatMap(index => index.segments)
 }
 
@@ -36,7 +40,7 @@ export async function* readLegs(
 export function outgoingOptions(
   options: RestoreOptions,
   { plan, topic, stream }: PlannedPlace,
-  { source, start, end, segments }: PlannedLeg & { segments: readonly Segment[] },
+  { source, start, end, segments }: Omit<PlannedLeg, 'topic'> & { segments: readonly Segment[] },
   limits: { maxBytes: number; batchBytes: number; codec?: Codec },
 ): OutgoingOptions {
   const { partition } = source

@@ -56,7 +56,7 @@ function planLeg(topic: ManifestTopic, source: ManifestPartition, { offsetRanges
   const range = offsetRanges.get(`${topic.name}/${source.partition}`)
   const start = later(source.start_offset, range?.start)
   const end = range?.end !== undefined && range.end < source.end_offset ? range.end : source.end_offset
-  return { source, start, end: later(end, start) }
+  return { topic: { name: topic.name, id: topic.id }, source, start, end: later(end, start) }
 }
 
 function later(first: bigint, second: bigint | undefined): bigint {

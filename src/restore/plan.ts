@@ -49,6 +49,7 @@ export interface PlannedTopic extends TopicSettings {
 
 /** What of one partition of the source is restored. */
 export interface PlannedLeg {
+  topic: Pick<ManifestTopic, 'name' | 'id'>
   source: ManifestPartition
   /** Offsets of the source in [start, end). */
   start: bigint

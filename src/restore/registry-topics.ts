@@ -49,7 +49,7 @@ async function hasRegistryKeys(topic: ManifestTopic, storage: Storage, signal: A
   const [partition] = topic.partitions
   if (!partition) return false
   try {
-    return areRegistryKeys(await readFirstKeys(storage, partition, signal))
+    return areRegistryKeys(await readFirstKeys(storage, topic, partition, signal))
   } catch (error) {
     if (hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND', 'BATCH_INVALID')) return false
     throw error

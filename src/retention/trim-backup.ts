@@ -10,6 +10,7 @@ import {
   type ManifestTopic,
   type PartitionIndex,
 } from '../archive/manifest.ts'
+import { ownIndexes } from '../archive/named-objects.ts'
 import { hasCode } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import { runPool } from '../lib/pool.ts'
@@ -48,7 +49,7 @@ export async function planTrim(
   const judged = Map.groupBy(manifest.topics, judgeTrim)
   const all = (judged.get('cut') ?? []).flatMap(topic => topic.partitions.map(partition => ({ topic, partition })))
   const trims = await runPool(all, CONCURRENCY, async ({ topic, partition }) => {
-    const pages = await readOldPages(storage, partition, storedMs, cutoffMs, signal)
+    const pages = await readOldPages(storage, topic, partition, storedMs, cutoffMs, signal)
     const segments = pages.flatMap(({ index }) => index.segments)
     const trim = trimPartition(partition, segments, storedMs, cutoffMs)
     return trim ? [{ ...trim, topic, pages }] : []
@@ -60,14 +61,15 @@ export async function planTrim(
 /** Most partitions have nothing that is old enough, which their first page tells. */
 async function readOldPages(
   storage: Storage,
-  { indexes }: ManifestPartition,
+  topic: ManifestTopic,
+  partition: ManifestPartition,
   storedMs: (key: string) => number | undefined,
   cutoffMs: number,
   signal: AbortSignal,
 ): Promise<Page[]> {
   const pages: Page[] = []
-  for (const ref of indexes) {
-    const index = await readIndex(storage, ref, signal)
+  for (const { owner, ...ref } of ownIndexes(topic, partition)) {
+    const index = await readIndex(storage, { ...ref, owner }, signal)
     const first = index.segments[0]
     if (pages.length === 0 && first && !((storedMs(first.key) ?? cutoffMs) < cutoffMs)) return []
     pages.push({ ref, index })

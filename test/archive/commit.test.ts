@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { latestManifest, listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { latestManifest, listBackupIds, openBackup } from '../../src/archive/catalog.ts'
 import { commitGeneration, countKeptPages, renewManifestCopy } from '../../src/archive/commit.ts'
 import type { ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { draftManifest, never, topicOf } from './sample-archive.ts'
+import { draftManifest, indexAt, never, topicOf } from './sample-archive.ts'
 
 function segments(from: number, count: number): Segment[] {
   return Array.from({ length: count }, (_, i) => ({
@@ -74,7 +74,7 @@ describe('a commit', () => {
         const isCommitted = nth === 4 || (nth === 3 && moment === 'throw-after')
         assert.equal(latest.generation, isCommitted ? 2 : 1, `${moment} ${nth}`)
         for (const ref of latest.topics[0]?.partitions[0]?.indexes ?? []) {
-          assert.equal((await readIndex(memory, ref, never)).segments.length, latest.generation)
+          assert.equal((await indexAt(memory, ref)).segments.length, latest.generation)
         }
       }
     }
@@ -102,7 +102,7 @@ describe('a commit', () => {
     )
     const [ref] = again.topics[0]?.partitions[0]?.indexes ?? []
     assert.ok(ref)
-    assert.equal((await readIndex(storage, ref, never)).segments.length, 2)
+    assert.equal((await indexAt(storage, ref)).segments.length, 2)
   })
 })
 
@@ -128,9 +128,7 @@ describe('the index of a partition', () => {
     }
     const tail = [[907], [907, 1], [907, 2], [907, 3], [907, 3, 2500], [907, 3, 2500, 3]]
     assert.deepEqual(counts, [[1], [2], [3], [4], [5], [5, 1], [7], ...tail])
-    const all = (await Promise.all(partition.indexes.map(ref => readIndex(storage, ref, never)))).flatMap(
-      one => one.segments,
-    )
+    const all = (await Promise.all(partition.indexes.map(ref => indexAt(storage, ref)))).flatMap(one => one.segments)
     assert.deepEqual(
       all.map(segment => segment.start_offset),
       Array.from({ length: from }, (_, i) => BigInt(i)),

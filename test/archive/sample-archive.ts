@@ -4,8 +4,10 @@ import type {
   Manifest,
   ManifestPartition,
   ManifestTopic,
+  PartitionIndex,
   Segment,
 } from '../../src/archive/manifest.ts'
+import { parsePartitionIndex } from '../../src/archive/manifest.ts'
 import { type ChunkFacts, SegmentWriter } from '../../src/archive/segment-writer.ts'
 import { emptyPartition, withSegment } from '../../src/archive/summary.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
@@ -89,6 +91,7 @@ export async function storePartitions(
   all: Buffer[][][],
   compressed: boolean,
   aborted: AbortedTransaction[] = [],
+  id = 'id-orders',
 ): Promise<Manifest> {
   const freshSegments = new Map<string, Segment[]>()
   const partitions: ManifestPartition[] = []
@@ -101,11 +104,16 @@ export async function storePartitions(
       segments.push(segment)
       partition = withSegment(partition, segment, 0, [])
     }
-    freshSegments.set(`id-orders/${number}`, segments)
+    freshSegments.set(`${id}/${number}`, segments)
     partitions.push(partition)
   }
-  const manifest = draftManifest([topicOf('orders', partitions)])
+  const manifest = draftManifest([topicOf('orders', partitions, { id })])
   const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
   await renewManifestCopy(storage, committed, never)
   return committed
+}
+
+/** What is in an index, whatever it belongs to. */
+export async function indexAt(storage: Storage, { key }: { key: string }): Promise<PartitionIndex> {
+  return parsePartitionIndex((await storage.read(key, never)).toString('utf8'), key)
 }

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readIndex } from '../../src/archive/catalog.ts'
 import { parseManifest } from '../../src/archive/manifest.ts'
 import { sealJson } from '../../src/archive/seal.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
-import { never, storeBackup } from './sample-archive.ts'
+import { indexAt, never, storeBackup } from './sample-archive.ts'
 
 const verify = (storage: MemoryStorage, deep: boolean, onProgress: (event: ProgressEvent) => void = () => undefined) =>
   verifyBackup(storage, 'b1', { deep, onProgress }, never)
@@ -149,7 +148,7 @@ for (const compressed of [false, true]) {
       const manifest = await storeBackup(storage, [many], compressed)
       const [ref] = manifest.topics[0]?.partitions[0]?.indexes ?? []
       assert.ok(ref)
-      const [segment] = (await readIndex(storage, ref, never)).segments
+      const [segment] = (await indexAt(storage, ref)).segments
       const sizes = segment?.frames?.map(([stored]) => stored) ?? many.map(batch => batch.length)
       const first = sizes.findIndex((size, i) => size === sizes[i + 1])
       const size = sizes[first] ?? assert.fail('no two frames have one size')

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { openBackup, readIndex, readManifest } from '../../src/archive/catalog.ts'
+import { openBackup, readManifest } from '../../src/archive/catalog.ts'
 import type { ManifestPartition } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { commitShards } from '../../src/backup/commit-shards.ts'
@@ -10,6 +10,7 @@ import { runContinuous } from '../../src/backup/run-continuous.ts'
 import { runShard } from '../../src/backup/run-shard.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { indexAt } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeCluster, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
@@ -89,7 +90,7 @@ async function newestOf(storage: Storage): Promise<ManifestPartition> {
 async function offsetsOf(storage: Storage, { indexes }: Pick<ManifestPartition, 'indexes'>): Promise<bigint[]> {
   const offsets: bigint[] = []
   for (const ref of indexes) {
-    for (const { key } of (await readIndex(storage, ref, never)).segments) {
+    for (const { key } of (await indexAt(storage, ref)).segments) {
       const bytes = await storage.read(key, never)
       for (let at = 0; at < bytes.length; at += 12 + bytes.readInt32BE(at + 8)) offsets.push(bytes.readBigInt64BE(at))
     }

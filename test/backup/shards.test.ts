@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listGenerations, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { listGenerations, openBackup } from '../../src/archive/catalog.ts'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { commitShards } from '../../src/backup/commit-shards.ts'
@@ -10,6 +10,7 @@ import { runShard } from '../../src/backup/run-shard.ts'
 import { isOwn } from '../../src/backup/shards.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { indexAt } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -86,7 +87,7 @@ async function logsOf(storage: MemoryStorage): Promise<Record<string, string>> {
   const logs: Record<string, string> = {}
   for (const { name, partitions } of topics) {
     for (const { partition, indexes } of partitions) {
-      const segments = (await Promise.all(indexes.map(ref => readIndex(storage, ref, never)))).flatMap(i => i.segments)
+      const segments = (await Promise.all(indexes.map(ref => indexAt(storage, ref)))).flatMap(i => i.segments)
       const bytes = segments.map(segment => storage.objects.get(segment.key) ?? assert.fail(segment.key))
       logs[`${name}/${partition}`] = Buffer.concat(bytes).toString('hex')
     }

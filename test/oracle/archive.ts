@@ -1,10 +1,11 @@
-import { openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { openBackup } from '../../src/archive/catalog.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../../src/archive/manifest.ts'
 import { readSegment } from '../../src/archive/segment-reader.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { indexAt } from '../archive/sample-archive.ts'
 import type { OracleRecord } from './records.ts'
 
 const never = new AbortController().signal
@@ -29,7 +30,7 @@ export async function readTopicEntry(at: Place, topic: ManifestTopic): Promise<O
 /** All segments of a partition in the order of their offsets. */
 export async function segmentsOf(at: Place, partition: ManifestPartition): Promise<Segment[]> {
   const storage = storageAt(at)
-  const indexes = await Promise.all(partition.indexes.map(ref => readIndex(storage, ref, never)))
+  const indexes = await Promise.all(partition.indexes.map(ref => indexAt(storage, ref)))
   return indexes.flatMap(index => index.segments)
 }
 

@@ -15,9 +15,10 @@ const source = {
   first_timestamp: 1000n,
   last_timestamp: 2000n,
 }
+const topic = { name: 'orders', id: 'id-orders' }
 const streamOf = (leg: Partial<PlannedLeg> = {}) => ({
   partition: 0,
-  legs: [{ source, start: 100n, end: 300n, ...leg }],
+  legs: [{ topic, source, start: 100n, end: 300n, ...leg }],
 })
 const stream = streamOf()
 const at = (sourceOffset: bigint, sourcePartition = 0) => ({ sourcePartition, sourceOffset })
@@ -51,7 +52,7 @@ describe('what the manifest says of a partition', () => {
 
 describe('where keys decide, what the manifest says of all partitions together', () => {
   const other = { ...source, partition: 1, records: 57 }
-  const legs = [source, other].map(one => ({ source: one, start: 100n, end: 300n }))
+  const legs = [source, other].map(one => ({ topic, source: one, start: 100n, end: 300n }))
   const keyed = [0, 1, 2].map(partition => ({ partition, legs, keyedAmong: 3 }))
 
   test('is shared out among them, to the last record', () => {

@@ -7,7 +7,8 @@ import type { PlannedStream } from '../../src/restore/plan.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { samplePartition } from './samples.ts'
 
-const legs = [0, 2, 5].map(partition => ({ source: samplePartition(partition), start: 100n, end: 200n }))
+const topic = { name: 'orders', id: 'id-orders' }
+const legs = [0, 2, 5].map(partition => ({ topic, source: samplePartition(partition), start: 100n, end: 200n }))
 const stream: PlannedStream = { partition: 1, legs, keyedAmong: 3 }
 
 describe('the legs of a stream', () => {

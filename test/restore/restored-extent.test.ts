@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { readIndex } from '../../src/archive/catalog.ts'
 import type { TimeWindow } from '../../src/batch/needs.ts'
 import { extentOf } from '../../src/restore/restored-extent.ts'
-import { never, storeBackup } from '../archive/sample-archive.ts'
+import { indexAt, never, storeBackup } from '../archive/sample-archive.ts'
 import { encodeBatch, withCrc } from '../fakes/batches.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 
@@ -30,10 +29,11 @@ async function extent(
   window: TimeWindow = {},
 ): Promise<[bigint | null, bigint | null]> {
   const storage = openMemoryStorage()
-  const source = (await storeBackup(storage, lists)).topics[0]?.partitions[0] ?? assert.fail()
-  const pages = await Promise.all(source.indexes.map(ref => readIndex(storage, ref, never)))
+  const topic = (await storeBackup(storage, lists)).topics[0] ?? assert.fail()
+  const source = topic.partitions[0] ?? assert.fail()
+  const pages = await Promise.all(source.indexes.map(ref => indexAt(storage, ref)))
   const segments = pages.flatMap(page => page.segments)
-  const { oldest, newest } = await extentOf(storage, { source, start, end }, segments, window, never)
+  const { oldest, newest } = await extentOf(storage, { topic, source, start, end }, segments, window, never)
   return [oldest, newest]
 }
 

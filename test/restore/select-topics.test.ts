@@ -128,9 +128,10 @@ describe('the selection of incarnations', () => {
 
   test('is told by the headers of records: offsets of an older incarnation are not those of the newest', async () => {
     const storage = openMemoryStorage()
-    const stored = await storePartitions(storage, [[[encodeBatch({ records: [{ value: Buffer.from('v') }] })]]], false)
+    const batch = encodeBatch({ records: [{ value: Buffer.from('v') }] })
+    const stored = await storePartitions(storage, [[[batch]]], false, [], first)
     const originOf = async (state: 'current' | 'replaced', entry: string) => {
-      const older = { ...stored, topics: stored.topics.map(topic => ({ ...topic, id: first, state })) }
+      const older = { ...stored, topics: stored.topics.map(topic => ({ ...topic, state })) }
       const options = plainOptions({ topics: { include: [entry], exclude: [] }, offsetHeaders: true })
       const planned = planRestore(older, options)
       const [topic] = planned.topics

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { listBackupIds, openBackup, readIndex } from '../../src/archive/catalog.ts'
+import { listBackupIds, openBackup } from '../../src/archive/catalog.ts'
 import { withLease } from '../../src/archive/hold-lease.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
 import { runPrune } from '../../src/retention/prune.ts'
 import { takeBack } from '../../src/retention/take-back.ts'
-import { never } from '../archive/sample-archive.ts'
+import { indexAt, never } from '../archive/sample-archive.ts'
 import { DAY, HOUR, World } from './world.ts'
 
 const verify = async (world: World, id: string) => {
@@ -433,7 +433,7 @@ describe('older_than in a backup that stays', () => {
     await world.commit('a', { partitions: 1, segments: 3 })
     const [before] = (await openBackup(world.storage, 'a', never)).topics[0]?.partitions ?? []
     assert.equal(before?.indexes.length, 2)
-    const first = (await readIndex(world.storage, before?.indexes[0] ?? assert.fail(), never)).segments
+    const first = (await indexAt(world.storage, before?.indexes[0] ?? assert.fail())).segments
     for (const { key } of first.slice(20)) world.storage.modified.set(key, world.clock.now())
     await world.pruneOne({ olderThanMs: DAY, graceMs: 0 })
     const [after] = (await openBackup(world.storage, 'a', never)).topics[0]?.partitions ?? []

@@ -1,0 +1,62 @@
+import { damaged } from './damage.ts'
+import { incarnationKey } from './incarnation.ts'
+import type { Manifest, ManifestTopic } from './manifest.ts'
+
+/** A list in which a name stands twice has two readings, and a reader would restore one of them without a word. */
+export function refuseRepeats(what: string, names: Iterable<string | number>, at: string): void {
+  const seen = new Set<string | number>()
+  for (const name of names) {
+    if (seen.has(name)) throw damaged(at, `is damaged: it lists ${what} ${name} twice`)
+    seen.add(name)
+  }
+}
+
+/** Topics, partitions, subjects and versions of a manifest: each is there once. Only replaced topics share their name. */
+export function refuseRepeatsOf({ topics, schema_registry: registry }: Manifest, at: string): void {
+  refuseRepeats('topic', namesOf(topics.filter(({ state }) => state !== 'replaced')), at)
+  refuseRepeatedIncarnations(topics, at)
+  const subjects = registry?.subjects ?? []
+  refuseRepeats('subject', quoted(subjects), at)
+  for (const { name, versions } of subjects) {
+    const numbers = versions.map(({ version }) => version)
+    refuseRepeats(`of subject ${JSON.stringify(name)} version`, numbers, at)
+  }
+}
+
+/** Of one name there may be several: incarnations that were replaced, or that two runs of a shard have seen. */
+export function refuseRepeatedIncarnations(topics: readonly ManifestTopic[], at: string): void {
+  const incarnations = topics.map(topic => `${topic.name} with the ID ${incarnationKey(topic)}`)
+  refuseRepeats('topic', incarnations, at)
+  refuseRepeats('the topic ID', topics.map(incarnationKey), at)
+  for (const { name, partitions } of topics) {
+    const numbers = partitions.map(({ partition }) => partition)
+    refuseRepeats(`of topic ${name} partition`, numbers, at)
+  }
+}
+
+interface Group {
+  group: string
+  positions: readonly { topic: string; partition: number }[]
+}
+
+/** Groups of a file or a snapshot, and the partitions that each has a committed offset for. */
+export function refuseRepeatedGroups(groups: readonly Group[], at: string): void {
+  refuseRepeats(
+    'group',
+    groups.map(({ group }) => JSON.stringify(group)),
+    at,
+  )
+  for (const { group, positions } of groups) {
+    const places = positions.map(({ topic, partition }) => `${topic}/${partition}`)
+    refuseRepeats(`of group ${JSON.stringify(group)} the offset of`, places, at)
+  }
+}
+
+function namesOf(items: readonly { name: string }[]): string[] {
+  return items.map(({ name }) => name)
+}
+
+/** Names of a registry may hold any character. */
+function quoted(items: readonly { name: string }[]): string[] {
+  return namesOf(items).map(name => JSON.stringify(name))
+}
