@@ -3,6 +3,7 @@ import { relative, resolve } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { isFull } from './full.ts'
+import { openKafkaLender } from './servers/shared-kafka.ts'
 import {
   countFullCases,
   type Durations,
@@ -26,6 +27,8 @@ const files = orderByDuration(chosen, readDurations())
 const durations: Durations = {}
 const start = performance.now()
 keepCompiledModules()
+const lender = await openKafkaLender()
+process.env.KAFKA_LENDER = lender.socket
 const tests = run({ files: files.map(file => resolve(root, file)), concurrency: 2, isolation: 'process' })
 
 tests.on('test:fail', () => {
@@ -38,6 +41,7 @@ tests.on('test:summary', ({ file, duration_ms, counts, success }) => {
 })
 let closing = ''
 for await (const text of tests.compose(spec)) process.stdout.write(text)
+await lender.close()
 await report()
 
 async function report(): Promise<void> {

@@ -33,6 +33,7 @@ export const fullOnly: readonly string[] = [
   'test/servers/kube.test.ts',
   'test/servers/kubelet-jobs.test.ts',
   'test/servers/kubelet.test.ts',
+  'test/servers/shared-kafka.test.ts',
 ]
 
 export interface TestFiles {

@@ -9,7 +9,7 @@ import { cli, type Running, startProcess } from '../faults/command.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { restore, restoreJobText } from './restore-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const YEAR_2023 = 1_690_000_000_000
 const RECORDS = 20_000
@@ -25,7 +25,7 @@ const guarded = {
 }
 
 describe('a restore', () => {
-  const kafka = useKafka({ behindProxy: true, properties: { ...forgetful, ...guarded } })
+  const kafka = useOwnKafka({ behindProxy: true, properties: { ...forgetful, ...guarded } })
 
   async function seed(topic: string, startTimestamp: number): Promise<void> {
     await kafka.driver.createTopic(topic, { partitions: 4, configs: { 'retention.ms': '-1' } })

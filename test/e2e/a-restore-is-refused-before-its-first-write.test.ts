@@ -8,7 +8,7 @@ import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore-jobs.ts'
 import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
@@ -17,7 +17,7 @@ const user = 'restorer'
 const group = '__kafka-backup.restore.'
 
 describe('a restore is refused before its first write', () => {
-  const kafka = useKafka({
+  const kafka = useOwnKafka({
     secureListener: 'SASL_PLAINTEXT',
     properties: {
       'sasl.enabled.mechanisms': 'SCRAM-SHA-256',

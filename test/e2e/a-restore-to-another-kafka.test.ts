@@ -8,12 +8,12 @@ import { olderKafkaVersion, oldestKafkaVersion } from '../servers/kafka-dist.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restore } from './restore-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
 describe('a restore from the newest Kafka', () => {
-  const kafka = useKafka()
+  const kafka = useOwnKafka()
   const records: SeedRecord[] = [0, 1].flatMap(partition => [
     { partition, key: null, value: Buffer.from('2099'), timestamp: 4_070_908_800_000 },
     { partition, key: Buffer.from('k'), value: null, timestamp: 1_600_000_000_000 },
@@ -59,7 +59,7 @@ describe('a restore from the newest Kafka', () => {
 })
 
 describe('a restore to three brokers', () => {
-  const kafka = useKafka({ brokers: 3 })
+  const kafka = useOwnKafka({ brokers: 3 })
 
   test('outlives leaders that move and one that is killed and comes back', { timeout: 150_000 }, async () => {
     const configs = { 'min.insync.replicas': '2', 'retention.ms': '-1' }

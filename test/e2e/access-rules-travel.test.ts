@@ -15,7 +15,7 @@ import { guarded, listedAcls, loginOf, runTool } from './access-world.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
 import { type RestoreJobSpec, restoreJobText } from './restore-job.ts'
 import { root, run } from './run-cli.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const all = { acls: true, quotas: true, users: true }
@@ -69,7 +69,7 @@ async function restoreTo(spec: RestoreJobSpec): Promise<JobRestoreReport> {
 }
 
 describe('access rules travel', () => {
-  const kafka = useKafka(guarded)
+  const kafka = useOwnKafka(guarded)
 
   before(async () => {
     await kafka.driver.createTopic('orders')

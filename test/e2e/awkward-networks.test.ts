@@ -10,12 +10,12 @@ import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { runKafkaTool } from '../servers/kafka-tools.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const MiB = 2 ** 20
 
 describe('a network that is', () => {
-  const kafka = useKafka({
+  const kafka = useOwnKafka({
     behindProxy: true,
     properties: { 'connections.max.idle.ms': '1000', 'quota.window.num': '2' },
   })

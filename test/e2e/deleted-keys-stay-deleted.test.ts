@@ -14,7 +14,7 @@ import { backUp, jobText, makeJob, withFolder } from './backup-job.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreByJob } from './restore-job.ts'
 import { launcher, run } from './run-cli.ts'
-import { useKafka } from './use-kafka.ts'
+import { useKafka, useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const silent = { onProgress: () => undefined }
@@ -29,7 +29,7 @@ const quicklyCleaned = {
 
 describe('keys that were deleted at the source', () => {
   /** Its topics are compacted although nothing is set on them. */
-  const source = useKafka({ properties: { 'log.cleanup.policy': 'compact' } })
+  const source = useOwnKafka({ properties: { 'log.cleanup.policy': 'compact' } })
   const target = useKafka()
   const specOf = (path: string, topic: string, backup = {}) => ({
     servers: source.server.bootstrapServers,

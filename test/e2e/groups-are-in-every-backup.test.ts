@@ -9,14 +9,14 @@ import { openLocation } from '../../src/jobs/parts.ts'
 import { openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { backUp, withFolder } from './backup-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const names = Array.from({ length: 24 }, (_, i) => `group-${String(i).padStart(2, '0')}`)
 const takes = (i: number) => i % 5
 
 describe('groups are in every backup', () => {
-  const kafka = useKafka({ brokers: 3 })
+  const kafka = useOwnKafka({ brokers: 3 })
 
   before(async () => {
     await kafka.driver.createTopic('read', { partitions: 6, replicationFactor: 3 })

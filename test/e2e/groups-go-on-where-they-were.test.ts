@@ -16,7 +16,7 @@ import { backUp } from './backup-job.ts'
 import { earlyAccess, joinStreamsGroup, visitShareGroup } from './group-members.ts'
 import { openCluster } from './raw-produce.ts'
 import { restoreJobText } from './restore-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const names = Array.from({ length: 24 }, (_, i) => `group-${String(i).padStart(2, '0')}`)
@@ -25,8 +25,8 @@ const topics = ['tx', 'latest', 'cut']
 const text = (value: string) => Buffer.from(value)
 
 describe('groups go on where they were', () => {
-  const source = useKafka({ properties: earlyAccess })
-  const target = useKafka({ properties: earlyAccess })
+  const source = useOwnKafka({ properties: earlyAccess })
+  const target = useOwnKafka({ properties: earlyAccess })
   let path = ''
   let cluster: Cluster
 

@@ -14,13 +14,13 @@ import { assertSameRecords } from '../oracle/records.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { restoreJobText } from './restore-job.ts'
 import { launcher, run } from './run-cli.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const quiet = { onProgress: () => undefined }
 
 describe('older incarnations of a topic stay restorable', () => {
-  const kafka = useKafka()
+  const kafka = useOwnKafka()
   const consume = (topic: string) => kafka.driver.consume(topic, { isolation: 'read_committed' })
   const specOf = (path: string, topic: string) => ({ servers: kafka.server.bootstrapServers, path, include: [topic] })
   const seed = (topic: string, count: number, own: number) =>

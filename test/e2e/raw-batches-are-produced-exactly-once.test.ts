@@ -9,13 +9,13 @@ import { encodeRun, withCrc } from '../fakes/batches.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { fetchBatches, openCluster, stamped, stampedLog, waitForLogs } from './raw-produce.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const timeoutMs = 10_000
 
 describe('raw batches are produced exactly once', () => {
-  const kafka = useKafka()
+  const kafka = useOwnKafka()
   let cluster: Cluster
   let producer: Producer
   let broker: number

@@ -11,13 +11,13 @@ import { fullDescribe } from '../full.ts'
 import { readArchivedTopic } from '../oracle/archive.ts'
 import { hashChain } from '../oracle/records.ts'
 import { backUp, type JobSpec, makeJob, withFolder } from './backup-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 const quietly = { deep: true, onProgress: () => undefined }
 
 describe('three brokers', () => {
-  const kafka = useKafka({ brokers: 3 })
+  const kafka = useOwnKafka({ brokers: 3 })
 
   before(async () => {
     await kafka.driver.createTopic('spread', { partitions: 9, replicationFactor: 3 })

@@ -1,17 +1,37 @@
 import { after, before } from 'node:test'
 import { type KafkaDriver, openDriver } from '../servers/driver.ts'
 import { type KafkaOptions, type KafkaServer, startKafka } from '../servers/kafka.ts'
+import { borrowKafka, type SharedKafkaServer } from '../servers/shared-kafka.ts'
 
-/** A Kafka with a driver for the tests of one `describe`; both are there when the first test begins. */
-export function useKafka(options: KafkaOptions = {}): { server: KafkaServer; driver: KafkaDriver } {
-  const kafka = {} as { server: KafkaServer; driver: KafkaDriver }
+export interface UsedKafka<Server> {
+  server: Server
+  driver: KafkaDriver
+}
+
+/**
+ * An empty Kafka of one broker with a driver for the tests of one `describe`; both are ready when the first test begins.
+ * `make e2e` lends one that other files use before and after; a file that runs alone starts its own.
+ */
+export function useKafka(): UsedKafka<SharedKafkaServer> {
+  const lender = process.env.KAFKA_LENDER
+  return lender === undefined ? useOwnKafka() : use(() => borrowKafka(lender))
+}
+
+/** The same with settings of its own, or with brokers that the tests stop and start. */
+export function useOwnKafka(options: KafkaOptions = {}): UsedKafka<KafkaServer> {
+  const kafka = use<KafkaServer>(async () => {
+    const server = await startKafka(options)
+    return { server, driver: await openDriver(server) }
+  })
+  after(() => kafka.server?.stop())
+  return kafka
+}
+
+function use<Server>(open: () => Promise<UsedKafka<Server>>): UsedKafka<Server> {
+  const kafka = {} as UsedKafka<Server>
   before(async () => {
-    kafka.server = await startKafka(options)
-    kafka.driver = await openDriver(kafka.server)
+    Object.assign(kafka, await open())
   })
-  after(async () => {
-    await kafka.driver?.close()
-    await kafka.server?.stop()
-  })
+  after(() => kafka.driver?.close())
   return kafka
 }

@@ -4,12 +4,12 @@ import { before, describe, test } from 'node:test'
 import { dryRunJob } from '../../src/jobs/backup-jobs.ts'
 import { checkJob } from '../../src/jobs/check-job.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
-import { useKafka } from './use-kafka.ts'
+import { useOwnKafka } from './use-kafka.ts'
 
 const never = new AbortController().signal
 
 describe('what is selected, and what is refused before anything is written', () => {
-  const kafka = useKafka({
+  const kafka = useOwnKafka({
     properties: {
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'allow.everyone.if.no.acl.found': 'true',

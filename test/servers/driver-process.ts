@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { type DriverMessage, onMessage, writeMessage } from './driver-wire.ts'
 import { makeGuardedFolder, spawnGuarded } from './guard.ts'
-import { logFlags, steadyFlags } from './kafka-dist.ts'
+import { logFlags, quickStartFlags } from './kafka-dist.ts'
 
 export interface DriverAnswer {
   result: unknown
@@ -30,47 +30,71 @@ interface PendingCall {
   reject(error: Error): void
 }
 
-/** Starts the Java process; it does not keep this process alive unless a call is under way. */
-export async function openDriverProcess(jvmFlags: readonly string[], settings: string[]): Promise<DriverProcess> {
-  const folder = await makeGuardedFolder('driver')
-  const logFile = join(folder.path, 'driver.log')
-  const jvm = [...steadyFlags, '-Xmx1g', `-Djava.io.tmpdir=${folder.path}`, ...logFlags, ...jvmFlags]
-  const java = spawnGuarded('java', [...jvm, 'KafkaDriver', ...settings], { logFile, piped: true })
-  const { stdin, stdout } = java.child
-  if (stdin === null || stdout === null) throw new Error('the driver has no pipes')
+/** Where requests go, and where answers come from. */
+export interface DriverPipes {
+  requests: Writable
+  answers: Readable
+  /** Resolves to the reason when no more answers will come. */
+  ended: Promise<string>
+}
+
+/** Calls over pipes; they keep this process alive only while a call is under way. */
+export function callOver({ requests, answers, ended }: DriverPipes): DriverProcess['call'] {
   const pending = new Map<number, PendingCall>()
-  const keepAlive = () => setAlive([stdin, stdout], pending.size > 0)
+  const keepAlive = () => setAlive([requests, answers], pending.size > 0)
   let calls = 0
+  let reason: string | undefined
 
   keepAlive()
-  stdin.on('error', () => {})
-  onMessage(stdout, message => {
+  requests.on('error', () => {})
+  onMessage(answers, message => {
     settle(pending, message)
     keepAlive()
   })
-  void java.exited.then(async () => {
-    const log = await readFile(logFile, 'utf8').catch(() => '')
-    for (const call of pending.values()) call.reject(new Error(`the Kafka driver has exited:\n${log.slice(-4000)}`))
+  void ended.then(why => {
+    reason = why
+    for (const call of pending.values()) call.reject(new Error(why))
     pending.clear()
   })
-  return {
-    call: (op, request, payload = []) =>
-      new Promise((resolve, reject) => {
-        if (java.hasExited()) return reject(new Error('the Kafka driver has exited'))
-        const id = ++calls
-        pending.set(id, { payloads: [], resolve, reject })
-        keepAlive()
-        writeMessage(stdin, { ...request, id, op }, payload)
-      }),
-    close: async () => {
-      stdin.end()
-      java.child.ref()
-      const patience = setTimeout(() => java.signal('SIGKILL'), 30_000)
-      await java.exited
-      clearTimeout(patience)
-      await folder.remove()
-    },
+  return (op, request, payload = []) =>
+    new Promise((resolve, reject) => {
+      if (reason !== undefined) return reject(new Error(reason))
+      const id = ++calls
+      pending.set(id, { payloads: [], resolve, reject })
+      keepAlive()
+      writeMessage(requests, { ...request, id, op }, payload)
+    })
+}
+
+/** Starts the Java process; it does not keep this process alive unless a call is under way. */
+export async function openDriverProcess(jvmFlags: readonly string[], settings: string[]): Promise<DriverProcess> {
+  const java = await startDriverProcess(jvmFlags, settings)
+  return { call: callOver(java), close: java.close }
+}
+
+export async function startDriverProcess(
+  jvmFlags: readonly string[],
+  settings: string[],
+): Promise<DriverPipes & { close(): Promise<void> }> {
+  const folder = await makeGuardedFolder('driver')
+  const logFile = join(folder.path, 'driver.log')
+  const jvm = [...quickStartFlags, '-Xmx1g', `-Djava.io.tmpdir=${folder.path}`, ...logFlags, ...jvmFlags]
+  const java = spawnGuarded('java', [...jvm, 'KafkaDriver', ...settings], { logFile, piped: true })
+  const { stdin, stdout } = java.child
+  if (stdin === null || stdout === null) throw new Error('the driver has no pipes')
+  const ended = java.exited.then(async () => {
+    const log = await readFile(logFile, 'utf8').catch(() => '')
+    return `the Kafka driver has exited:\n${log.slice(-4000)}`
+  })
+  const close = async () => {
+    stdin.end()
+    java.child.ref()
+    const patience = setTimeout(() => java.signal('SIGKILL'), 30_000)
+    await java.exited
+    clearTimeout(patience)
+    await folder.remove()
   }
+  return { requests: stdin, answers: stdout, ended, close }
 }
 
 function settle(pending: Map<number, PendingCall>, { json, payload }: DriverMessage): void {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { classArchiveFlags } from './class-archive.ts'
 import { driverJar } from './driver-jar.ts'
-import { openDriverProcess } from './driver-process.ts'
+import { type DriverProcess, openDriverProcess } from './driver-process.ts'
 import {
   type ConsumedRecord,
   decodeConsumed,
@@ -172,9 +172,16 @@ async function startDriver(
   config: Record<string, string>,
   jvmFlags: string[],
 ): Promise<KafkaDriver> {
+  return driveOver(await openDriverProcess(jvmFlags, driverSettings(target, config)))
+}
+
+/** The arguments of the Java process. */
+export function driverSettings(target: { bootstrapServers: string[] }, config: Record<string, string> = {}): string[] {
   const settings = { 'bootstrap.servers': target.bootstrapServers.join(), ...config }
-  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`)
-  const { call, close } = await openDriverProcess(jvmFlags, lines)
+  return Object.entries(settings).map(([name, value]) => `${name}=${value}`)
+}
+
+export function driveOver({ call, close }: DriverProcess): KafkaDriver {
   const ask = async (op: string, request: Record<string, unknown>) => (await call(op, request)).result
   const act = async (op: string, request: Record<string, unknown>) => void (await call(op, request))
   const send = async (op: string, request: Record<string, unknown>, records: readonly SeedRecord[]) =>

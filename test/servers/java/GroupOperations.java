@@ -18,7 +18,7 @@ import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 
 /** Consumers that are members of a group, as applications are. */
-final class GroupOperations {
+final class GroupOperations implements AutoCloseable {
     private static final long STALL_MS = 60_000;
 
     private final Properties clients;
@@ -92,10 +92,20 @@ final class GroupOperations {
     }
 
     private void releaseGroup(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
-        Member member = held.remove(request.get("group").asText());
+        release(request.get("group").asText());
+        reply.done();
+    }
+
+    /** Releases every group that is still held. */
+    @Override
+    public void close() throws Exception {
+        for (String group : held.keySet()) release(group);
+    }
+
+    private void release(String group) throws InterruptedException {
+        Member member = held.remove(group);
         member.stopped = true;
         member.join();
-        reply.done();
     }
 
     private static List<String> topicsOf(JsonNode request) {

@@ -2,6 +2,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.PrintStream;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
@@ -53,10 +54,13 @@ public final class KafkaDriver {
     private KafkaDriver(Wire wire, Properties clients) {
         this.wire = wire;
         new AdminOperations(clients).register(operations);
-        new ProduceOperations(clients).register(operations);
+        ProduceOperations producers = new ProduceOperations(clients);
+        producers.register(operations);
         new ConsumeOperations(clients).register(operations);
-        new GroupOperations(clients).register(operations);
+        GroupOperations members = new GroupOperations(clients);
+        members.register(operations);
         new AccessOperations(clients).register(operations);
+        operations.put("reset", new ResetOperation(clients, List.of(producers, members))::run);
     }
 
     private void serve() throws Exception {

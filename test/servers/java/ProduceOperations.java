@@ -22,7 +22,7 @@ import org.apache.kafka.common.errors.UnsupportedVersionException;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 /** Writing records, plain or in transactions. A payload is a row of records as RecordCodec.decode takes them. */
-final class ProduceOperations {
+final class ProduceOperations implements AutoCloseable {
     private static final Set<TransactionState> COMPLETE =
             Set.of(TransactionState.COMPLETE_COMMIT, TransactionState.COMPLETE_ABORT, TransactionState.EMPTY);
     private final Properties clients;
@@ -113,6 +113,16 @@ final class ProduceOperations {
             throw error;
         }
         throw new IllegalStateException("the markers of transaction " + id + " are not written after 30 s");
+    }
+
+    /** Aborts every transaction that is still open, and closes all producers. */
+    @Override
+    public void close() throws Exception {
+        for (String id : open) finish(id, "abort");
+        for (KafkaProducer<byte[], byte[]> producer : transactional.values()) producer.close();
+        transactional.clear();
+        for (KafkaProducer<byte[], byte[]> producer : kept.values()) producer.close();
+        kept.clear();
     }
 
     private void seedBulk(JsonNode request, byte[] payload, KafkaDriver.Reply reply) throws Exception {
