@@ -1,7 +1,7 @@
 import { freshKey, rereadKey } from '../archive/commit.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
+import type { BackupPlan, PlannedPartition } from './backup-plan.ts'
 import type { PartitionCopy } from './partition-copy.ts'
-import type { BackupPlan, PlannedPartition } from './plan.ts'
 import { caughtUp } from './plan-compacted.ts'
 
 /** The partitions that a run copies, and the lists of compacted ones that it reads again. */

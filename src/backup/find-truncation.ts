@@ -1,6 +1,6 @@
 import type { ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { ObservedPartition, ObservedSource, ObservedTopic } from './observe-source.ts'
+import type { ObservedPartition, ObservedSource, ObservedTopic } from './observed-source.ts'
 import type { BackupOptions } from './options.ts'
 
 /** In a message; the rest is counted. */

@@ -3,8 +3,8 @@ import type { ManifestPartition } from '../archive/manifest.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type EpochOf, fetchEpochEnds, type KnownEpoch } from '../kafka/epoch-ends.ts'
 import { partitionKey } from '../kafka/offsets.ts'
-import type { Divergence, ObservedSource } from './observe-source.ts'
-import type { KnownState } from './plan.ts'
+import type { KnownState } from './backup-plan.ts'
+import type { Divergence, ObservedSource } from './observed-source.ts'
 
 /**
  * Asks the leaders whether they still have the log that the backup holds: its last batch names a leader epoch, and that

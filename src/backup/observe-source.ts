@@ -9,48 +9,10 @@ import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } 
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import type { ObservedSource, ObservedTopic } from './observed-source.ts'
 import type { BackupOptions } from './options.ts'
 import { describeLeftOut, findRegistryStores } from './registry-topics.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
-
-export interface ObservedSource {
-  /** Before anything was asked: whatever was written by then is below the ends that were observed. */
-  observedAt: string
-  clusterId: string | null
-  brokers: number
-  topics: ObservedTopic[]
-  /** All topics that the cluster shows, selected or not. */
-  visible: ReadonlySet<string>
-  warnings: string[]
-}
-
-export interface ObservedTopic {
-  name: string
-  id: string
-  internal: boolean
-  replicationFactor: number
-  configs: Record<string, string>
-  /** The values in force of the settings that decide which records it keeps. */
-  effectiveConfigs: Record<string, string>
-  partitions: ObservedPartition[]
-  /** Partitions that nobody can read at the moment. */
-  leaderless: number[]
-}
-
-export interface ObservedPartition {
-  partition: number
-  bounds: PartitionBounds
-  /** The log is not the one that the backup holds. */
-  divergence?: Divergence
-}
-
-/** A log that is not the one that was backed up: it was truncated, and has grown again since. */
-export interface Divergence {
-  /** The leader epoch of the last batch in the backup. */
-  storedEpoch: number
-  /** Where that epoch ends at the source; undefined where the source does not have it. */
-  endOffset: bigint | undefined
-}
 
 type ObserveOptions = Pick<BackupOptions, 'topics' | 'missingTopics'>
 

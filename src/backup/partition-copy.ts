@@ -6,9 +6,9 @@ import { withGap, withHole, withSegment } from '../archive/summary.ts'
 import type { BatchHeader } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AbortedStart, AbortTracker } from './abort-tracker.ts'
+import type { PlannedPartition } from './backup-plan.ts'
 import { type Chunk, examineChunk, splitChunk } from './chunk.ts'
 import type { BackupOptions } from './options.ts'
-import type { PlannedPartition } from './plan.ts'
 import { markOf } from './tail-check.ts'
 
 export interface CopyParts {

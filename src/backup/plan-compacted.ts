@@ -2,38 +2,8 @@ import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { Compaction, ManifestPartition } from '../archive/manifest.ts'
 import { emptyPartition } from '../archive/summary.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
-import type { ObservedTopic } from './observe-source.ts'
-import type { PlannedPartition } from './plan.ts'
-
-/** When compacted partitions are read again from the start of their logs. */
-export interface RereadRules {
-  mode: 'auto' | 'never' | 'always'
-  /** So long after a reading began none is begun again: a continuous run would read without end. */
-  intervalMs: number
-}
-
-/** What a plan knows of a partition whose log is compacted. */
-export interface PlannedCompaction {
-  /** When the source was observed, before the end of the partition was asked for. */
-  observedAt: string
-  deleteRetentionMs: number
-  /** False where the topic was compacted once, and is no more. */
-  isCompacted: boolean
-}
-
-/** A list of segments that takes the place of the partition's own when it reaches the end. */
-export interface PlannedReread {
-  durable: ManifestPartition
-  reason: RereadReason
-}
-
-/**
- *   late     a tombstone may have come and gone since the last read
- *   suspect  an earlier run has missed tombstones, or may have
- *   unknown  the backup does not say when the partition was read
- *   always   the job asks for it
- */
-export type RereadReason = 'late' | 'suspect' | 'unknown' | 'always'
+import type { PlannedCompaction, PlannedPartition, PlannedReread, RereadReason, RereadRules } from './backup-plan.ts'
+import type { ObservedTopic } from './observed-source.ts'
 
 interface Facts {
   topic: Pick<ObservedTopic, 'configs' | 'effectiveConfigs'>

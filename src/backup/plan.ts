@@ -4,38 +4,12 @@ import { emptyPartition, withGap } from '../archive/summary.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { PartitionBounds } from '../kafka/offsets.ts'
 import { append, largest } from '../lib/largest.ts'
+import type { BackupPlan, KnownState, PlannedPartition, PlannedTopic, RereadRules } from './backup-plan.ts'
 import { findReplaced } from './find-truncation.ts'
-import type { ObservedSource, ObservedTopic } from './observe-source.ts'
+import type { ObservedSource, ObservedTopic } from './observed-source.ts'
 import type { BackupOptions } from './options.ts'
-import { type PlannedCompaction, type PlannedReread, planCompaction, type RereadRules } from './plan-compacted.ts'
+import { planCompaction } from './plan-compacted.ts'
 import { warnExpired, warnUnread } from './reread-notices.ts'
-
-/** What a plan must know of the state that is durable already. */
-export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
-
-export interface BackupPlan {
-  /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
-  topics: PlannedTopic[]
-  warnings: string[]
-}
-
-export interface PlannedTopic extends Omit<ManifestTopic, 'partitions'> {
-  partitions: PlannedPartition[]
-}
-
-export interface PlannedPartition {
-  /** What is durable, with the gaps that are known already. */
-  durable: ManifestPartition
-  /** Copied up to here; at or below `durable.end_offset` there is nothing to do. */
-  end: bigint
-  /** Where the source's log starts now. */
-  logStart: bigint
-  newGaps: Gap[]
-  /** Where its log is, or was, compacted. */
-  compacted?: PlannedCompaction
-  /** Where it is read again from the start of the log. */
-  reread?: PlannedReread
-}
 
 export interface PlanOptions extends Pick<BackupOptions, 'onTruncation' | 'newIncarnations'> {
   /** When compacted partitions are read again; null leaves what was read of them as it is. */

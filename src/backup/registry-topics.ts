@@ -3,7 +3,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
 import { isPattern } from '../lib/glob.ts'
 import { areRegistryKeys } from '../registry/own-topic.ts'
-import type { ObservedTopic } from './observe-source.ts'
+import type { ObservedTopic } from './observed-source.ts'
 import type { TopicSelection } from './options.ts'
 
 /** By topic ID: whether its first keys are a registry's. It stays so for the life of a topic, and rounds ask again and again. */

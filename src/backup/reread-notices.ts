@@ -1,6 +1,5 @@
 import { formatDuration } from '../lib/units.ts'
-import type { BackupPlan, PlannedPartition } from './plan.ts'
-import type { RereadReason, RereadRules } from './plan-compacted.ts'
+import type { BackupPlan, PlannedPartition, RereadReason, RereadRules } from './backup-plan.ts'
 
 /** Partitions of a compacted topic that a run reads again from the start of their logs, and why. */
 export interface RereadNotice {

@@ -4,8 +4,8 @@ import type { Manifest, ManifestTopic } from '../archive/manifest.ts'
 import { furthest, type Shard } from '../archive/shard.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
-import type { ObservedSource } from './observe-source.ts'
-import type { BackupPlan, KnownState } from './plan.ts'
+import type { BackupPlan, KnownState } from './backup-plan.ts'
+import type { ObservedSource } from './observed-source.ts'
 
 /** One of `count` processes that share the partitions among themselves. */
 export interface ShardNumber {

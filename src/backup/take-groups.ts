@@ -3,7 +3,7 @@ import type { GroupsSection } from '../archive/groups-section.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
-import type { ObservedSource } from './observe-source.ts'
+import type { ObservedSource } from './observed-source.ts'
 import type { BackupParts, PartitionEnds, Prepared } from './round.ts'
 
 /**

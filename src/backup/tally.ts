@@ -1,6 +1,6 @@
 import type { Gap, Manifest } from '../archive/manifest.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import type { BackupPlan } from './plan.ts'
+import type { BackupPlan } from './backup-plan.ts'
 import { describeReread, noticeRereads, type RereadNotice } from './reread-notices.ts'
 import type { BackupSession } from './session.ts'
 

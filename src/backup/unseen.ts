@@ -1,7 +1,8 @@
 import { freshKey } from '../archive/commit.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
+import type { KnownState, PlannedTopic } from './backup-plan.ts'
 import type { BackupOptions } from './options.ts'
-import { type KnownState, type PlannedTopic, planBackup } from './plan.ts'
+import { planBackup } from './plan.ts'
 import type { Prepared } from './round.ts'
 
 /**

@@ -35,3 +35,8 @@ export function undecodable(header: BatchHeader, cause: unknown): KafkaBackupErr
     cause,
   })
 }
+
+export interface SourceBatch {
+  bytes: Buffer
+  header: BatchHeader
+}

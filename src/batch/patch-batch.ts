@@ -1,8 +1,8 @@
+import type { SourceBatch } from './body.ts'
 import { knownCodec, openBody } from './body.ts'
 import { compressQuickly } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
-import type { SourceBatch } from './rebuild.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 
 /** Changes bytes of the record where they lie, never their number, and says whether it has. */

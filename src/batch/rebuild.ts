@@ -1,5 +1,5 @@
 import { BatchBuilder } from './batch-builder.ts'
-import { knownCodec } from './body.ts'
+import { knownCodec, type SourceBatch } from './body.ts'
 import { type BatchHeader, type Codec, HEADER_BYTES, isControl } from './header.ts'
 import type { TimeWindow } from './needs.ts'
 import { applyPatch, type PatchRecord } from './patch-batch.ts'
@@ -7,11 +7,6 @@ import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 import { type EditRecord, RecordEditor } from './record-editor.ts'
 import { type OffsetRange, RecordFilter } from './record-filter.ts'
 import { type RebuiltBatch, sealBatch } from './seal.ts'
-
-export interface SourceBatch {
-  bytes: Buffer
-  header: BatchHeader
-}
 
 export interface RebuildOptions {
   /** The largest batch, header included. A single record beyond it makes a batch of its own that says so. */

@@ -1,6 +1,6 @@
+import type { SourceBatch } from '../batch/body.ts'
 import type { Codec } from '../batch/header.ts'
 import { patchBatch } from '../batch/patch-batch.ts'
-import type { SourceBatch } from '../batch/rebuild.ts'
 import type { IdCounts } from './id-counts.ts'
 import type { IdRewriter } from './rewrite-ids.ts'
 

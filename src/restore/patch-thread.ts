@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
+import type { SourceBatch } from '../batch/body.ts'
 import { type Codec, readHeader } from '../batch/header.ts'
-import type { SourceBatch } from '../batch/rebuild.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'

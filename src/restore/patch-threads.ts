@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
+import type { SourceBatch } from '../batch/body.ts'
 import { knownCodec } from '../batch/body.ts'
 import type { Codec } from '../batch/header.ts'
-import type { SourceBatch } from '../batch/rebuild.ts'
 import { type PatchedBatch, patchIds } from './patch-ids.ts'
 import { PatchThread } from './patch-thread.ts'
 import type { IdRewriter } from './rewrite-ids.ts'

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Compaction, ManifestPartition } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
-import type { PlannedPartition } from '../../src/backup/plan.ts'
-import { caughtUp, planCompaction, type RereadRules } from '../../src/backup/plan-compacted.ts'
+import type { PlannedPartition, RereadRules } from '../../src/backup/backup-plan.ts'
+import { caughtUp, planCompaction } from '../../src/backup/plan-compacted.ts'
 import { formatUtc } from '../../src/lib/clock.ts'
 
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Manifest, ManifestPartition, ManifestTopic } from '../../src/archive/manifest.ts'
 import { emptyPartition } from '../../src/archive/summary.ts'
-import type { ObservedSource, ObservedTopic } from '../../src/backup/observe-source.ts'
+import type { ObservedSource, ObservedTopic } from '../../src/backup/observed-source.ts'
 import { planBackup } from '../../src/backup/plan.ts'
 
 const now = '2026-01-02T03:04:05.000Z'

@@ -1,0 +1,58 @@
+import type { Gap, Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+
+/** What a plan must know of the state that is durable already. */
+export type KnownState = Pick<Manifest, 'backup_id' | 'cluster' | 'topics' | 'consumer_groups'>
+
+export interface BackupPlan {
+  /** Every topic of the manifest to be, those of earlier runs that this one does not touch included. */
+  topics: PlannedTopic[]
+  warnings: string[]
+}
+
+export interface PlannedTopic extends Omit<ManifestTopic, 'partitions'> {
+  partitions: PlannedPartition[]
+}
+
+export interface PlannedPartition {
+  /** What is durable, with the gaps that are known already. */
+  durable: ManifestPartition
+  /** Copied up to here; at or below `durable.end_offset` there is nothing to do. */
+  end: bigint
+  /** Where the source's log starts now. */
+  logStart: bigint
+  newGaps: Gap[]
+  /** Where its log is, or was, compacted. */
+  compacted?: PlannedCompaction
+  /** Where it is read again from the start of the log. */
+  reread?: PlannedReread
+}
+
+/** When compacted partitions are read again from the start of their logs. */
+export interface RereadRules {
+  mode: 'auto' | 'never' | 'always'
+  /** So long after a reading began none is begun again: a continuous run would read without end. */
+  intervalMs: number
+}
+
+/** What a plan knows of a partition whose log is compacted. */
+export interface PlannedCompaction {
+  /** When the source was observed, before the end of the partition was asked for. */
+  observedAt: string
+  deleteRetentionMs: number
+  /** False where the topic was compacted once, and is no more. */
+  isCompacted: boolean
+}
+
+/** A list of segments that takes the place of the partition's own when it reaches the end. */
+export interface PlannedReread {
+  durable: ManifestPartition
+  reason: RereadReason
+}
+
+/**
+ *   late     a tombstone may have come and gone since the last read
+ *   suspect  an earlier run has missed tombstones, or may have
+ *   unknown  the backup does not say when the partition was read
+ *   always   the job asks for it
+ */
+export type RereadReason = 'late' | 'suspect' | 'unknown' | 'always'
