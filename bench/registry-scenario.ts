@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DEFAULT_CONTEXT } from '../src/archive/registry-model.ts'
-import { defaultConcurrency } from '../src/registry/client/options.ts'
+import { defaultConcurrency } from '../src/registry/client/client-options.ts'
 import type { RegistryStore } from '../src/registry/serve/registry-store.ts'
 import { cli, measureProcess } from './measure.ts'
 import { type BenchRegistry, openBenchRegistry } from './registries.ts'

@@ -1,7 +1,7 @@
 import type { FolderOf } from './layout.ts'
-import { levelInForce } from './level-in-force.ts'
 import {
   joinSubject,
+  levelInForce,
   type RegistrySettings,
   type RegistrySnapshot,
   type SchemaType,
@@ -22,7 +22,7 @@ export interface RegistryFile {
   bytes: Buffer
 }
 
-export interface SubjectFiles
+interface SubjectFiles
   extends Pick<RegistrySubject, 'name' | 'schema_type' | 'compatibility' | 'compatibility_source'> {
   metadata: RegistryFile
   versions: ({ version: number; id: number; deleted: boolean } & RegistryFile)[]

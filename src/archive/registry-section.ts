@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { levelSources } from './level-in-force.ts'
+import { levelSources } from './registry-model.ts'
 import { count, hash, registryText } from './scalars.ts'
 
 const schemaType = z.enum(['AVRO', 'JSON', 'PROTOBUF'])

@@ -1,7 +1,7 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { Job } from '../config/load-job.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
-import type { RegistryOptions } from '../registry/client/options.ts'
+import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
 import type { SchemaOptions } from '../registry/restore/survey-target.ts'
 
@@ -53,7 +53,7 @@ export function selectionOf({ backup, schemaTypes, protobuf }: RegistryJob): Par
 export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Promise<SchemaOptions> {
   const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile, acceptLoss } =
     restore
-  const { readIdMapping } = await import('../registry/restore/read-id-mapping.ts')
+  const { readIdMapping } = await import('../registry/restore/id-map-of.ts')
   return {
     strategy: enabled ? strategy : 'lookup',
     forceIds,

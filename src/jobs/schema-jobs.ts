@@ -7,8 +7,7 @@ import type { Finding } from '../observe/finding.ts'
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import type { JournalBook } from '../registry/restore/journal.ts'
-import type { SchemaDryRun } from '../registry/restore/schema-dry-run.ts'
-import type { SchemaReport } from '../registry/restore/schema-report.ts'
+import type { SchemaDryRun, SchemaReport } from '../registry/restore/schema-report.ts'
 import type { Survey } from '../registry/restore/survey-target.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { assertFit } from '../storage/access.ts'
@@ -63,7 +62,7 @@ export function restoreSchemasJob(
 ): Promise<SchemaRestoreReport> {
   return withSurvey(job, hooks, signal, async ({ head, backup, survey, client, journal, hold, onProgress }) => {
     const [{ findingsOf }, { describeFinding }, { RestoreRefusal }, { restoreSchemas }] = await Promise.all([
-      import('../registry/restore/schema-findings.ts'),
+      import('../registry/restore/schema-report.ts'),
       import('../observe/finding.ts'),
       import('../restore/refusal.ts'),
       import('../registry/restore/restore-schemas.ts'),
@@ -82,8 +81,8 @@ export function restoreSchemasJob(
 export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
   return withSurvey(job, quiet, signal, async ({ head, survey }) => {
     const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
-      import('../registry/restore/schema-findings.ts'),
-      import('../registry/restore/schema-dry-run.ts'),
+      import('../registry/restore/schema-report.ts'),
+      import('../registry/restore/schema-report.ts'),
     ])
     return { ...head, ...describeSchemaPlan(survey), findings: findingsOf(survey.plan) }
   })
@@ -108,7 +107,7 @@ export async function diffSchemasJob(
 ): Promise<SchemaDiff> {
   const [{ diffOf }, { asOnTarget }, { selectSubjects }] = await Promise.all([
     import('../registry/schema-listing.ts'),
-    import('../registry/restore/as-on-target.ts'),
+    import('../registry/restore/plan/wanted-version.ts'),
     import('../registry/restore/select-subjects.ts'),
   ])
   const ours = await readSide(left, signal)

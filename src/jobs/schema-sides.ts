@@ -1,7 +1,7 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { SchemaJob, SchemaRestoreJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { RegistryOptions } from '../registry/client/options.ts'
+import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
 import type { NamedSnapshot } from '../registry/schema-listing.ts'
 import { parseLocation, type StorageOptions } from '../storage/location.ts'

@@ -13,7 +13,7 @@ import { formatJson } from '../lib/json.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 
-export interface SchemaBackupParts {
+interface SchemaBackupParts {
   storage: Storage
   clock: Clock
   /** A short random name, another one at each call. */

@@ -8,7 +8,7 @@ import type {
 import { isSame } from './restore/plan/same-schema.ts'
 
 /** `missing`: only on the left. `extra`: only on the right. The others are both there, and not the same. */
-export type SchemaDifferenceKind =
+type SchemaDifferenceKind =
   | 'missing'
   | 'extra'
   | 'text'
@@ -33,7 +33,7 @@ export interface SchemaDifference {
   right: string | null
 }
 
-export interface SnapshotDiff {
+interface SnapshotDiff {
   differences: SchemaDifference[]
   /** Versions that are the same but for their ID: a difference only to whoever wants the IDs to be kept. */
   ids: SchemaDifference[]

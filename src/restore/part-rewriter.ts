@@ -1,7 +1,7 @@
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
-import { type FrameVerdict, type RecordFacts, RecordJudge } from '../registry/ids/judge-record.ts'
+import { type FrameVerdict, type RecordFacts, RecordJudge } from '../registry/ids/judge-frames.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import {
   hasSchemaGuid,

@@ -2,8 +2,7 @@ import { parseJob } from '../../src/config/load-job.ts'
 import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../../src/jobs/schema-jobs.ts'
 import type { SchemaBackupReport } from '../../src/registry/backup-schemas.ts'
 import type { RegistryProbe } from '../../src/registry/probe/probe-registry.ts'
-import type { SchemaDryRun } from '../../src/registry/restore/schema-dry-run.ts'
-import type { SchemaReport } from '../../src/registry/restore/schema-report.ts'
+import type { SchemaDryRun, SchemaReport } from '../../src/registry/restore/schema-report.ts'
 import type { SchemaDiff, SchemaListing, SchemaSource } from '../../src/registry/schema-listing.ts'
 
 /** A job with a registry; the next is the restore of its backup. */

@@ -1,7 +1,7 @@
 import { scram } from '../../src/kafka/security/scram.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAnswer, RegistryClient } from '../../src/registry/client/client.ts'
-import { parseVersion } from '../../src/registry/client/parse-version.ts'
+import { parseVersion } from '../../src/registry/client/parse-answers.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
 import { classifyAnswer, type RegistryAnswer } from '../../src/registry/client/registry-error.ts'
 import { RegistryStore } from '../../src/registry/serve/registry-store.ts'

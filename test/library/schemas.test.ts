@@ -15,7 +15,7 @@ import {
   RestoreRefusal,
   restoreSchemas,
 } from '../../src/index.ts'
-import { openLosses } from '../../src/registry/restore/losses.ts'
+import { openLosses } from '../../src/registry/restore/schema-report.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 import { withTwoRegistries, writesIn } from '../fakes/two-registries.ts'
 

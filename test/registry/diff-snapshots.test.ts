@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { diffSnapshots } from '../../src/registry/diff-snapshots.ts'
-import { asOnTarget } from '../../src/registry/restore/as-on-target.ts'
+import { asOnTarget } from '../../src/registry/restore/plan/wanted-version.ts'
 import { diffOf } from '../../src/registry/schema-listing.ts'
 import { snapshotOf, unset, versionOf } from '../fakes/registry-snapshots.ts'
 

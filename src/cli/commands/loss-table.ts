@@ -1,6 +1,6 @@
 import { formatCount } from '../../lib/units.ts'
-import { type Loss, type Losses, lossesOf, openLosses } from '../../registry/restore/losses.ts'
 import type { LossNote } from '../../registry/restore/plan/restore-step.ts'
+import { type Loss, type Losses, lossesOf, openLosses } from '../../registry/restore/schema-report.ts'
 import type { Look } from '../look.ts'
 import { formatTable, formatText } from '../table.ts'
 

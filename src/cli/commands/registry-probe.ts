@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { jobRegistrySide, type SchemaSide, urlSide } from '../../jobs/schema-sides.ts'
-import type { FeatureResult } from '../../registry/probe/feature-check.ts'
 import type { RegistryProbe } from '../../registry/probe/probe-registry.ts'
+import type { FeatureResult } from '../../registry/probe/probe-scope.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'

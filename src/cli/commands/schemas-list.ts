@@ -1,6 +1,5 @@
 import { formatCount } from '../../lib/units.ts'
-import type { ListedSubject } from '../../registry/list-subjects.ts'
-import type { SchemaListing, SchemaSource } from '../../registry/schema-listing.ts'
+import type { ListedSubject, SchemaListing, SchemaSource } from '../../registry/schema-listing.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatTable, formatText } from '../table.ts'

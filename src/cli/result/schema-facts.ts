@@ -1,7 +1,7 @@
 import type { SchemaRestoreReport } from '../../jobs/schema-jobs.ts'
 import type { SchemaBackupReport } from '../../registry/backup-schemas.ts'
-import { type Losses, openLosses } from '../../registry/restore/losses.ts'
 import type { SchemaReport } from '../../registry/restore/schema-report.ts'
+import { type Losses, openLosses } from '../../registry/restore/schema-report.ts'
 import type { Totals } from './format-result.ts'
 import type { Facts } from './outcome.ts'
 

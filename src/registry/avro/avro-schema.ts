@@ -3,18 +3,18 @@ export type AvroSchema = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroN
 
 export type AvroNamed = AvroRecord | AvroEnum | AvroFixed
 
-export const primitiveTypes = ['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string'] as const
+const primitiveTypes = ['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string'] as const
 
-export interface AvroPrimitive {
+interface AvroPrimitive {
   type: (typeof primitiveTypes)[number]
 }
 
-export interface AvroArray {
+interface AvroArray {
   type: 'array'
   items: AvroSchema
 }
 
-export interface AvroMap {
+interface AvroMap {
   type: 'map'
   values: AvroSchema
 }
@@ -43,7 +43,7 @@ export interface AvroEnum extends Named {
   default: string | undefined
 }
 
-export interface AvroFixed extends Named {
+interface AvroFixed extends Named {
   type: 'fixed'
   size: number
 }
@@ -68,3 +68,45 @@ export function describeAvro(schema: AvroSchema): string {
 
 /** A schema that is no Avro; the message says where. */
 export class AvroError extends Error {}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+/** The named types that are known so far, by full name. */
+export type KnownNames = Map<string, AvroNamed>
+
+/** A name without a dot is of the namespace around it, unless it has one of its own. */
+export function fullNameOf(node: { name?: unknown; namespace?: unknown }, enclosing: string): string {
+  const { name, namespace } = node
+  if (typeof name !== 'string') throw new AvroError('a record, enum or fixed needs a "name"')
+  if (namespace !== undefined && namespace !== null && typeof namespace !== 'string')
+    throw new AvroError(`the namespace of "${name}" is not a string`)
+  const full = qualify(name, namespace ?? enclosing)
+  for (const part of full.split('.')) checkName(part, full)
+  if (isPrimitive(full)) throw new AvroError(`"${full}" is the name of a primitive type`)
+  return full
+}
+
+export function qualify(name: string, namespace: string): string {
+  if (name.includes('.')) return name.replace(/^\./, '')
+  return namespace === '' ? name : `${namespace}.${name}`
+}
+
+export function namespaceOf(fullName: string): string {
+  const at = fullName.lastIndexOf('.')
+  return at < 0 ? '' : fullName.slice(0, at)
+}
+
+/** Without its namespace: what names of a reader and a writer are compared by. */
+export function shortNameOf(fullName: string): string {
+  return fullName.slice(fullName.lastIndexOf('.') + 1)
+}
+
+export function checkName(name: unknown, where: string): string {
+  if (typeof name !== 'string' || !NAME.test(name))
+    throw new AvroError(`"${String(name)}" is not a valid name (${where})`)
+  return name
+}
+
+export function isPrimitive(name: string): name is (typeof primitiveTypes)[number] {
+  return primitiveTypes.some(type => type === name)
+}

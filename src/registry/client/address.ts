@@ -1,3 +1,4 @@
+import { DEFAULT_CONTEXT, type RegistryFlavour, splitSubject } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
 
 /** One address of a registry. */
@@ -58,4 +59,33 @@ export function formatQuery(query: Record<string, string | number | boolean> | u
 /** The address itself is not shown: it may hold a password. */
 function invalid(why: string): KafkaBackupError {
   return new KafkaBackupError('CONFIG_INVALID', `enterprise.schema_registry.url ${why}`)
+}
+
+interface Flavoured {
+  flavour: RegistryFlavour
+}
+
+/** The path of something of a subject, or of a context where its name is that of no subject: `:.context:`. */
+export function pathOf(
+  identity: Flavoured,
+  resource: 'subjects' | 'config' | 'mode',
+  subject: string,
+  rest = '',
+): string {
+  const { context, name } = splitSubject(subject)
+  // AxonOps has the settings of a context there alone.
+  if (identity.flavour === 'axonops') {
+    const below = name === '' && context !== DEFAULT_CONTEXT ? '' : `/${segment(identity, name)}`
+    return `${contextPath(identity, context)}/${resource}${below}${rest}`
+  }
+  return `/${resource}/${segment(identity, subject)}${rest}`
+}
+
+/** What a path begins with that is about one context: nothing for the default one. */
+export function contextPath(identity: Flavoured, context: string): string {
+  return context === DEFAULT_CONTEXT ? '' : `/contexts/${segment(identity, context)}`
+}
+
+function segment({ flavour }: Flavoured, text: string): string {
+  return flavour === 'axonops' ? encodeSegmentLikeGo(text) : encodeSegment(text)
 }

@@ -2,8 +2,7 @@ import { DEFAULT_CONTEXT, type SchemaVersion } from '../../archive/registry-mode
 import { KafkaBackupError } from '../../errors.ts'
 import { encodeSegment } from './address.ts'
 import type { RegistryClient } from './client.ts'
-import { asList, asRecord } from './json-shape.ts'
-import { parseVersion } from './parse-version.ts'
+import { asList, asRecord, parseVersion } from './parse-answers.ts'
 
 /** Its list of subjects ends there, whatever offset and limit are asked for. */
 const MAX_SUBJECTS = 1000

@@ -5,8 +5,8 @@ import { RateLimiter } from '../../lib/rate-limiter.ts'
 import { retry } from '../../lib/retry.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { type Address, formatQuery, parseAddress } from './address.ts'
+import { defaultAttempts, defaultConcurrency, type RegistryOptions, timeoutsOf } from './client-options.ts'
 import { type Agents, type Login, makeLogin, openAgents } from './login.ts'
-import { defaultAttempts, defaultConcurrency, type RegistryOptions, timeoutsOf } from './options.ts'
 import {
   classifyAnswer,
   classifyFailure,

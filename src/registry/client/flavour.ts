@@ -2,7 +2,7 @@ import { DEFAULT_CONTEXT, type RegistryFlavour, type RegistrySnapshot } from '..
 import { KafkaBackupError } from '../../errors.ts'
 import { apicurioNative } from './apicurio.ts'
 import { noBody, type RegistryClient } from './client.ts'
-import { asList, asRecord } from './json-shape.ts'
+import { asList, asRecord } from './parse-answers.ts'
 import type { RegistryError } from './registry-error.ts'
 
 /** Which registry it is, as far as answers tell. */

@@ -1,11 +1,10 @@
 import { DEFAULT_CONTEXT, joinSubject, type RegistrySettings } from '../../archive/registry-model.ts'
 import { runPool } from '../../lib/pool.ts'
-import { encodeSegment } from './address.ts'
+import { encodeSegment, pathOf } from './address.ts'
 import { apicurioNative } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
-import { asObject, asRecord } from './json-shape.ts'
-import { pathOf } from './paths.ts'
+import { asObject, asRecord } from './parse-answers.ts'
 import type { RegistryError } from './registry-error.ts'
 
 export interface AllSettings {
@@ -23,7 +22,7 @@ const ACROSS_CONTEXTS = '.__GLOBAL'
 /** A context that does not exist. AxonOps answers for it all the same, with the defaults that it gives to any. */
 const NOWHERE = { context: '.kafka-backup-nowhere', name: '' }
 
-export interface AskedSettings {
+interface AskedSettings {
   subjects: readonly string[]
   /** One that is not asked for is taken as unset. */
   isModeAsked?: (subject: string, outer: Pick<AllSettings, 'global' | 'contextSettings'>) => boolean

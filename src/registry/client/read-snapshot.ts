@@ -5,11 +5,11 @@ import {
   splitSubject,
 } from '../../archive/registry-model.ts'
 import { formatUtc } from '../../lib/clock.ts'
+import { contextPath } from './address.ts'
 import type { RegistryClient } from './client.ts'
 import { detectFlavour, type Identity } from './flavour.ts'
 import { readInventory } from './inventory.ts'
-import { asRecord } from './json-shape.ts'
-import { contextPath } from './paths.ts'
+import { asRecord } from './parse-answers.ts'
 import { readSettings } from './read-settings.ts'
 import { everything, isSelected, type Selection, selectVersions, withoutSensitive } from './select-versions.ts'
 

@@ -99,7 +99,7 @@ export function describeHtml(body: string): string {
 }
 
 /** Seconds, or a date. */
-export function parseRetryAfter(text: string | undefined, nowMs: number): number {
+function parseRetryAfter(text: string | undefined, nowMs: number): number {
   if (text === undefined) return 0
   const ms = /^\d+$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - nowMs
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), MAX_RETRY_AFTER_MS) : 0

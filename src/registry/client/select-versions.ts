@@ -6,7 +6,7 @@ import {
   versionKey,
 } from '../../archive/registry-model.ts'
 import { compileGlobs } from '../../lib/glob.ts'
-import { asObject } from './json-shape.ts'
+import { asObject } from './parse-answers.ts'
 
 /** What of a registry is taken. */
 export interface Selection {

@@ -6,15 +6,14 @@ import {
   versionKey,
 } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import { numberOf, textOf } from '../../lib/json-scalars.ts'
 import { append } from '../../lib/largest.ts'
 import { runPool } from '../../lib/pool.ts'
+import { contextPath, pathOf } from './address.ts'
 import { findHiddenVersion, listArtifacts, refuseCutList } from './apicurio.ts'
 import type { RegistryClient } from './client.ts'
 import type { Identity } from './flavour.ts'
-import { asRecord, numberOf, textOf } from './json-shape.ts'
-import { readPages } from './pages.ts'
-import { parseNumbers, parseVersion, qualify, withoutInjectedVersion } from './parse-version.ts'
-import { contextPath, pathOf } from './paths.ts'
+import { asList, asRecord, parseNumbers, parseVersion, qualify, withoutInjectedVersion } from './parse-answers.ts'
 
 /** No subject has more; whatever a server says, no longer list of numbers is made. */
 const MAX_VERSIONS = 1_000_000
@@ -219,4 +218,41 @@ function notText({ name }: RegistryClient, subject: unknown): KafkaBackupError {
 function tooMany({ name }: RegistryClient, subject: string): KafkaBackupError {
   const what = `more than ${MAX_VERSIONS} versions of subject ${JSON.stringify(subject)}`
   return new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} says that it has ${what}`)
+}
+
+/** No registry has more rows; one that sends new ones for ever is no registry. */
+const MAX_ROWS = 5_000_000
+
+type Query = Record<string, string | number | boolean>
+
+/**
+ * All rows of a list, each key once. The end is a page that brings nothing new: servers cut pages shorter than asked for,
+ * and some give the whole list however often they are asked. Undefined where an optional list does not exist.
+ */
+export async function readPages(
+  client: RegistryClient,
+  call: { path: string; query: Query; pageSize: number; isOptional?: boolean; onDenied?: (error: Error) => void },
+  keyOf: (row: unknown) => string,
+  signal: AbortSignal,
+): Promise<unknown[] | undefined> {
+  const rows = new Map<string, unknown>()
+  for (let offset = 0; ; ) {
+    const request = { path: call.path, query: { ...call.query, offset, limit: call.pageSize } }
+    const answer = call.isOptional
+      ? await client.probe(request, signal, call.onDenied)
+      : await client.call(request, signal)
+    const page = asList(answer)
+    if (page === undefined && !call.isOptional) {
+      throw new KafkaBackupError('REGISTRY_PROTOCOL', `${client.name} does not answer ${call.path} with a list`)
+    }
+    if (page === undefined) return undefined
+    const before = rows.size
+    for (const row of page) rows.set(keyOf(row), row)
+    if (rows.size === before) return [...rows.values()]
+    if (rows.size > MAX_ROWS) {
+      const message = `the registry ${client.name} answered ${call.path} with more than ${MAX_ROWS} rows`
+      throw new KafkaBackupError('REGISTRY_PROTOCOL', message)
+    }
+    offset += page.length
+  }
 }

@@ -1,12 +1,12 @@
 import { DEFAULT_CONTEXT, joinSubject } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
+import { pathOf } from '../client/address.ts'
 import type { RegistryCall, RegistryClient } from '../client/client.ts'
 import type { Identity } from '../client/flavour.ts'
-import { asList, asRecord } from '../client/json-shape.ts'
-import { pathOf } from '../client/paths.ts'
+import { asList, asRecord } from '../client/parse-answers.ts'
 import { RegistryError } from '../client/registry-error.ts'
 
-export interface ProbeAnswer {
+interface ProbeAnswer {
   isOk: boolean
   status: number
   errorCode: number | null
@@ -188,3 +188,33 @@ export class ProbeScope {
 export function record(name: string, more: object = {}): string {
   return JSON.stringify({ type: 'record', name, ...more, fields: [] })
 }
+
+/** What a registry was found to do. `detail` says more where there is more to say. */
+interface Verdict {
+  has: boolean
+  detail?: string
+}
+
+/** One feature that a restore relies on or reports as lost, and how to find out whether a registry has it. */
+export interface FeatureCheck {
+  /** For programs. */
+  name: string
+  /** For people; short enough for a table. */
+  label: string
+  /** What becomes of a restore where the registry does not have it. */
+  without: string
+  /** It registers, sets or deletes something, in subjects of its own. */
+  isWrite: boolean
+  /** Undefined where it cannot be found out on this registry. */
+  run(scope: ProbeScope): Promise<Verdict | undefined>
+}
+
+/** `has` is null for what was not tried. */
+export interface FeatureResult {
+  name: string
+  label: string
+  has: boolean | null
+  detail: string
+}
+
+export const found = (has: boolean, detail?: string): Verdict => ({ has, ...(detail !== undefined && { detail }) })

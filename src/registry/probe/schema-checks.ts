@@ -1,6 +1,5 @@
-import { asList } from '../client/json-shape.ts'
-import { type FeatureCheck, found } from './feature-check.ts'
-import { type ProbeScope, record } from './probe-scope.ts'
+import { asList } from '../client/parse-answers.ts'
+import { type FeatureCheck, found, type ProbeScope, record } from './probe-scope.ts'
 
 const contract = {
   metadata: { properties: { owner: 'kafka-backup' } },

@@ -1,6 +1,5 @@
-import { asRecord } from '../client/json-shape.ts'
-import { type FeatureCheck, found } from './feature-check.ts'
-import { type ProbeScope, record } from './probe-scope.ts'
+import { asRecord } from '../client/parse-answers.ts'
+import { type FeatureCheck, found, type ProbeScope, record } from './probe-scope.ts'
 import { numbersOf } from './schema-checks.ts'
 
 const contract = {

@@ -1,17 +1,27 @@
+import type { RegistryHold } from '../../archive/registry-lease.ts'
 import type { RegistrySnapshot } from '../../archive/registry-model.ts'
+import type { Clock } from '../../lib/clock.ts'
+import type { OnProgress } from '../../observe/progress.ts'
 import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
-import { clearUp } from './clear-up.ts'
-import { type Attempt, isOwed, learn } from './learn.ts'
-import { explain, refuseLeft, refuseOwed, unfaithful } from './left-over.ts'
-import { countLessons, type Lessons, mergeLessons, noLessons } from './plan/lessons.ts'
-import type { RegistryPlan, RestoreJournal, RestoreStep } from './plan/restore-step.ts'
-import type { SchemaParts } from './restore-schemas.ts'
-import { partKey, partOf } from './settle.ts'
+import { clearUp, type FailedRun, partKey, partOf } from './clear-up.ts'
+import type { JournalBook } from './journal.ts'
+import { type Attempt, explain, isOwed, learn, refuseLeft, refuseOwed, unfaithful } from './learn.ts'
+import { countLessons, mergeLessons, noLessons } from './plan/lessons.ts'
+import type { Lessons, RegistryPlan, RestoreJournal, RestoreStep } from './plan/restore-step.ts'
+import { isRefusedByMode } from './registration.ts'
+import { RegistryWriter } from './registry-writer.ts'
+import { PartsDropped, runSteps } from './run-steps.ts'
 import { type Journaled, planForTarget, type Survey, surveyTarget } from './survey-target.ts'
-import { isRefusedByMode } from './write/registration.ts'
-import { RegistryWriter } from './write/requests.ts'
-import { PartsDropped, runSteps } from './write/run-steps.ts'
+
+export interface SchemaParts {
+  client: RegistryClient
+  journal: JournalBook
+  /** Keeps other restores away from the registry; absent where nothing does. */
+  hold?: Pick<RegistryHold, 'assertHeld'>
+  clock: Clock
+  onProgress: OnProgress
+}
 
 /** Each learns something that the one before it did not know. */
 const MAX_ROUNDS = 20
@@ -41,7 +51,7 @@ export async function carryOut(
   }
 }
 
-export class RestoreRun {
+class RestoreRun implements FailedRun {
   readonly writer: RegistryWriter
   readonly before: RegistrySnapshot
   readonly client: RegistryClient

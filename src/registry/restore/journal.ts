@@ -6,8 +6,8 @@ import { sealJson } from '../../archive/seal.ts'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, formatUtc } from '../../lib/clock.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { type Lessons, mergeLessons, noLessons } from './plan/lessons.ts'
-import type { RestoreJournal } from './plan/restore-step.ts'
+import { mergeLessons, noLessons } from './plan/lessons.ts'
+import type { Lessons, RestoreJournal } from './plan/restore-step.ts'
 import type { Journaled } from './survey-target.ts'
 
 const scope = z.union([

@@ -1,24 +1,10 @@
-import type { RegistryHold } from '../../archive/registry-lease.ts'
 import type { RegistrySnapshot } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { OnProgress } from '../../observe/progress.ts'
-import type { RegistryClient } from '../client/client.ts'
 import type { IdMap } from '../ids/id-map.ts'
-import { carryOut } from './carry-out.ts'
+import { carryOut, type SchemaParts } from './carry-out.ts'
 import { idMapOf } from './id-map-of.ts'
-import type { JournalBook } from './journal.ts'
 import { reportSchemas, type SchemaReport } from './schema-report.ts'
 import { nothingJournaled, type SchemaOptions, type Survey, surveyTarget } from './survey-target.ts'
-
-export interface SchemaParts {
-  client: RegistryClient
-  journal: JournalBook
-  /** Keeps other restores away from the registry; absent where nothing does. */
-  hold?: Pick<RegistryHold, 'assertHeld'>
-  clock: Clock
-  onProgress: OnProgress
-}
 
 export interface RestoredSchemas {
   report: SchemaReport

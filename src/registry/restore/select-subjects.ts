@@ -16,9 +16,9 @@ export interface SubjectFilter {
 
 const SECTION = 'enterprise.schema_registry.restore'
 
-export const allSubjects: SubjectFilter = { subjects: ['*'], exclude: [] }
+const allSubjects: SubjectFilter = { subjects: ['*'], exclude: [] }
 
-export interface SelectedSubjects {
+interface SelectedSubjects {
   snapshot: RegistrySnapshot
   conflicts: Conflict[]
   notes: Note[]

@@ -1,16 +1,22 @@
-import { type RegistrySnapshot, splitSubject, versionKey } from '../../archive/registry-model.ts'
+import {
+  DEFAULT_CONTEXT,
+  type RegistrySettings,
+  type RegistrySnapshot,
+  splitSubject,
+  versionKey,
+} from '../../archive/registry-model.ts'
 import type { RegistryClient } from '../client/client.ts'
-import { asRecord } from '../client/json-shape.ts'
-import { qualify } from '../client/parse-version.ts'
-import { pathOf } from '../client/paths.ts'
+import { identityOf } from '../client/flavour.ts'
+import { type AllSettings, readSettings } from '../client/read-settings.ts'
+import { readSnapshot } from '../client/read-snapshot.ts'
 import { noLessons } from './plan/lessons.ts'
+import { RESERVE_SUBJECT } from './plan/plan-ids.ts'
 import { planRegistryRestore } from './plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from './plan/restore-options.ts'
 import type { Conflict, Note, RegistryPlan } from './plan/restore-step.ts'
 import { traitsOf } from './plan/target-traits.ts'
-import { readTarget, type SettingsReading } from './read-target.ts'
+import { heldReferences, meansTheSame } from './registry-writer.ts'
 import { type SubjectFilter, selectSubjects } from './select-subjects.ts'
-import { sentReferences } from './write/sent-references.ts'
 
 /** What a job asks for; the rest of the plan's options is seen on the target. */
 export type SchemaOptions = Omit<
@@ -79,26 +85,94 @@ function withFound(plan: RegistryPlan, conflicts: readonly Conflict[], notes: re
   return { ...plan, steps, conflicts: [...conflicts, ...plan.conflicts], notes: [...notes, ...plan.notes] }
 }
 
-/** Only the registry knows which texts are one schema to it. The question changes nothing there, though it is a POST. */
-async function meansTheSame(
+type Wish = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
+
+/** What of the settings of subjects is read, and what is known already. */
+interface SettingsReading {
+  /** What this run has read before it wrote anything, and the subjects whose settings it may have changed since. */
+  before?: { target: RegistrySnapshot; touched: ReadonlySet<string> } | undefined
+  /** Also modes that a registration would tell of, by being refused. */
+  asksAllModes?: boolean
+}
+
+/**
+ * What a registry holds, with the settings of what a restore is about to make there: a registry does not list subjects and
+ * contexts without versions, though they may have a level or a mode, of somebody's making or of a run that died. Settings
+ * cost requests for each subject, so that those are read alone that the restore has to do with, and read again where it has
+ * written.
+ */
+async function readTarget(
   client: RegistryClient,
-  target: RegistrySnapshot,
-  { subject, version, schema }: RegistryPlan['textsToCompare'][number],
+  backup: RegistrySnapshot,
+  wish: Wish,
+  { before, asksAllModes = false }: SettingsReading,
   signal: AbortSignal,
-): Promise<boolean> {
-  const theirs = target.versions.find(one => one.subject === subject && one.version === version)
-  if (!theirs) return false
-  const { schemaType, references, metadata, ruleSet } = theirs
-  const traits = traitsOf(target.flavour, target.registryVersion)
-  const body = {
-    schema,
-    ...(schemaType !== 'AVRO' && { schemaType }),
-    ...(references.length > 0 && { references: sentReferences(references, subject, traits) }),
-    ...(metadata && { metadata }),
-    ...(ruleSet && { ruleSet }),
+): Promise<{ target: RegistrySnapshot; modesNotRead: ReadonlySet<string> }> {
+  const modesNotRead = new Set<string>()
+  const named = wish.strategy === 'lookup' ? new Set<string>() : namesOf(backup, wish)
+  const isKnown = (subject: string) => before !== undefined && !before.touched.has(subject)
+  const isNamed = (subject: string) => named.has(subject) || splitSubject(subject).name === RESERVE_SUBJECT
+  const isSettingsAsked = (subject: string) => isNamed(subject) && !isKnown(subject)
+  const read = await readSnapshot(client, { isSettingsAsked }, signal)
+  const known = [...(before?.target.subjects ?? [])].filter(([subject]) => isKnown(subject))
+  const traits = traitsOf(read.flavour, read.registryVersion)
+  const target: RegistrySnapshot = {
+    ...read,
+    versions: read.versions.map(one => heldReferences(one, traits)),
+    subjects: new Map([...known, ...read.subjects]),
   }
-  const call = { method: 'POST' as const, path: pathOf(target, 'subjects', subject), subject, body }
-  const found = asRecord(await client.probe({ ...call, query: { deleted: true } }, signal))
-  const named = found?.subject === undefined ? subject : qualify(String(found.subject), splitSubject(subject).context)
-  return found?.version === version && named === subject
+  if (!traits.hasEarlyLevels) return { target, modesNotRead }
+  const subjects = [...named].filter(subject => !read.subjects.has(subject) && !isKnown(subject))
+  const contexts = [...new Set([...[...named].map(subject => splitSubject(subject).context), ...backup.contexts])]
+  const unlisted = contexts.filter(context => !target.contexts.includes(context))
+  if (subjects.length === 0 && unlisted.length === 0) return { target, modesNotRead }
+  const identity = { ...identityOf(target), contexts: [DEFAULT_CONTEXT, ...unlisted] }
+  const isAsked = asksAllModes ? () => true : modesToAsk(backup, wish, target)
+  const isModeAsked = (subject: string, outer: Outer) => {
+    const asks = isAsked(subject, outer)
+    if (!asks) modesNotRead.add(subject)
+    return asks
+  }
+  const found = await readSettings(client, identity, { subjects, isModeAsked }, signal)
+  const whole: RegistrySnapshot = {
+    ...target,
+    subjects: new Map([...target.subjects, ...[...found.subjects].filter(([, settings]) => isSet(settings))]),
+    contextSettings: new Map([...target.contextSettings, ...found.contextSettings]),
+  }
+  return { target: whole, modesNotRead }
+}
+
+type Outer = Pick<AllSettings, 'global' | 'contextSettings'>
+
+/** The subjects of the backup under the names of the target, and those of an unfinished run. */
+function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: Wish): Set<string> {
+  const wanted = [...backup.subjects.keys()].map(subject => subjectMapping.get(subject) ?? subject)
+  return new Set([...wanted, ...journaledSubjects(unfinished)])
+}
+
+function journaledSubjects(unfinished: Wish['unfinished']): string[] {
+  const touched = unfinished?.settings.flatMap(({ scope }) => (scope.kind === 'subject' ? [scope.subject] : [])) ?? []
+  return [...touched, ...(unfinished?.createdSubjects ?? [])]
+}
+
+/**
+ * The mode of a subject without versions is rarely set, and Confluent tells of it: it registers in mode READWRITE alone, or
+ * with an ID in mode IMPORT alone. So it is asked for only where the restore may write one, or could not notice.
+ */
+function modesToAsk(backup: RegistrySnapshot, wish: Wish, target: RegistrySnapshot) {
+  const { strategy, forceIds, subjectMapping, unfinished } = wish
+  const isEach = target.flavour !== 'confluent' || strategy === 'overwrite' || (forceIds && target.versions.length > 0)
+  const moded = [...backup.subjects].filter(([, { mode }]) => mode !== null)
+  const some = new Set([
+    ...moded.map(([subject]) => subjectMapping.get(subject) ?? subject),
+    ...journaledSubjects(unfinished),
+  ])
+  return (subject: string, { global, contextSettings }: Outer) => {
+    const outer = [global, ...target.contextSettings.values(), ...contextSettings.values()]
+    return isEach || some.has(subject) || outer.some(({ mode }) => mode !== null && mode !== 'READWRITE')
+  }
+}
+
+function isSet({ compatibility, mode, config }: RegistrySettings): boolean {
+  return compatibility !== null || mode !== null || config !== null
 }

@@ -1,7 +1,7 @@
 import { type JsonObject, splitSubject } from '../../archive/registry-model.ts'
 import { faults } from './registry-fault.ts'
 import { checkIsWritable, checkMayChange, type RegistryState } from './registry-state.ts'
-import { type Config, GLOBAL_SCOPE, isContextScope, type Mode, parseMode } from './settings-book.ts'
+import { type Config, GLOBAL_SCOPE, isContextScope, type Mode, parseMode } from './settings-store.ts'
 import { checkSubjectName } from './subject-name.ts'
 import type { StoredVersion } from './version-index.ts'
 
@@ -43,7 +43,7 @@ export function getMode({ settings }: RegistryState, scope: string, isInherited:
 export function setMode(state: RegistryState, scope: string, text: unknown, isForced: boolean): Mode {
   if (!isContextScope(scope)) checkSubjectName(scope)
   const mode = parseMode(text)
-  checkModesChange(state)
+  checkIsWritable(state)
   if (mode === 'IMPORT' && !isForced && state.settings.modeInScope(scope) !== 'IMPORT') clearScope(state, scope)
   state.settings.setMode(scope, mode)
   return mode
@@ -53,14 +53,9 @@ export function setMode(state: RegistryState, scope: string, text: unknown, isFo
 export function deleteMode(state: RegistryState, scope: string): Mode {
   const mode = state.settings.mode(scope)
   if (mode === undefined && scope !== GLOBAL_SCOPE) throw faults.subjectNotFound(scope)
-  checkModesChange(state)
+  checkIsWritable(state)
   state.settings.deleteMode(scope)
   return mode ?? 'READWRITE'
-}
-
-function checkModesChange(state: RegistryState): void {
-  checkIsWritable(state)
-  if (!state.areModesMutable) throw faults.notPermitted('Mode changes are not allowed')
 }
 
 function clearScope({ versions }: RegistryState, scope: string): void {

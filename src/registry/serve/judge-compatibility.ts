@@ -1,11 +1,10 @@
 import type { AvroSchema } from '../avro/avro-schema.ts'
 import { type CompatibilityLevel, checkCompatibility, compatibilityLevels } from '../avro/compatibility.ts'
 import { getVersion } from './find-versions.ts'
-import { parseSchema } from './parse-schema.ts'
+import { dependenciesOf, parseSchema, pinReferences } from './parse-schema.ts'
 import { RegistryFault } from './registry-fault.ts'
 import type { RegistryState } from './registry-state.ts'
 import type { SchemaContent } from './schema-identity.ts'
-import { dependenciesOf, pinReferences } from './schema-references.ts'
 import type { StoredVersion } from './version-index.ts'
 
 /** Why a schema could not follow a version, or the live ones where none is named; empty where it could. */
@@ -24,7 +23,7 @@ export function judgeContent(
 }
 
 /** A schema that was looked at: `avro` is undefined for the other types, whose compatibility nobody judges here. */
-export interface JudgedSchema {
+interface JudgedSchema {
   schemaType: string
   avro: AvroSchema | undefined
 }

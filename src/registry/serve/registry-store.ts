@@ -1,15 +1,23 @@
 import type { JsonObject, RegistrySnapshot } from '../../archive/registry-model.ts'
 import { deleteConfig, deleteMode, getConfig, getMode, setMode, updateConfig } from './change-settings.ts'
-import { deleteSubject, deleteVersion } from './delete-versions.ts'
-import { getByGuid, getById, getReferrers, getVersion, getVersions, getVersionsOfId } from './find-versions.ts'
+import { deleteSubject, deleteVersion, type RegisterRequest, registerSchema } from './change-versions.ts'
+import {
+  getByGuid,
+  getById,
+  getReferrers,
+  getVersion,
+  getVersions,
+  getVersionsOfId,
+  listSchemas,
+  listSubjects,
+  lookUpSchema,
+  type SchemaFilter,
+} from './find-versions.ts'
 import { judgeContent } from './judge-compatibility.ts'
-import { listSchemas, listSubjects, type SchemaFilter } from './list-schemas.ts'
-import { createState } from './load-snapshot.ts'
-import { lookUpSchema } from './look-up.ts'
-import { type RegisterRequest, registerSchema } from './register-schema.ts'
-import type { RegistryOptions, RegistryState } from './registry-state.ts'
+import type { RegistryState, StoreOptions } from './registry-state.ts'
+import { createState } from './registry-state.ts'
 import type { SchemaContent } from './schema-identity.ts'
-import type { Config, Mode } from './settings-book.ts'
+import type { Config, Mode } from './settings-store.ts'
 import type { Including, StoredVersion } from './version-index.ts'
 
 /**
@@ -20,7 +28,7 @@ import type { Including, StoredVersion } from './version-index.ts'
 export class RegistryStore {
   readonly #state: RegistryState
 
-  constructor(options: RegistryOptions = {}, snapshot?: RegistrySnapshot) {
+  constructor(options: StoreOptions = {}, snapshot?: RegistrySnapshot) {
     this.#state = createState(options, snapshot)
   }
 

@@ -1,9 +1,11 @@
-import type { JsonObject, JsonValue } from '../../archive/registry-model.ts'
+import type { JsonObject, JsonValue, SchemaReference, SchemaType } from '../../archive/registry-model.ts'
+import type { RegisterRequest } from './change-versions.ts'
+import { schemaTypes } from './parse-schema.ts'
 import { faults, RegistryFault } from './registry-fault.ts'
 import type { RegistryStore } from './registry-store.ts'
-import { scopeOf } from './settings-book.ts'
+import { scopeOf } from './settings-store.ts'
 import { normalizeSubject } from './subject-name.ts'
-import type { Including } from './version-index.ts'
+import type { Including, StoredVersion } from './version-index.ts'
 
 /** What a handler answers: JSON, or a schema's text as it is. */
 export type Answer = { json: JsonValue } | { text: string }
@@ -15,7 +17,7 @@ export interface Route {
   handle(call: Call): Answer
 }
 
-export interface CallParts {
+interface CallParts {
   store: RegistryStore
   params: Readonly<Record<string, string>>
   query: URLSearchParams
@@ -104,4 +106,71 @@ export class Call {
       throw faults.badRequest('The body is not a JSON object')
     return body
   }
+}
+
+/** A version as `/schemas` and `/subjects/…/versions/…` show it. */
+export function renderVersion(version: StoredVersion): JsonObject {
+  return {
+    subject: version.subject,
+    version: version.version,
+    id: version.id,
+    ...renderSchema(version),
+    deleted: version.isDeleted,
+  }
+}
+
+/** What an id stands for. Empty parts are left out. */
+export function renderSchema({ guid, schemaType, references, metadata, ruleSet, schema }: StoredVersion): JsonObject {
+  return {
+    guid,
+    schemaType,
+    ...(references.length > 0 ? { references: references.map(renderReference) } : {}),
+    ...(metadata ? { metadata } : {}),
+    ...(ruleSet ? { ruleSet } : {}),
+    schema,
+  }
+}
+
+function renderReference({ name, subject, version }: SchemaReference): JsonObject {
+  return { name, subject, version }
+}
+
+/** Reads the body of a registration, a look-up or a check. Throws 42201 for what makes no schema. */
+export function readSchemaRequest(body: JsonObject): RegisterRequest {
+  const { schema, id, version } = body
+  if (typeof schema !== 'string') throw faults.invalidSchema('it is empty')
+  return {
+    schema,
+    schemaType: readType(body.schemaType),
+    references: readReferences(body.references),
+    metadata: readObject(body.metadata, 'metadata'),
+    ruleSet: readObject(body.ruleSet ?? body.ruleset, 'ruleSet'),
+    id: typeof id === 'number' && id >= 0 ? id : null,
+    version: typeof version === 'number' ? version : 0,
+  }
+}
+
+function readType(value: JsonValue | undefined): SchemaType {
+  if (value === undefined || value === null) return 'AVRO'
+  const type = schemaTypes.find(each => each === value)
+  if (!type) throw faults.invalidSchema(`the type ${JSON.stringify(value)} is none of ${schemaTypes.join(', ')}`)
+  return type
+}
+
+function readReferences(value: JsonValue | undefined): SchemaReference[] {
+  if (value === undefined || value === null) return []
+  if (!Array.isArray(value)) throw faults.invalidSchema('the references are not a list')
+  return value.map(item => {
+    const reference = readObject(item, 'a reference')
+    const { name, subject, version } = reference ?? {}
+    if (typeof name !== 'string' || typeof subject !== 'string' || typeof version !== 'number')
+      throw faults.invalidSchema('a reference needs a name, a subject and a version')
+    return { name, subject, version }
+  })
+}
+
+function readObject(value: JsonValue | undefined, what: string): JsonObject | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'object' || Array.isArray(value)) throw faults.invalidSchema(`${what} is not an object`)
+  return value
 }

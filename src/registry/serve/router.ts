@@ -1,10 +1,7 @@
-import { otherRoutes } from './other-routes.ts'
 import { RegistryFault } from './registry-fault.ts'
 import type { RegistryStore } from './registry-store.ts'
 import { type Answer, Call, type Route } from './route.ts'
-import { schemaRoutes } from './schema-routes.ts'
-import { settingsRoutes } from './settings-routes.ts'
-import { subjectRoutes } from './subject-routes.ts'
+import { otherRoutes, schemaRoutes, settingsRoutes, subjectRoutes } from './routes.ts'
 
 /** All that is answered, which docs/registry-server.md lists. */
 export const routes = [...otherRoutes, ...schemaRoutes, ...subjectRoutes, ...settingsRoutes].map(route => ({
@@ -12,7 +9,7 @@ export const routes = [...otherRoutes, ...schemaRoutes, ...subjectRoutes, ...set
   pattern: route.path.split('/').slice(1),
 }))
 
-export interface RegistryRequest {
+interface RegistryRequest {
   method: string
   /** Path and query, still percent-encoded. */
   target: string

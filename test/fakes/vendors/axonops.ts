@@ -7,7 +7,7 @@ import {
 } from '../../../src/archive/registry-model.ts'
 import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
 import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
-import { readSchemaRequest } from '../../../src/registry/serve/schema-request.ts'
+import { readSchemaRequest } from '../../../src/registry/serve/route.ts'
 import type { StoredVersion } from '../../../src/registry/serve/version-index.ts'
 import { segmentsOfGo } from './go-path.ts'
 import {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { resolveAvro } from '../../../src/registry/avro/compatibility.ts'
 import { parseAvro } from '../../../src/registry/avro/parse-avro.ts'
-import { resolveAvro } from '../../../src/registry/avro/resolve-avro.ts'
 
 /**
  * Pairs of schemas made at random, one a change of the other, and what `SchemaCompatibility` of Apache Avro 1.12.0 for

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkDefaults } from '../../../src/registry/avro/avro-default.ts'
 import { AvroError } from '../../../src/registry/avro/avro-schema.ts'
-import { parseAvro } from '../../../src/registry/avro/parse-avro.ts'
+import { checkDefaults, parseAvro } from '../../../src/registry/avro/parse-avro.ts'
 
 const valid: [sentence: string, schema: unknown][] = [
   ['a primitive type', 'string'],

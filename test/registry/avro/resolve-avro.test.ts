@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Mismatch, resolveAvro } from '../../../src/registry/avro/compatibility.ts'
 import { parseAvro } from '../../../src/registry/avro/parse-avro.ts'
-import { type Mismatch, resolveAvro } from '../../../src/registry/avro/resolve-avro.ts'
 
 const primitives = ['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string']
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import { openRegistryClient, type RegistryClient } from '../../../src/registry/client/client.ts'
-import type { RegistryOptions } from '../../../src/registry/client/options.ts'
+import type { RegistryOptions } from '../../../src/registry/client/client-options.ts'
 import { type HttpScript, type ScriptedAnswer, type SeenRequest, startHttpScript } from '../../fakes/http-script.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 

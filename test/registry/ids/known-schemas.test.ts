@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { belonging, indexSchemas } from '../../../src/registry/ids/known-schemas.ts'
-import { recordNames } from '../../../src/registry/ids/record-names.ts'
+import { belonging, indexSchemas, recordNames } from '../../../src/registry/ids/known-schemas.ts'
 import { schemaVersion } from './sample-schemas.ts'
 
 describe('the subjects of an id', () => {

@@ -13,9 +13,10 @@ import {
 } from '../../../src/registry/restore/restore-schemas.ts'
 import type { SchemaOptions, Survey } from '../../../src/registry/restore/survey-target.ts'
 import { openRegistryServer } from '../../../src/registry/serve/open-registry-server.ts'
-import type { RegistryOptions } from '../../../src/registry/serve/registry-state.ts'
+import type { StoreOptions } from '../../../src/registry/serve/registry-state.ts'
 import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
+import { FixedModeStore } from '../../fakes/fixed-mode-store.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../../fakes/memory-storage.ts'
 import { isWrite, type ProxiedCall, startRegistryProxy, type Treatment } from '../../fakes/registry-proxy.ts'
@@ -66,7 +67,16 @@ export interface Stage {
 export async function openStage(
   t: Pick<TestContext, 'after'>,
   backup: RegistrySnapshot,
-  { start, vendor, ...options }: RegistryOptions & { start?: RegistrySnapshot; vendor?: VendorName } = {},
+  {
+    start,
+    vendor,
+    areModesMutable = true,
+    ...options
+  }: StoreOptions & {
+    start?: RegistrySnapshot
+    vendor?: VendorName
+    areModesMutable?: boolean
+  } = {},
 ): Promise<Stage> {
   const storage = openMemoryStorage()
   const calls: Request[] = []
@@ -86,7 +96,7 @@ export async function openStage(
   const { firstId } = options
   const server = vendor
     ? await startVendor(vendor, { onRequest, ...(start && { start }), ...(firstId !== undefined && { firstId }) })
-    : await openEmbedded(new RegistryStore(options, start), onRequest)
+    : await openEmbedded(new (areModesMutable ? RegistryStore : FixedModeStore)(options, start), onRequest)
   const { store } = server
   t.after(() => server.close())
   let url = server.url

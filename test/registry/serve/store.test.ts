@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RegisterRequest } from '../../../src/registry/serve/register-schema.ts'
+import type { RegisterRequest } from '../../../src/registry/serve/change-versions.ts'
 import { RegistryFault } from '../../../src/registry/serve/registry-fault.ts'
-import type { RegistryOptions } from '../../../src/registry/serve/registry-state.ts'
+import type { StoreOptions } from '../../../src/registry/serve/registry-state.ts'
 import { RegistryStore } from '../../../src/registry/serve/registry-store.ts'
 
 const avro = (schema: string, more: Partial<RegisterRequest> = {}): RegisterRequest => ({
@@ -16,7 +16,7 @@ const avro = (schema: string, more: Partial<RegisterRequest> = {}): RegisterRequ
   ...more,
 })
 const fixed = (name: string, size = 1) => `{"type":"fixed","name":"${name}","size":${size}}`
-const open = (options: RegistryOptions = {}) => new RegistryStore(options)
+const open = (options: StoreOptions = {}) => new RegistryStore(options)
 
 test('ids begin with 1, or where they are told to, in every context', () => {
   const ids = (store: RegistryStore) =>
@@ -39,13 +39,6 @@ test('texts are kept byte for byte, and the same schema in another layout is the
   store.register('a', avro(text))
   assert.equal(store.version('a', 1, 'live').schema, text)
   assert.equal(store.register('a', avro(text.replace(/[ \n\t]+(?=["\n{}:,])/g, ''))).version, 1)
-})
-
-test('modes that may not change are told so up front (case 22)', () => {
-  const store = open({ areModesMutable: false })
-  refused(42205, () => store.setMode(':.:', 'IMPORT', true))
-  refused(42205, () => store.setMode('a', 'READONLY', false))
-  assert.equal(store.register('a', avro(fixed('A'))).id, 1)
 })
 
 test('the whole registry goes to IMPORT when it is empty, and imports into every subject of the default context', () => {

@@ -1,7 +1,7 @@
 import { type SchemaReference, type SchemaVersion, versionKey } from '../../../archive/registry-model.ts'
 import { append } from '../../../lib/largest.ts'
 import { type DecidingOptions, decideOne, type Verdict } from './decide-one.ts'
-import { referenceNotFound } from './restore-messages.ts'
+import { referenceNotFound } from './messages.ts'
 import { type Conflict, lossNote, type Note } from './restore-step.ts'
 import type { TargetIndex } from './target-index.ts'
 import type { Wanted, WantedReference } from './wanted-version.ts'

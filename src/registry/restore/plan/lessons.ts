@@ -1,40 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { RegistrySettings, SchemaVersion } from '../../../archive/registry-model.ts'
-import type { Scope } from './restore-step.ts'
+import type { SchemaVersion } from '../../../archive/registry-model.ts'
+import type { Lessons, RefusedSetting, Scope } from './restore-step.ts'
 import { canonical, isSame } from './same-schema.ts'
-
-/** A part of a schema that a registry may drop without an error. */
-export type ContractPart = 'metadata' | 'ruleSet'
-
-/**
- * What answers of the target have shown that neither its kind nor its version tells: what it refuses, and what it takes
- * and does not hold. A plan that is made with them asks for none of it again, and reports it as lost.
- */
-export interface Lessons {
-  drops: readonly ContractPart[]
-  /** Registrations that were refused, as `subject@version` with the number of the source. */
-  refused: ReadonlyMap<string, string>
-  /** The version by which the registry holds another one of the subject; keys as in `refused`. */
-  heldAs: ReadonlyMap<string, HeldAs>
-  /** Versions that cannot be marked as deleted, as `subject@version` of the target, and why. */
-  undeletable: ReadonlyMap<string, string>
-  settings: readonly RefusedSetting[]
-}
-
-export interface HeldAs {
-  version: number
-  /** Of both schemas: a later run may find others under these names, as when the registry was set up again. */
-  print: string
-}
-
-/** A level with a configuration, or a mode, that a scope does not take. */
-export interface RefusedSetting {
-  scope: Scope
-  setting: { config: Pick<RegistrySettings, 'compatibility' | 'config'> } | { mode: string | null }
-  reason: string
-  /** The registry answered with success, and did not change it. */
-  isIgnored: boolean
-}
 
 export const noLessons: Lessons = {
   drops: [],

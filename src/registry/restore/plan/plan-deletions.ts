@@ -7,9 +7,9 @@ import {
 import { type Decision, isMade } from './decide-versions.ts'
 import { nodeOf, orderVersions } from './order-versions.ts'
 import { deletionOf } from './plan-registrations.ts'
+import { type PlannedSettings, subjectScope } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
-import { type SettingsBook, subjectScope } from './settings-book.ts'
 import type { TargetTraits } from './target-traits.ts'
 
 /** Pure. What has to go from the target, referrers before what they refer to. */
@@ -53,7 +53,7 @@ function softDeletionOf({ wanted, version }: Decision): RestoreStep {
   return deletionOf(wanted.subject, version ?? wanted.source.version, false)
 }
 
-export interface PlainDeletions {
+interface PlainDeletions {
   steps: RestoreStep[]
   notes: Note[]
 }
@@ -154,7 +154,7 @@ function placesOf(one: SchemaVersion): string[] {
 export function keepSettings(
   steps: readonly RestoreStep[],
   before: readonly SchemaVersion[],
-  book: SettingsBook,
+  book: PlannedSettings,
 ): RestoreStep[] {
   const live = new Map<string, Set<number>>()
   const liveOf = (subject: string) => {

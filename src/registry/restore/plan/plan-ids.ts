@@ -6,7 +6,7 @@ import {
   splitSubject,
 } from '../../../archive/registry-model.ts'
 import { type Decision, isMade } from './decide-versions.ts'
-import { idNotFound } from './restore-messages.ts'
+import { idNotFound } from './messages.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, importKey, lossNote, type Note } from './restore-step.ts'
 import { canonical, compareSchemas, type KeptParts } from './same-schema.ts'
@@ -15,7 +15,7 @@ import { keptParts } from './target-index.ts'
 /** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
 export const RESERVE_SUBJECT = 'kafka-backup.reserved-ids'
 
-export interface IdPlan {
+interface IdPlan {
   known: Map<string, number>
   /** IDs that nothing on the target stands for, and why. */
   unmapped: Map<string, string>

@@ -9,16 +9,15 @@ import {
   tellUndecodable,
 } from './check-target.ts'
 import { type Decision, type Decisions, decideVersions, isMade } from './decide-versions.ts'
-import { mergeTwins } from './merge-twins.ts'
-import { listNotRestored, orderWanted, tellCircular } from './order-wanted.ts'
+import { listNotRestored, orderWanted, tellCircular } from './order-versions.ts'
 import { checkForcedIds, knownId, planIds } from './plan-ids.ts'
 import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
+import { PlannedSettings } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { Conflict, Note, PlannedVersion, RegistryPlan } from './restore-step.ts'
-import { SettingsBook } from './settings-book.ts'
 import { keptParts, TargetIndex } from './target-index.ts'
-import { listWanted, type Wanted } from './wanted-version.ts'
+import { listWanted, mergeTwins, type Wanted } from './wanted-version.ts'
 
 /**
  * Pure. All that has to be written to a registry to bring the schemas of a backup there, in order; or all that stands in the
@@ -32,7 +31,7 @@ export function planRegistryRestore(
   const wanted = listWanted(backup, options)
   const mixed = checkMapping(wanted)
   if (mixed.length > 0) return { ...emptyPlan(), conflicts: mixed }
-  const book = new SettingsBook(target, options.unfinished, options.traits)
+  const book = new PlannedSettings(target, options.unfinished, options.traits)
   const index = new TargetIndex(target, options)
   const isMerged = !options.forceIds || !options.traits.keepsImportedTwins
   const twins = isMerged

@@ -1,18 +1,18 @@
 import type { JsonObject, RegistrySettings, RegistrySnapshot } from '../../../archive/registry-model.ts'
 import { splitSubject } from '../../../archive/registry-model.ts'
-import { findRefusal, type RefusedSetting } from './lessons.ts'
-import type { RegistryRestoreOptions } from './restore-options.ts'
-import type { Conflict, RestoreStep, Scope } from './restore-step.ts'
-import { isSame } from './same-schema.ts'
+import { findRefusal } from './lessons.ts'
 import {
   contextScope,
   EVERY_CONTEXT,
   globalScope,
   outerScopes,
-  type SettingsBook,
+  type PlannedSettings,
   subjectScope,
   unset,
-} from './settings-book.ts'
+} from './planned-settings.ts'
+import type { RegistryRestoreOptions } from './restore-options.ts'
+import type { Conflict, RefusedSetting, RestoreStep, Scope } from './restore-step.ts'
+import { isSame } from './same-schema.ts'
 import type { TargetTraits } from './target-traits.ts'
 
 export interface Work {
@@ -39,7 +39,7 @@ export interface Work {
 const blocking = ['READONLY', 'READONLY_OVERRIDE', 'FORWARD']
 
 /** Takes away what would keep schemas from being written: aliases, which redirect, and modes of single subjects. */
-export function openSubjects(work: Work, book: SettingsBook, options: RegistryRestoreOptions): RestoreStep[] {
+export function openSubjects(work: Work, book: PlannedSettings, options: RegistryRestoreOptions): RestoreStep[] {
   const touched = work.subjects.filter(subject => work.registering.has(subject) || work.deleting.has(subject))
   const isLifted = (subject: string) => work.deleting.has(subject) || !options.forceIds
   return [
@@ -54,11 +54,11 @@ export function openSubjects(work: Work, book: SettingsBook, options: RegistryRe
 }
 
 /** A subject that has lost all its versions has lost its mode with them. */
-export function reopenSubjects({ emptied, registering }: Work, book: SettingsBook): RestoreStep[] {
+export function reopenSubjects({ emptied, registering }: Work, book: PlannedSettings): RestoreStep[] {
   return liftModes([...emptied].filter(subject => registering.has(subject)).sort(), book)
 }
 
-function liftModes(subjects: readonly string[], book: SettingsBook): RestoreStep[] {
+function liftModes(subjects: readonly string[], book: PlannedSettings): RestoreStep[] {
   return subjects.flatMap(subject => {
     if (book.effectiveMode(subject).mode === 'READWRITE') return []
     return book.setMode(subjectScope(subject), 'READWRITE', false)
@@ -66,7 +66,7 @@ function liftModes(subjects: readonly string[], book: SettingsBook): RestoreStep
 }
 
 /** Modes of the whole registry, or of a context, are not lifted: somebody has closed it on purpose. */
-export function checkModes(work: Work, book: SettingsBook): Conflict[] {
+export function checkModes(work: Work, book: PlannedSettings): Conflict[] {
   const closed = new Map<string, Conflict>()
   for (const subject of [...work.registering, ...work.deleting]) {
     const outer = outerScopes(subject).find(scope => book.original(scope).mode !== null) ?? globalScope
@@ -81,7 +81,7 @@ export function checkModes(work: Work, book: SettingsBook): Conflict[] {
 }
 
 /** Lets the registry take IDs and numbers of the source. */
-export function startImport(work: Work, book: SettingsBook, { traits }: RegistryRestoreOptions): RestoreStep[] {
+export function startImport(work: Work, book: PlannedSettings, { traits }: RegistryRestoreOptions): RestoreStep[] {
   const registering = [...work.registering].sort()
   if (work.isEmpty || !traits.canDeleteModes) {
     const contexts = [...new Set(registering.map(subject => splitSubject(subject).context))]
@@ -104,7 +104,7 @@ export function passingLevel(options: RegistryRestoreOptions): string | undefine
 export function levelDuring(
   subject: string,
   isFresh: boolean,
-  book: SettingsBook,
+  book: PlannedSettings,
   options: RegistryRestoreOptions,
 ): string | null {
   const asked = passingLevel(options)
@@ -129,7 +129,7 @@ export interface Closing {
 export function closeSettings(
   work: Work,
   backup: RegistrySnapshot,
-  book: SettingsBook,
+  book: PlannedSettings,
   options: RegistryRestoreOptions,
 ): Closing {
   const scopes: { scope: Scope; settings: RegistrySettings }[] = [
@@ -170,7 +170,7 @@ function byContext(settings: RegistrySnapshot['contextSettings']): [string, Regi
 }
 
 /** A subject that takes no schemas takes no configuration either. */
-function setOpened(scope: Scope, settings: RegistrySettings, book: SettingsBook): RestoreStep[] {
+function setOpened(scope: Scope, settings: RegistrySettings, book: PlannedSettings): RestoreStep[] {
   const steps = book.setConfig(scope, settings)
   if (steps.length === 0 || scope.kind !== 'subject') return steps
   const isClosed = blocking.includes(book.effectiveMode(scope.subject).mode)
@@ -180,7 +180,7 @@ function setOpened(scope: Scope, settings: RegistrySettings, book: SettingsBook)
 function wantedOfSubject(
   subject: string,
   work: Work,
-  book: SettingsBook,
+  book: PlannedSettings,
   { strategy }: RegistryRestoreOptions,
 ): RegistrySettings {
   const isReplaced = strategy === 'overwrite' || work.isNewSubject(subject)
@@ -190,7 +190,7 @@ function wantedOfSubject(
 function wantedOuter(
   scope: Scope,
   settings: RegistrySettings,
-  book: SettingsBook,
+  book: PlannedSettings,
   { strategy }: RegistryRestoreOptions,
 ): RegistrySettings {
   return strategy === 'overwrite' ? settings : book.original(scope)
@@ -200,7 +200,7 @@ function wantedOuter(
 function wantedGlobal(
   global: RegistrySettings,
   isEmpty: boolean,
-  book: SettingsBook,
+  book: PlannedSettings,
   { strategy }: RegistryRestoreOptions,
 ): RegistrySettings {
   const original = book.original(globalScope)
@@ -222,7 +222,7 @@ export function takesMode(mode: string | null, { hasModes }: Pick<TargetTraits, 
 export function asKept(
   settings: RegistrySettings,
   scope: Scope,
-  book: SettingsBook,
+  book: PlannedSettings,
   { traits }: RegistryRestoreOptions,
 ): RegistrySettings {
   const original = book.original(scope)
@@ -240,7 +240,7 @@ export function asKept(
 function withoutRefused(
   wanted: RegistrySettings,
   scope: Scope,
-  book: SettingsBook,
+  book: PlannedSettings,
   { lessons }: RegistryRestoreOptions,
 ): RegistrySettings {
   const [original, present] = [book.original(scope), book.present(scope)]

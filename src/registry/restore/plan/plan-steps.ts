@@ -5,6 +5,7 @@ import {
   versionKey,
 } from '../../../archive/registry-model.ts'
 import { type Decisions, isMade } from './decide-versions.ts'
+import { tellLostSettings } from './lost-settings.ts'
 import {
   interleaveForced,
   isUndeletable,
@@ -14,24 +15,29 @@ import {
   tellUndeletable,
 } from './plan-deletions.ts'
 import { RESERVE_SUBJECT } from './plan-ids.ts'
-import { deletionOf, listSoftDeletes, planRegistrations, planReserves } from './plan-registrations.ts'
+import {
+  deletionOf,
+  listSoftDeletes,
+  type Opening,
+  planRegistrations,
+  planReserves,
+  startRegistering,
+} from './plan-registrations.ts'
 import { checkModes, closeSettings, openSubjects, reopenSubjects, startImport, type Work } from './plan-settings.ts'
+import { EVERY_CONTEXT, globalScope, type PlannedSettings, subjectScope } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { type Conflict, importKey, type Lift, type Note, type RegisterStep, type RestoreStep } from './restore-step.ts'
-import { EVERY_CONTEXT, globalScope, type SettingsBook, subjectScope } from './settings-book.ts'
-import { type Opening, startRegistering } from './start-registering.ts'
 import type { TargetIndex } from './target-index.ts'
-import { tellLostSettings } from './tell-lost-settings.ts'
 
-export interface Grounds {
+interface Grounds {
   backup: RegistrySnapshot
   target: RegistrySnapshot
   decisions: Decisions
   index: TargetIndex
-  book: SettingsBook
+  book: PlannedSettings
 }
 
-export interface PlannedSteps {
+interface PlannedSteps {
   steps: RestoreStep[]
   conflicts: Conflict[]
   notes: Note[]
@@ -74,12 +80,12 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
 }
 
 /** Whether modes can be changed at all is found out before anything is removed: the registry is told the mode that it has. */
-function tryModes({ deleted }: Decisions, book: SettingsBook, { forceIds }: RegistryRestoreOptions): RestoreStep[] {
+function tryModes({ deleted }: Decisions, book: PlannedSettings, { forceIds }: RegistryRestoreOptions): RestoreStep[] {
   if (!forceIds || deleted.length === 0) return []
   return [{ type: 'set-mode', scope: globalScope, mode: book.present(globalScope).mode ?? 'READWRITE', force: true }]
 }
 
-function openForRegistering(work: Work, book: SettingsBook, options: RegistryRestoreOptions): Opening {
+function openForRegistering(work: Work, book: PlannedSettings, options: RegistryRestoreOptions): Opening {
   const reopened = reopenSubjects(work, book)
   const { steps, lifts } = startRegistering(work, book, options)
   return { steps: [...reopened, ...steps], lifts }

@@ -1,7 +1,6 @@
 import type { SchemaType } from '../../../archive/registry-model.ts'
 import type { LossKind } from '../../loss-kinds.ts'
-import type { Lessons } from './lessons.ts'
-import type { RestoreJournal } from './restore-step.ts'
+import type { Lessons, RestoreJournal } from './restore-step.ts'
 import type { TargetTraits } from './target-traits.ts'
 
 export interface RegistryRestoreOptions {

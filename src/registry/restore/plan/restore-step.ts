@@ -6,7 +6,6 @@ import {
   versionKey,
 } from '../../../archive/registry-model.ts'
 import type { LossKind } from '../../loss-kinds.ts'
-import type { Lessons } from './lessons.ts'
 
 /** What settings belong to. */
 export type Scope = { kind: 'global' } | { kind: 'context'; context: string } | { kind: 'subject'; subject: string }
@@ -93,12 +92,45 @@ export interface RestoreJournal {
   lessons?: Lessons
 }
 
+/** A part of a schema that a registry may drop without an error. */
+export type ContractPart = 'metadata' | 'ruleSet'
+
+/**
+ * What answers of the target have shown that neither its kind nor its version tells: what it refuses, and what it takes
+ * and does not hold. A plan that is made with them asks for none of it again, and reports it as lost.
+ */
+export interface Lessons {
+  drops: readonly ContractPart[]
+  /** Registrations that were refused, as `subject@version` with the number of the source. */
+  refused: ReadonlyMap<string, string>
+  /** The version by which the registry holds another one of the subject; keys as in `refused`. */
+  heldAs: ReadonlyMap<string, HeldAs>
+  /** Versions that cannot be marked as deleted, as `subject@version` of the target, and why. */
+  undeletable: ReadonlyMap<string, string>
+  settings: readonly RefusedSetting[]
+}
+
+interface HeldAs {
+  version: number
+  /** Of both schemas: a later run may find others under these names, as when the registry was set up again. */
+  print: string
+}
+
+/** A level with a configuration, or a mode, that a scope does not take. */
+export interface RefusedSetting {
+  scope: Scope
+  setting: { config: Pick<RegistrySettings, 'compatibility' | 'config'> } | { mode: string | null }
+  reason: string
+  /** The registry answered with success, and did not change it. */
+  isIgnored: boolean
+}
+
 /** Names a version together with its ID. */
 export function importKey({ subject, version, id }: { subject: string; version: number; id: number }): string {
   return `${versionKey(subject, version)}#${id}`
 }
 
-export type ConflictKind =
+type ConflictKind =
   | 'reference-missing'
   | 'version-differs'
   | 'id-taken'

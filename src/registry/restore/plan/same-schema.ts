@@ -1,4 +1,5 @@
 import type { JsonValue, SchemaReference, SchemaVersion } from '../../../archive/registry-model.ts'
+import { formatJson, parseJson } from '../../../lib/json.ts'
 
 /** What a registry keeps of a schema apart from its text, type and references. */
 export interface KeptParts {
@@ -6,7 +7,7 @@ export interface KeptParts {
   ruleSet: boolean
 }
 
-export type Likeness = 'same' | 'other-text' | 'other'
+type Likeness = 'same' | 'other-text' | 'other'
 
 /** Pure. Whether two versions are the same schema. Unset and empty metadata are not the same to a registry. */
 export function compareSchemas(ours: SchemaVersion, theirs: SchemaVersion, kept: KeptParts): Likeness {
@@ -33,4 +34,23 @@ export function isSame(a: JsonValue, b: JsonValue): boolean {
 
 function listReferences(references: readonly SchemaReference[]): string {
   return JSON.stringify(references.map(({ name, subject, version }) => [name, subject, version]))
+}
+
+/** Pure. Equal for schemas that differ in nothing but spaces, the order of keys, `doc` and `aliases`; only Avro has these. */
+export function withoutDocs({ schemaType, schema }: Pick<SchemaVersion, 'schemaType' | 'schema'>): string {
+  if (schemaType !== 'AVRO') return schema
+  try {
+    return formatJson(strip(parseJson(schema)))
+  } catch {
+    return schema
+  }
+}
+
+/** A default value is no schema: what is called `doc` there is data. */
+function strip(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(strip)
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value).filter(([key]) => key !== 'doc' && key !== 'aliases')
+  const sorted = kept.sort(([a], [b]) => (a < b ? -1 : 1))
+  return Object.fromEntries(sorted.map(([key, item]) => [key, key === 'default' ? item : strip(item)]))
 }

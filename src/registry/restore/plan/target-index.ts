@@ -5,10 +5,9 @@ import {
   splitSubject,
   versionKey,
 } from '../../../archive/registry-model.ts'
-import { withoutDocs } from './avro-docs.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import type { RegistryPlan, RestoreJournal } from './restore-step.ts'
-import { compareSchemas, isSame, type KeptParts } from './same-schema.ts'
+import { compareSchemas, isSame, type KeptParts, withoutDocs } from './same-schema.ts'
 
 /** How the schemas of fillers are called. */
 export const FILLER_NAME = 'kafka_backup_filler'

@@ -7,6 +7,7 @@ import {
   versionKey,
 } from '../../../archive/registry-model.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
+import { canonical, type KeptParts, withoutDocs } from './same-schema.ts'
 
 /** A version of the backup under the names that it has on the target, still with the numbers of the source. */
 export interface Wanted {
@@ -54,4 +55,60 @@ function followReference(
   if (target === source && !isMoved) return { ...reference, key, target }
   const subject = context === splitSubject(to).context ? name : `:${context}:${name}`
   return { ...reference, subject, key, target }
+}
+
+/** Pure. What a job restores of a snapshot, under the names that it gets there; references and aliases follow. */
+export function asOnTarget(
+  snapshot: RegistrySnapshot,
+  options: Pick<RegistryRestoreOptions, 'subjectMapping' | 'schemaTypes'>,
+): RegistrySnapshot {
+  const rename = (subject: string) => options.subjectMapping.get(subject) ?? subject
+  const wanted = listWanted(snapshot, options)
+  const kept = new Set(wanted.map(({ source }) => source.subject))
+  const left = new Set(snapshot.versions.map(({ subject }) => subject).filter(subject => !kept.has(subject)))
+  return {
+    ...snapshot,
+    versions: wanted.map(({ source, subject, references }) => ({
+      ...source,
+      subject,
+      references: references.map(one => ({ name: one.name, subject: one.subject, version: one.version })),
+    })),
+    subjects: new Map(
+      [...snapshot.subjects]
+        .filter(([subject]) => !left.has(subject))
+        .map(([subject, settings]) => {
+          const { config } = settings
+          if (typeof config?.alias !== 'string') return [rename(subject), settings]
+          return [rename(subject), { ...settings, config: { ...config, alias: rename(config.alias) } }]
+        }),
+    ),
+  }
+}
+
+/**
+ * Pure. Versions of a subject that are one schema: a registry that numbers what it registers keeps it once. Each maps to the
+ * one that stands for it: the highest that is live, else the highest.
+ */
+export function mergeTwins(wanted: readonly Wanted[], kept: KeptParts, ignoresDocs: boolean): Map<Wanted, Wanted> {
+  const twins = new Map<Wanted, Wanted>()
+  const groups = Map.groupBy(wanted, ({ subject, source, references }) =>
+    canonical([
+      subject,
+      source.schemaType,
+      ignoresDocs ? withoutDocs(source) : source.schema,
+      references.map(({ name, key }) => [name, key]),
+      kept.metadata ? source.metadata : null,
+      kept.ruleSet ? source.ruleSet : null,
+    ]),
+  )
+  for (const group of groups.values()) {
+    const standIn = group.reduce((best, one) => (isBetter(one, best) ? one : best))
+    for (const one of group) if (one !== standIn) twins.set(one, standIn)
+  }
+  return twins
+}
+
+function isBetter({ source: a }: Wanted, { source: b }: Wanted): boolean {
+  if (a.isDeleted !== b.isDeleted) return b.isDeleted
+  return a.version > b.version
 }

@@ -17,7 +17,7 @@ export const EVERY_CONTEXT = '.__GLOBAL'
  * The settings of a registry while a plan goes on: as they were before the restore, and as they are after the steps so
  * far. Steps that would change nothing are not made.
  */
-export class SettingsBook {
+export class PlannedSettings {
   readonly #original = new Map<string, RegistrySettings>()
   readonly #found: ReadonlyMap<string, RegistrySettings>
   readonly #present = new Map<string, RegistrySettings>()

@@ -1,10 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  idNotFound,
-  referenceNotFound,
-  registrationFailed,
-} from '../../../../src/registry/restore/plan/restore-messages.ts'
+import { idNotFound, referenceNotFound, registrationFailed } from '../../../../src/registry/restore/plan/messages.ts'
 import { traitsOf } from '../../../../src/registry/restore/plan/target-traits.ts'
 
 test('messages begin as users know them, and end with what to do', () => {

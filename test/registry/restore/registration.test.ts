@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import type { RegisterStep } from '../../../../src/registry/restore/plan/restore-step.ts'
-import { registerInOrder } from '../../../../src/registry/restore/write/register-in-order.ts'
-import { referenceTo } from '../../../fakes/registry-snapshots.ts'
+import type { RegisterStep } from '../../../src/registry/restore/plan/restore-step.ts'
+import { registerInOrder } from '../../../src/registry/restore/registration.ts'
+import { referenceTo } from '../../fakes/registry-snapshots.ts'
 
 function step(place: string, ...refs: string[]): RegisterStep {
   const { subject, version } = referenceTo(place)

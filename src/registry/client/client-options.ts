@@ -29,7 +29,7 @@ export interface OAuthOptions {
   scope?: string
 }
 
-export interface RegistryTls {
+interface RegistryTls {
   caCert?: string
   clientCert?: string
   clientKey?: string

@@ -1,18 +1,18 @@
 import type { RegistrySettings, RegistrySnapshot } from '../../../archive/registry-model.ts'
 import type { LossKind } from '../../loss-kinds.ts'
-import { describeScope } from './describe-step.ts'
 import { findRefusal } from './lessons.ts'
+import { describeScope } from './messages.ts'
 import { asKept, type Closing, takesMode, type Work } from './plan-settings.ts'
+import { contextScope, globalScope, type PlannedSettings, subjectScope, unset } from './planned-settings.ts'
 import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
-import { contextScope, globalScope, type SettingsBook, subjectScope, unset } from './settings-book.ts'
 
 /** Settings that the target cannot have, of the backup and of its own. `book` is at its end. */
 export function tellLostSettings(
   { work, wanted }: { work: Work } & Pick<Closing, 'wanted'>,
   backup: RegistrySnapshot,
-  book: SettingsBook,
+  book: PlannedSettings,
   options: RegistryRestoreOptions,
 ): Note[] {
   const { traits } = options
@@ -55,7 +55,7 @@ export function tellLostSettings(
 function tellRefused(
   wanted: RegistrySettings,
   scope: Scope,
-  book: SettingsBook,
+  book: PlannedSettings,
   { lessons, traits }: RegistryRestoreOptions,
 ): Note[] {
   const { compatibility, config, mode } = wanted

@@ -1,15 +1,19 @@
-import type { KafkaBackupError } from '../../../errors.ts'
-import type { Clock } from '../../../lib/clock.ts'
-import { runPool } from '../../../lib/pool.ts'
-import { RegistryError } from '../../client/registry-error.ts'
-import type { ContractPart } from '../plan/lessons.ts'
-import type { Lift, RegisterStep, RestoreJournal, RestoreStep, Scope } from '../plan/restore-step.ts'
-import { IdsIgnored, ModeRefused, RefusalJudge } from './refusals.ts'
-import { registerInOrder } from './register-in-order.ts'
-import { isIncompatible, registerSchema } from './registration.ts'
-import type { RegistryWriter } from './requests.ts'
+import type { KafkaBackupError } from '../../errors.ts'
+import type { Clock } from '../../lib/clock.ts'
+import { runPool } from '../../lib/pool.ts'
+import { RegistryError } from '../client/registry-error.ts'
+import type { ContractPart, Lift, RegisterStep, RestoreJournal, RestoreStep, Scope } from './plan/restore-step.ts'
+import {
+  IdsIgnored,
+  isIncompatible,
+  ModeRefused,
+  RefusalJudge,
+  registerInOrder,
+  registerSchema,
+} from './registration.ts'
+import type { RegistryWriter } from './registry-writer.ts'
 
-export interface StepParts {
+interface StepParts {
   writer: RegistryWriter
   clock: Clock
   /** Registrations under way at a time. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { listSubjects } from '../../src/registry/list-subjects.ts'
+import { listSubjects } from '../../src/registry/schema-listing.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
 
 test('a subject is listed with its latest live version, its own settings, and what is deleted or pulled in', () => {

@@ -1,13 +1,20 @@
-import { joinSubject, type RegistrySettings } from '../../../archive/registry-model.ts'
-import { KafkaBackupError } from '../../../errors.ts'
-import type { RegistryCall, RegistryClient } from '../../client/client.ts'
-import type { Identity } from '../../client/flavour.ts'
-import { asRecord } from '../../client/json-shape.ts'
-import { pathOf } from '../../client/paths.ts'
-import { RegistryError } from '../../client/registry-error.ts'
-import type { RegisterStep, Scope } from '../plan/restore-step.ts'
-import type { TargetTraits } from '../plan/target-traits.ts'
-import { sentReferences } from './sent-references.ts'
+import {
+  joinSubject,
+  type RegistrySettings,
+  type RegistrySnapshot,
+  resolveReference,
+  type SchemaReference,
+  type SchemaVersion,
+  splitSubject,
+} from '../../archive/registry-model.ts'
+import { KafkaBackupError } from '../../errors.ts'
+import { pathOf } from '../client/address.ts'
+import type { RegistryCall, RegistryClient } from '../client/client.ts'
+import type { Identity } from '../client/flavour.ts'
+import { asRecord, qualify } from '../client/parse-answers.ts'
+import { RegistryError } from '../client/registry-error.ts'
+import type { RegisterStep, RegistryPlan, Scope } from './plan/restore-step.ts'
+import { type TargetTraits, traitsOf } from './plan/target-traits.ts'
 
 /** `keepsConfigs`: configs hold more than a level, which a `PUT` would let stand. */
 type WriterTraits = Pick<TargetTraits, 'keepsConfigs' | 'hasContexts'>
@@ -123,10 +130,54 @@ export class RegistryWriter {
   }
 }
 
+/** Only the registry knows which texts are one schema to it. The question changes nothing there, though it is a POST. */
+export async function meansTheSame(
+  client: RegistryClient,
+  target: RegistrySnapshot,
+  { subject, version, schema }: RegistryPlan['textsToCompare'][number],
+  signal: AbortSignal,
+): Promise<boolean> {
+  const theirs = target.versions.find(one => one.subject === subject && one.version === version)
+  if (!theirs) return false
+  const { schemaType, references, metadata, ruleSet } = theirs
+  const traits = traitsOf(target.flavour, target.registryVersion)
+  const body = {
+    schema,
+    ...(schemaType !== 'AVRO' && { schemaType }),
+    ...(references.length > 0 && { references: sentReferences(references, subject, traits) }),
+    ...(metadata && { metadata }),
+    ...(ruleSet && { ruleSet }),
+  }
+  const call = { method: 'POST' as const, path: pathOf(target, 'subjects', subject), subject, body }
+  const found = asRecord(await client.probe({ ...call, query: { deleted: true } }, signal))
+  const named = found?.subject === undefined ? subject : qualify(String(found.subject), splitSubject(subject).context)
+  return found?.version === version && named === subject
+}
+
 /** A subject, or a version, that is marked as deleted already; Karapace and others answer with another status than 404. */
 const alreadyDone = new Set([40404, 40406])
 
 /** Throws what is not the answer of a server that does not know the request. */
 function passUnsupported(error: unknown): void {
   if (!(error instanceof RegistryError) || ![404, 405].includes(error.status)) throw error
+}
+
+type Contexts = Pick<TargetTraits, 'hasContexts'>
+
+/** Pure. As a registry understands them: to one without contexts `:.eu:a` is a plain name, and nothing is relative. */
+function sentReferences(
+  references: readonly SchemaReference[],
+  referrer: string,
+  { hasContexts }: Contexts,
+): readonly SchemaReference[] {
+  if (hasContexts) return references
+  return references.map(one => ({ ...one, subject: resolveReference(one.subject, referrer) }))
+}
+
+/** Pure. The other way: what such a registry calls `a` is `a` of the default context, whoever refers to it. */
+export function heldReferences(version: SchemaVersion, { hasContexts }: Contexts): SchemaVersion {
+  const { subject, references } = version
+  if (hasContexts || references.length === 0 || splitSubject(subject).name === subject) return version
+  const absolute = (name: string) => (splitSubject(name).name === name ? `:.:${name}` : name)
+  return { ...version, references: references.map(one => ({ ...one, subject: absolute(one.subject) })) }
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { openRegistryClient } from '../../../../src/registry/client/client.ts'
-import type { RegisterStep } from '../../../../src/registry/restore/plan/restore-step.ts'
-import { RegistryWriter } from '../../../../src/registry/restore/write/requests.ts'
-import { type ProxiedCall, startRegistryProxy, type Treatment } from '../../../fakes/registry-proxy.ts'
+import { openRegistryClient } from '../../../src/registry/client/client.ts'
+import type { RegisterStep } from '../../../src/registry/restore/plan/restore-step.ts'
+import { RegistryWriter } from '../../../src/registry/restore/registry-writer.ts'
+import { type ProxiedCall, startRegistryProxy, type Treatment } from '../../fakes/registry-proxy.ts'
 
 const never = new AbortController().signal
 const content = { schemaType: 'AVRO', schema: '"int"', references: [], metadata: null, ruleSet: null } as const

@@ -18,7 +18,7 @@ const DEFAULT_CONFIG: Config = { compatibilityLevel: 'BACKWARD' }
 const DEFAULT_MODE: Mode = 'READWRITE'
 
 /** Configs and modes by scope. A subject without is governed by its context, then by what holds for every context. */
-export class SettingsBook {
+export class SettingsStore {
   readonly #configs = new Map<string, Config>()
   readonly #modes = new Map<string, Mode>()
 
