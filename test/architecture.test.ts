@@ -23,7 +23,7 @@ const allowed: Record<string, string[]> = {
   archive: ['lib', 'errors', 'batch', 'type:storage', 'observe'],
   encryption: ['lib', 'errors', 'archive', 'type:storage'],
   backup: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
-  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'type:storage', 'observe'],
+  restore: ['lib', 'errors', 'batch', 'kafka', 'archive', 'registry', 'offsets', 'access', 'type:storage', 'observe'],
   offsets: ['lib', 'errors', 'kafka', 'archive', 'type:storage', 'observe'],
   retention: ['lib', 'errors', 'archive', 'type:storage', 'observe'],
   copy: ['lib', 'errors', 'archive', 'type:storage', 'observe'],

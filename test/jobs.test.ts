@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob } from '../src/config/load-job.ts'
 import { hasCode } from '../src/errors.ts'
-import { dryRunRestoreJob, runRestoreJob } from '../src/jobs/restore-jobs.ts'
-import { restoreOptions } from '../src/jobs/restored-jobs.ts'
+import { dryRunRestoreJob, restoreOptions, runRestoreJob } from '../src/jobs/restore.ts'
 import { startFakeCluster } from './fakes/fake-cluster.ts'
 
 function jobWith(restore: string) {

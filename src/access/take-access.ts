@@ -6,8 +6,8 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { listScramUsers } from '../kafka/scram-users.ts'
 import { aclKey, quotaKey, storeAcl, storeQuota, userKey } from './model.ts'
 
-/** What of the access rules is wanted. */
-export interface AccessWish {
+/** The kinds of access rules that a job backs up or restores. */
+export interface AccessSelection {
   acls: boolean
   quotas: boolean
   users: boolean
@@ -17,10 +17,14 @@ export interface AccessWish {
  * The access rules of a cluster as a backup keeps them, in an order of their own: brokers give them in none, and what has not
  * changed is to be the same object. Of what cannot be read the reason is kept.
  */
-export async function takeAccess(cluster: Cluster, wish: AccessWish, signal: AbortSignal): Promise<AccessReading> {
-  const acls = await take(wish.acls, () => listAcls(cluster, signal), aclKey, signal)
-  const quotas = await take(wish.quotas, () => listQuotas(cluster, signal), quotaKey, signal)
-  const users = await take(wish.users, () => listScramUsers(cluster, signal), userKey, signal)
+export async function takeAccess(
+  cluster: Cluster,
+  selection: AccessSelection,
+  signal: AbortSignal,
+): Promise<AccessReading> {
+  const acls = await take(selection.acls, () => listAcls(cluster, signal), aclKey, signal)
+  const quotas = await take(selection.quotas, () => listQuotas(cluster, signal), quotaKey, signal)
+  const users = await take(selection.users, () => listScramUsers(cluster, signal), userKey, signal)
   return { acls: mapItems(acls, storeAcl), quotas: mapItems(quotas, storeQuota), users }
 }
 

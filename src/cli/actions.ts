@@ -14,14 +14,14 @@ import type {
   SchemaRestoreJob,
 } from '../config/load-job.ts'
 import type { BackupRun } from '../jobs/backup-jobs.ts'
+import type { OffsetAt, PlainRestore } from '../jobs/compare.ts'
 import type { Copies, CopyPlaces } from '../jobs/copy-jobs.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
 import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../jobs/key-jobs.ts'
 import type { OffsetsPlace, OffsetsSession } from '../jobs/offset-session.ts'
 import type { Hooks } from '../jobs/parts.ts'
 import type { ServedRegistry } from '../jobs/registry-server.ts'
-import type { JobRestoreDryRun, JobRestoreReport } from '../jobs/restore-jobs.ts'
-import type { LocatedRestoreJob, OffsetAt, PlainRestore } from '../jobs/restored-jobs.ts'
+import type { LocatedRestoreJob } from '../jobs/restore-schemas.ts'
 import type { RunReport } from '../jobs/run-report.ts'
 import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
 import type { SchemaSide } from '../jobs/schema-sides.ts'
@@ -33,9 +33,11 @@ import type { ProbeOptions, RegistryProbe } from '../registry/probe/probe-regist
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import type { RegistryServer } from '../registry/serve/open-registry-server.ts'
 import type { CompareReport } from '../restore/compare.ts'
+import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { PlannedTopic } from '../restore/plan.ts'
+import type { BackupRestoreReport } from '../restore/restore-backup.ts'
 import type { DeleteReport } from '../retention/delete-backup.ts'
 import type { PruneReport } from '../retention/outcome.ts'
 import type { RetentionPolicy } from '../retention/policy.ts'
@@ -43,8 +45,8 @@ import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /** What there is to show of a restore; of groups there may be nothing. */
-export type ShownRestore = Optional<JobRestoreReport, 'consumerGroups'>
-export type ShownDryRun = Optional<JobRestoreDryRun, 'consumerGroups'>
+export type ShownRestore = Optional<BackupRestoreReport, 'consumerGroups'>
+export type ShownDryRun = Optional<BackupRestoreDryRun, 'consumerGroups'>
 /** Whether it only says what it would do. */
 type Act = { isDryRun: boolean }
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
@@ -128,8 +130,8 @@ export const realActions: Actions = {
   commitShardsJob: async (...args) => (await import('../jobs/backup-jobs.ts')).commitShardsJob(...args),
   writeReport: async (...args) => (await import('../jobs/run-report.ts')).writeReport(...args),
   dryRunJob: async (...args) => (await import('../jobs/backup-jobs.ts')).dryRunJob(...args),
-  runRestoreJob: async (...args) => (await import('../jobs/restore-jobs.ts')).runRestoreJob(...args),
-  dryRunRestoreJob: async (...args) => (await import('../jobs/restore-jobs.ts')).dryRunRestoreJob(...args),
+  runRestoreJob: async (...args) => (await import('../jobs/restore.ts')).runRestoreJob(...args),
+  dryRunRestoreJob: async (...args) => (await import('../jobs/restore.ts')).dryRunRestoreJob(...args),
   checkJob: async (...args) => (await import('../jobs/check-job.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
@@ -141,11 +143,11 @@ export const realActions: Actions = {
   findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
   deleteAt: async (...args) => (await import('../jobs/prune-jobs.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../jobs/copy-jobs.ts')).withCopies(...args),
-  plainRestoreJob: async plain => (await import('../jobs/restored-jobs.ts')).plainRestoreJob(plain),
-  compareJob: async (...args) => (await import('../jobs/restored-jobs.ts')).compareJob(...args),
-  planTopicsJob: async (...args) => (await import('../jobs/restored-jobs.ts')).planTopicsJob(...args),
-  offsetMapJob: async (...args) => (await import('../jobs/restored-jobs.ts')).offsetMapJob(...args),
-  findOffsetJob: async (...args) => (await import('../jobs/restored-jobs.ts')).findOffsetJob(...args),
+  plainRestoreJob: async plain => (await import('../jobs/compare.ts')).plainRestoreJob(plain),
+  compareJob: async (...args) => (await import('../jobs/compare.ts')).compareJob(...args),
+  planTopicsJob: async (...args) => (await import('../jobs/compare.ts')).planTopicsJob(...args),
+  offsetMapJob: async (...args) => (await import('../jobs/compare.ts')).offsetMapJob(...args),
+  findOffsetJob: async (...args) => (await import('../jobs/compare.ts')).findOffsetJob(...args),
   openOffsets: async (...args) => (await import('../jobs/offset-session.ts')).openOffsets(...args),
   backupSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).backupSchemasJob(...args),
   restoreSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).restoreSchemasJob(...args),

@@ -7,10 +7,9 @@ import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
 import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
-import { accessReader } from './access-session.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup } from './measure-backup.ts'
-import { type Hooks, newRun, type Parts, quiet, withMetrics, withParts } from './parts.ts'
+import { type Hooks, newRun, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
 import { withRegistryReader } from './registry.ts'
 
@@ -84,7 +83,7 @@ async function sizeAfter(
 
 export function dryRunJob(job: BackupRun, signal: AbortSignal): Promise<DryRun> {
   return withRegistryReader(job, readRegistry =>
-    withParts(job, quiet, signal, async parts => {
+    withParts(job, readOnly, signal, async parts => {
       const { dryRunBackup } = await import('../backup/dry-run.ts')
       return dryRunBackup(backupOptions(job), { ...parts, ...(readRegistry && { readRegistry }) }, signal)
     }),
@@ -106,6 +105,17 @@ function groupsReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
     readGroups: async (ends, signal) => {
       const { takeGroups } = await import('../offsets/take-groups.ts')
       return takeGroups(cluster, selection, ends, signal)
+    },
+  }
+}
+
+/** The same of the access rules that a job keeps. */
+function accessReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupParts, 'readAccess'> {
+  if (!backup.acls && !backup.quotas && !backup.users) return {}
+  return {
+    readAccess: async signal => {
+      const { takeAccess } = await import('../access/take-access.ts')
+      return takeAccess(cluster, backup, signal)
     },
   }
 }

@@ -5,9 +5,9 @@ import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { checkAccess } from '../storage/access.ts'
 import { backupOptions } from './backup-jobs.ts'
 import { checkEncryption } from './encryption-check.ts'
-import { quiet, withParts } from './parts.ts'
+import { readOnly, withParts } from './parts.ts'
 import { checkRegistry } from './registry-check.ts'
-import { checkRestoreJob } from './restore-jobs.ts'
+import { checkRestoreJob } from './restore.ts'
 
 /** Tries out what a job needs, of either kind, and writes nothing but the probe of a bucket for backups. */
 export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
@@ -15,7 +15,7 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
 }
 
 function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
-  return withParts(job, quiet, signal, async parts => {
+  return withParts(job, readOnly, signal, async parts => {
     const { checkBackup } = await import('../backup/check.ts')
     const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))

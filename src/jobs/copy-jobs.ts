@@ -9,7 +9,7 @@ import { assertFit } from '../storage/access.ts'
 import { formatLocation } from '../storage/location.ts'
 import type { StoragePlace } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
-import { assertExists, type Hooks, quiet, withStorage } from './parts.ts'
+import { assertExists, type Hooks, withStorage } from './parts.ts'
 
 export interface CopyPlaces {
   from: StoragePlace
@@ -75,7 +75,7 @@ async function copyOne(
     const reader = { backupId, role: 'reader', kind: 'copy' } as const
     const writer = { ...reader, role: 'writer' } as const
     return withLeaseAt(source, reader, hooks, signal, () =>
-      withLeaseAt(target, writer, hooks === quiet ? { ...quiet } : hooks, signal, async () => {
+      withLeaseAt(target, writer, hooks, signal, async () => {
         const sides = await openSides({ source, target }, places, backupId, keys, hooks, signal)
         return copyBackup(sides, backupId, options, signal)
       }),

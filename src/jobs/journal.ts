@@ -7,7 +7,7 @@ import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openEncryption, type StoragePlace } from './encryption.ts'
 import { leaseParts } from './leases.ts'
-import { type Hooks, newRun, quiet } from './parts.ts'
+import { type Hooks, newRun } from './parts.ts'
 import type { RegistryJob } from './registry.ts'
 
 export interface JournalParts {
@@ -18,8 +18,8 @@ export interface JournalParts {
 }
 
 /**
- * Next to the backup, or where the job says. What writes to the registry holds it meanwhile, until `release`; what only
- * takes a look (`quiet`) does not.
+ * Next to the backup, or where the job says. A run that writes to the registry holds it meanwhile, until `release`; a run
+ * that only reads does not.
  */
 export async function openJournal<T>(
   job: StoragePlace & { backupId: string },
@@ -34,7 +34,7 @@ export async function openJournal<T>(
   let hold: RegistryHold = { assertHeld: () => undefined, release: async () => undefined }
   try {
     const parts = { storage: own ?? beside, clock: systemClock, newRun }
-    if (hooks !== quiet && restore.enabled) {
+    if (!hooks.isReadOnly && restore.enabled) {
       const claim = { urls, kind: `restore of backup ${backupId}` }
       hold = await holdRegistry(leaseParts(parts.storage, hooks), claim, signal)
     }

@@ -3,10 +3,10 @@ import { type Lease, type LeaseClaim, type LeaseParts, withLease } from '../arch
 import { systemClock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
-import { type Hooks, newRun, quiet } from './parts.ts'
+import { type Hooks, newRun } from './parts.ts'
 import { hasProcessEnded, processIdentity } from './process-identity.ts'
 
-/** Works under a lease on a backup; what only takes a look (`quiet`) writes none. */
+/** Works under a lease on a backup; a run that only reads writes none. */
 export function withLeaseAt<T>(
   storage: Storage,
   claim: LeaseClaim,
@@ -14,7 +14,7 @@ export function withLeaseAt<T>(
   signal: AbortSignal,
   work: (lease: Lease | undefined) => Promise<T>,
 ): Promise<T> {
-  if (hooks === quiet) return work(undefined)
+  if (hooks.isReadOnly) return work(undefined)
   return withLease(leaseParts(storage, hooks), claim, signal, work)
 }
 

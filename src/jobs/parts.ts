@@ -14,18 +14,20 @@ import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { openEncryption, type StoragePlace } from './encryption.ts'
 
-/** Whoever wants to watch a run. */
+/** What a caller observes of a run, and how it runs. */
 export interface Hooks {
   onProgress: OnProgress
   /** Every Kafka request by its name, with the `host:port` that it goes to. */
   onRequest?: (name: string, broker: string) => void
   /** Every call to the store with the time it took. */
   onStorageCall?: StorageObserver
-  /** A decorator of the caller's own around the store. */
+  /** A decorator around the store. */
   decorateStorage?: (storage: Storage) => Storage
+  /** The run only reads, as a check and a dry run do: it serves no metrics and writes no lease. */
+  isReadOnly?: boolean
 }
 
-export const quiet: Hooks = { onProgress: () => undefined }
+export const readOnly: Hooks = { onProgress: () => undefined, isReadOnly: true }
 
 /** The engine and the Kafka client are loaded by what needs them: a look at an archive starts without them. */
 export function openLocation(path: string): Storage {
@@ -78,9 +80,9 @@ export interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
   isBeside?: boolean
 }
 
-/** Serves metrics and progress while the work goes on, where the job asks for them; a look at things serves none. */
+/** Serves metrics and progress during the work, where the job asks for them and the run does not only read. */
 export async function withMetrics<T>(job: WatchedJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T> {
-  if (!job.metrics || hooks === quiet) return work(hooks)
+  if (!job.metrics || hooks.isReadOnly) return work(hooks)
   const { openJobListener } = await import('../observe/job-listener.ts')
   const { listen } = job.metrics
   const options = {

@@ -1,7 +1,7 @@
 import { reportKey } from '../archive/layout.ts'
 import type { Job } from '../config/load-job.ts'
 import { formatUtc } from '../lib/clock.ts'
-import { newRun, quiet, withStorage } from './parts.ts'
+import { newRun, readOnly, withStorage } from './parts.ts'
 
 export interface RunReport {
   /** When the run began. */
@@ -11,7 +11,7 @@ export interface RunReport {
 
 /** Keeps the report of a run beside its backup; answers with the key of the object. */
 export function writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string> {
-  return withStorage(job, quiet, async storage => {
+  return withStorage(job, readOnly, async storage => {
     const key = reportKey(job.backupId, stampOf(report.startedMs), newRun())
     await storage.create(key, Buffer.from(report.text), signal)
     return key

@@ -14,7 +14,7 @@ import { assertFit } from '../storage/access.ts'
 import { version } from '../version.ts'
 import { openJournal } from './journal.ts'
 import { withLeaseAt } from './leases.ts'
-import { assertExists, type Hooks, newRun, quiet, withMetrics, withStorage } from './parts.ts'
+import { assertExists, type Hooks, newRun, readOnly, withMetrics, withStorage } from './parts.ts'
 import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
 import { readBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
 
@@ -79,7 +79,7 @@ export function restoreSchemasJob(
 
 /** What that would do, with all that stands in its way. Nothing is written. */
 export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
-  return withSurvey(job, quiet, signal, async ({ head, survey }) => {
+  return withSurvey(job, readOnly, signal, async ({ head, survey }) => {
     const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
       import('../registry/restore/schema-report.ts'),
       import('../registry/restore/schema-report.ts'),

@@ -80,7 +80,7 @@ export async function readBackedUp(
 ): Promise<NamedSnapshot & { generation: number; snapshot: RegistrySnapshot }> {
   const [{ openBackup }, { readGeneration }, { readRegistry }] = await Promise.all([
     import('../archive/catalog.ts'),
-    import('../restore/find-plan.ts'),
+    import('../restore/find-restore.ts'),
     import('../archive/read-registry.ts'),
   ])
   const newest = await openBackup(storage, backupId, signal)

@@ -1,8 +1,9 @@
-import type { JobRestoreDryRun, JobRestoreReport } from '../jobs/restore-jobs.ts'
-import type { OffsetAt } from '../jobs/restored-jobs.ts'
+import type { OffsetAt } from '../jobs/compare.ts'
 import type { CompareReport } from '../restore/compare.ts'
+import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
+import type { BackupRestoreReport } from '../restore/restore-backup.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
@@ -17,17 +18,17 @@ const leavesNothing = 'Nothing was changed.'
 export async function restore(
   job: JobInput<'restore'>,
   options: RunOptions & { dryRun: true },
-): Promise<JobRestoreDryRun>
+): Promise<BackupRestoreDryRun>
 export async function restore(
   job: JobInput<'restore'>,
   options?: RunOptions & { dryRun?: false },
-): Promise<JobRestoreReport>
+): Promise<BackupRestoreReport>
 export async function restore(
   job: JobInput<'restore'>,
   { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
-): Promise<JobRestoreReport | JobRestoreDryRun> {
+): Promise<BackupRestoreReport | BackupRestoreDryRun> {
   return runWatched(options, dryRun ? leavesNothing : leavesNotes, async (onProgress, signal) => {
-    const [jobs, loaded] = await Promise.all([import('../jobs/restore-jobs.ts'), jobOf(job, 'restore')])
+    const [jobs, loaded] = await Promise.all([import('../jobs/restore.ts'), jobOf(job, 'restore')])
     return dryRun ? jobs.dryRunRestoreJob(loaded, signal) : jobs.runRestoreJob(loaded, { onProgress }, signal)
   })
 }
@@ -35,7 +36,7 @@ export async function restore(
 /** Reads the target back and compares every record with the backup. A difference is a result, not an error. */
 export async function compare(job: JobInput<'restore'>, options: RunOptions = {}): Promise<CompareReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
-    const [{ compareJob }, loaded] = await Promise.all([import('../jobs/restored-jobs.ts'), jobOf(job, 'restore')])
+    const [{ compareJob }, loaded] = await Promise.all([import('../jobs/compare.ts'), jobOf(job, 'restore')])
     return compareJob(loaded, { onProgress }, signal)
   })
 }
@@ -46,7 +47,7 @@ export async function offsetMap(
   { signal, ...filter }: OffsetMapFilter & Pick<RunOptions, 'signal'> = {},
 ): Promise<OffsetMapRun[]> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
-    const [{ offsetMapJob }, loaded] = await Promise.all([import('../jobs/restored-jobs.ts'), jobOf(job, 'restore')])
+    const [{ offsetMapJob }, loaded] = await Promise.all([import('../jobs/compare.ts'), jobOf(job, 'restore')])
     return offsetMapJob(loaded, filter, scoped)
   })
 }
@@ -58,7 +59,7 @@ export async function findOffset(
   options: Pick<RunOptions, 'signal'> = {},
 ): Promise<OffsetPlace | undefined> {
   return runWatched(options, leavesNothing, async (_, signal) => {
-    const [{ findOffsetJob }, loaded] = await Promise.all([import('../jobs/restored-jobs.ts'), jobOf(job, 'restore')])
+    const [{ findOffsetJob }, loaded] = await Promise.all([import('../jobs/compare.ts'), jobOf(job, 'restore')])
     return findOffsetJob(loaded, { topic, partition, offset }, signal)
   })
 }

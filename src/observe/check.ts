@@ -29,7 +29,11 @@ export async function attempt(
   } catch (error) {
     signal.throwIfAborted()
     if (!(error instanceof KafkaBackupError)) throw error
-    const { message, help } = toKafkaBackupError(error)
-    return { subject, action, allowed: false, detail: `${message}. ${help}` }
+    return failedCheck(subject, action, error)
   }
+}
+
+export function failedCheck(subject: string, action: string, error: KafkaBackupError): Check {
+  const { message, help } = toKafkaBackupError(error)
+  return { subject, action, allowed: false, detail: `${message}. ${help}` }
 }

@@ -7,8 +7,8 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { CarriedGroup, CarryPlan } from './carry-plan.ts'
 import { type CarriedGroupReport, type CarriedPosition, type CarryReport, sumCarried } from './carry-report.ts'
-import { missingOf } from './carry-survey.ts'
 import { type OpenMaps, type Placed, placeGroups } from './place-groups.ts'
+import { missingOf } from './survey-groups.ts'
 
 const GROUPS_AT_ONCE = 16
 

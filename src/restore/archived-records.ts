@@ -1,10 +1,9 @@
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
-import type { Storage } from '../storage/storage.ts'
 import { startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
 import type { OffsetRun, Outgoing } from './outgoing.ts'
-import { outgoingOptions, type PlannedPlace, readLegs, readSegments } from './outgoing-options.ts'
+import { type BackupReader, outgoingOptions, type PlannedPlace, readLegs, readSegments } from './outgoing-options.ts'
 
 /** A record with the place that it had at the source. */
 export interface ArchivedRecord extends KafkaRecord {
@@ -18,16 +17,16 @@ const LIMITS = { maxBytes: 2 ** 31 - 1, batchBytes: 64 << 10, codec: 'none' as c
 export function openOutgoing(
   options: RestoreOptions,
   planned: PlannedPlace,
-  storage: Storage,
+  backup: BackupReader,
   signal: AbortSignal,
 ): AsyncGenerator<Outgoing> {
   const { stream } = planned
   return readLegs(
-    storage,
+    backup.storage,
     stream,
     startOf(stream),
     async leg => {
-      const segments = await readSegments(storage, leg, signal)
+      const segments = await readSegments(backup, leg, signal)
       return outgoingOptions(options, planned, { ...leg, segments }, LIMITS)
     },
     signal,

@@ -1,22 +1,15 @@
-import type { Cluster } from '../kafka/cluster.ts'
 import { probeBroker } from '../kafka/permissions.ts'
-import type { Clock } from '../lib/clock.ts'
-import { attempt, type Check, type CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport, failedCheck } from '../observe/check.ts'
 import { describeFinding, type Finding } from '../observe/finding.ts'
-import type { Storage } from '../storage/storage.ts'
-import type { RestoreOptions } from './options.ts'
-import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
+import { describeSchemaPlan } from '../registry/restore/schema-dry-run.ts'
+import type { SchemaSurvey } from './schema-step.ts'
+import type { RecordsSurvey } from './survey-records.ts'
+import { type RestoreRequest, type RestoreSurvey, type SurveyParts, surveyRestore } from './survey-restore.ts'
 
-/** Everything a restore would need, tried out or asked for, without writing anything. All findings at once. */
+/** Checks everything that a restore needs, without writing anything. What cannot be read is a failed check. */
 export async function checkRestore(
-  options: RestoreOptions,
-  parts: {
-    cluster: Cluster
-    storage: Storage
-    clock: Clock
-    findings?: readonly Finding[]
-    otherChecks?: readonly Check[]
-  },
+  request: RestoreRequest,
+  { otherChecks = [], ...parts }: SurveyParts & { otherChecks?: readonly Check[] },
   signal: AbortSignal,
 ): Promise<CheckReport> {
   const { clusterId, brokers } = await parts.cluster.metadata({ topics: [] }, signal)
@@ -25,34 +18,56 @@ export async function checkRestore(
       attempt(`broker ${id}`, 'connect', signal, async () => `${await probeBroker(parts.cluster, id, signal)} answers`),
     ),
   )
-  let survey: Prepared | undefined
-  const planned = await attempt(`backup ${options.backupId}`, 'read', signal, async () => {
-    survey = await surveyRestore(options, parts, signal)
-    return describePlan(survey)
+  let survey: RestoreSurvey | undefined
+  const unread: Check[] = []
+  const onUnread: SurveyParts['onUnread'] = (part, error) => unread.push(failedCheck(part, 'read', error))
+  const planned = await attempt(`backup ${request.records.backupId}`, 'read', signal, async () => {
+    survey = await surveyRestore(request, { ...parts, onUnread }, signal)
+    return describePlan(survey.records)
   })
-  const others = parts.findings ?? []
-  const refused = others.filter(({ severity }) => severity === 'error').map(refuse)
-  const checks = [...reached, ...(parts.otherChecks ?? []), planned, ...(survey ? judge(survey) : []), ...refused]
+  const found = survey ? judgeSurvey(survey) : { fits: [], records: [], refused: [], warnings: [] }
+  const checks = [...reached, ...otherChecks, ...unread, ...found.fits, planned, ...found.records, ...found.refused]
   return {
     ok: checks.every(({ allowed }) => allowed),
     clusterId,
     brokers: brokers.length,
     checks,
+    warnings: found.warnings,
+  }
+}
+
+function describePlan({ plan, progress, restoreId, isComplete }: RecordsSurvey): string {
+  const from = `generation ${plan.generation}, ${plan.topics.length} topics`
+  if (isComplete) return `${from}; the restore ${restoreId} is complete`
+  return progress ? `${from}; continues the restore ${restoreId}` : from
+}
+
+function judgeSurvey({ records, schemas, groups, access }: RestoreSurvey) {
+  // A permission that is missing for access rules is among their checks.
+  const ofAccess = access?.plan.findings.filter(({ code }) => code !== 'KAFKA_DENIED') ?? []
+  const others = [...(schemas?.findings ?? []), ...groups.findings, ...ofAccess]
+  return {
+    fits: [...(schemas ? checkSchemas(schemas) : []), ...(access?.checks ?? [])],
+    records: judgeRecords(records),
+    refused: others.filter(({ severity }) => severity === 'error').map(refuse),
     warnings: [
       ...others.filter(({ severity }) => severity === 'warning').map(describeFinding),
-      ...(survey ? warningsOf(survey) : []),
+      ...records.plan.warnings,
+      ...records.preflight.findings.filter(({ severity }) => severity === 'warning').map(describeFinding),
     ],
   }
 }
 
-function describePlan({ plan, progress, restoreId }: Prepared): string {
-  const from = `generation ${plan.generation}, ${plan.topics.length} topics`
-  if (isComplete(plan, progress)) return `${from}; the restore ${restoreId} is complete`
-  return progress ? `${from}; continues the restore ${restoreId}` : from
+/** That the schemas fit; where they do not, the findings say why. */
+function checkSchemas({ survey }: SchemaSurvey): Check[] {
+  const { conflicts, counts } = describeSchemaPlan(survey)
+  if (conflicts.length > 0) return []
+  const detail = `${counts.register + counts.replace} versions to register, ${counts.keep} are there`
+  return [{ subject: 'schemas', action: 'fits', allowed: true, detail }]
 }
 
-/** Permissions one by one; of the rest what stands in the way, or that nothing does. */
-function judge({ plan, preflight: { findings }, grants }: Prepared): Check[] {
+/** Permissions one by one; then each topic that fits, and each blocker. */
+function judgeRecords({ plan, preflight: { findings }, grants }: RecordsSurvey): Check[] {
   const permissions = grants.map(({ subject, operation, isGranted }) => ({
     subject,
     action: operation,
@@ -72,9 +87,4 @@ function judge({ plan, preflight: { findings }, grants }: Prepared): Check[] {
 function refuse({ subject, problem, remedy, code }: Finding): Check {
   const action = code === 'ARCHIVE_DAMAGED' ? 'intact' : 'fits'
   return { subject, action, allowed: false, detail: remedy === '' ? problem : `${problem}: ${remedy}` }
-}
-
-function warningsOf({ plan, preflight }: Prepared): string[] {
-  const found = preflight.findings.filter(({ severity }) => severity === 'warning')
-  return [...plan.warnings, ...found.map(describeFinding)]
 }

@@ -8,9 +8,8 @@ import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
 import { decodeOutgoing, openOutgoing } from './archived-records.ts'
 import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
-import { type LocatedRestore, locateRestore } from './locate-restore.ts'
+import type { LocatedRestore } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
-import type { RestoreOptions } from './options.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 import { examineRestored, type RestoredTarget } from './restored-target.ts'
@@ -64,18 +63,17 @@ const MAX_DIFFERENCES = 10
  * of the restore, which its progress on the target names.
  */
 export async function compareRestore(
-  options: RestoreOptions,
+  located: LocatedRestore,
   parts: CompareParts,
   signal: AbortSignal,
 ): Promise<CompareReport> {
   const startedAt = parts.clock.monotonic()
-  const located = await locateRestore(options, parts, signal)
-  const target = await examineRestored(options, located, parts, signal)
+  const target = await examineRestored(located, parts, signal)
   const streams = located.plan.topics.flatMap(topic => topic.streams.map(stream => ({ topic, stream })))
   announce(located, streams, parts.onProgress)
-  const width = Math.max(1, Math.min(8, Math.floor(options.memoryBudgetBytes / STREAM_BYTES)))
+  const width = Math.max(1, Math.min(8, Math.floor(located.options.memoryBudgetBytes / STREAM_BYTES)))
   const compared = await runPool(streams, width, async ({ topic, stream }) => {
-    const alignment = await compareStream(options, { located, target, topic, stream }, parts, signal)
+    const alignment = await compareStream({ located, target, topic, stream }, parts, signal)
     const isThere = located.topics.get(topic.name)?.partitions.has(stream.partition)
     return { topic: topic.name, ...placeOf(stream), ...alignment, ...(isThere ? {} : { isMissing: true as const }) }
   })
@@ -104,7 +102,6 @@ function placeOf({ partition, legs, keyedAmong }: PlannedStream) {
 }
 
 async function compareStream(
-  options: RestoreOptions,
   {
     located,
     target,
@@ -115,7 +112,7 @@ async function compareStream(
   signal: AbortSignal,
 ): Promise<Alignment> {
   const bounds = target.bounds.get(partitionKey({ topic: topic.name, partition: stream.partition }))
-  const batches = openOutgoing(options, { plan: located.plan, topic, stream }, storage, signal)
+  const batches = openOutgoing(located.options, { plan: located.plan, topic, stream }, { ...located, storage }, signal)
   const expected = new Lookahead<ExpectedRecord>(
     decodeOutgoing(watch(batches, topic, stream, onProgress)),
     sizeOfRecord,

@@ -26,7 +26,7 @@ export async function countExactly(
   let records = 0
   try {
     for (const stream of topic.streams) {
-      for await (const { recordCount } of openOutgoing(options, { plan, topic, stream }, storage, signal)) {
+      for await (const { recordCount } of openOutgoing(options, { plan, topic, stream }, { storage }, signal)) {
         records += recordCount
       }
     }

@@ -1,18 +1,19 @@
+import type { AccessPlan } from '../access/access-plan.ts'
 import { effectiveSetting } from '../archive/effective-settings.ts'
-import type { Cluster } from '../kafka/cluster.ts'
-import type { Clock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
+import type { CarryPlan } from '../offsets/carry-plan.ts'
+import { describeSchemaPlan, type SchemaDryRun } from '../registry/restore/schema-dry-run.ts'
 import type { Storage } from '../storage/storage.ts'
 import { COUNTED_BYTES, costOf, countExactly } from './count-exactly.ts'
 import { expectStream } from './expected.ts'
 import type { IdCheck } from './id-counts.ts'
 import { startOf } from './legs.ts'
-import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic } from './plan.ts'
-import { isComplete, type Prepared, surveyRestore } from './prepare-restore.ts'
 import { streamKey } from './progress.ts'
+import type { RecordsSurvey } from './survey-records.ts'
+import { type RestoreRequest, type SurveyParts, surveyRestore } from './survey-restore.ts'
 
-/** What a restore would do, and what stands in its way. */
+/** What a restore would do to topics and records, and what blocks it. */
 export interface RestoreDryRun {
   restoreId: string
   backupId: string
@@ -63,24 +64,46 @@ export interface HeldSetting {
   afterwards?: string | null
 }
 
-/** Looks at the backup and the target, and changes neither. A finding that would end the restore is a result here. */
+/** What a restore would do to records and consumer groups, and to schemas and access rules where the job restores them. */
+export interface BackupRestoreDryRun extends RestoreDryRun {
+  schemas?: SchemaDryRun
+  consumerGroups: CarryPlan
+  access?: AccessPlan
+}
+
+/** Surveys the backup and the target, and changes neither. A blocker is a result here. */
 export async function dryRunRestore(
-  options: RestoreOptions,
-  parts: { cluster: Cluster; storage: Storage; clock: Clock },
+  request: RestoreRequest,
+  parts: SurveyParts,
   signal: AbortSignal,
-): Promise<RestoreDryRun> {
-  const survey = await surveyRestore(options, parts, signal)
-  const { plan, restoreId, targetCluster, progress, preflight } = survey
-  const isDone = isComplete(plan, progress)
-  const { topics, findings } = await describeTopics(options, survey, parts.storage, signal)
-  const sum = (pick: (topic: RestoreDryRunTopic) => number) => topics.reduce((total, topic) => total + pick(topic), 0)
+): Promise<BackupRestoreDryRun> {
+  const survey = await surveyRestore(request, parts, signal)
+  const { schemas, groups, access } = survey
+  const records = await describeRecords(survey.records, parts.storage, signal)
   return {
+    ...records.dryRun,
+    findings: [...(schemas?.findings ?? []), ...records.findings, ...groups.findings, ...(access?.plan.findings ?? [])],
+    consumerGroups: groups.plan,
+    ...(access && { access: access.plan }),
+    ...(schemas && { schemas: describeSchemaPlan(schemas.survey) }),
+  }
+}
+
+async function describeRecords(
+  survey: RecordsSurvey,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<{ dryRun: Omit<RestoreDryRun, 'findings'>; findings: Finding[] }> {
+  const { plan, restoreId, targetCluster, progress, isComplete, preflight } = survey
+  const { topics, findings } = await describeTopics(survey, storage, signal)
+  const sum = (pick: (topic: RestoreDryRunTopic) => number) => topics.reduce((total, topic) => total + pick(topic), 0)
+  const dryRun: Omit<RestoreDryRun, 'findings'> = {
     restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
-    location: parts.storage.location,
+    location: storage.location,
     targetCluster,
-    state: isDone ? 'complete' : progress ? 'begun' : 'new',
+    state: isComplete ? 'complete' : progress ? 'begun' : 'new',
     topics,
     totals: {
       topics: topics.length,
@@ -90,9 +113,9 @@ export async function dryRunRestore(
       isEstimate: topics.some(({ isEstimate }) => isEstimate),
       precision: leastOf(topics.map(({ precision }) => precision)),
     },
-    findings: [...preflight.findings, ...findings],
     warnings: plan.warnings,
   }
+  return { dryRun, findings: [...preflight.findings, ...findings] }
 }
 
 /**
@@ -100,17 +123,17 @@ export async function dryRunRestore(
  * that this meets would end the restore.
  */
 async function describeTopics(
-  options: RestoreOptions,
-  survey: Prepared,
+  survey: RecordsSurvey,
   storage: Storage,
   signal: AbortSignal,
 ): Promise<{ topics: RestoreDryRunTopic[]; findings: Finding[] }> {
+  const { options } = survey
   const isDamaged = survey.preflight.findings.some(({ code }) => code === 'ARCHIVE_DAMAGED')
   let leftBytes = survey.progress || isDamaged ? 0 : COUNTED_BYTES
   const topics: RestoreDryRunTopic[] = []
   const findings: Finding[] = []
   for (const topic of survey.plan.topics) {
-    const described = describeTopic(topic, options, survey)
+    const described = describeTopic(topic, survey)
     const isCounted = described.precision !== 'exact' && costOf(topic) <= leftBytes
     if (isCounted) leftBytes -= costOf(topic)
     const counted = isCounted ? await countExactly(options, survey.plan, topic, storage, signal) : undefined
@@ -127,8 +150,7 @@ function leastOf(all: readonly Precision[]): Precision {
 
 function describeTopic(
   topic: PlannedTopic,
-  { timeWindow }: RestoreOptions,
-  { plan, progress, preflight }: Prepared,
+  { options: { timeWindow }, plan, progress, preflight }: RecordsSurvey,
 ): RestoreDryRunTopic {
   const expected = topic.streams.map(stream => {
     const noted = progress?.streams.get(streamKey({ topic: topic.name, partition: stream.partition }))

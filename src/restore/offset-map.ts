@@ -4,8 +4,7 @@ import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offset
 import type { Storage } from '../storage/storage.ts'
 import { openOutgoing } from './archived-records.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
-import { locateRestore } from './locate-restore.ts'
-import type { RestoreOptions } from './options.ts'
+import type { LocatedRestore } from './locate-restore.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
@@ -80,12 +79,11 @@ export function assertPlanned(plan: RestorePlan, { topic, partition }: OffsetMap
 
 /** The same with what each part is about; one without a single record is among them. */
 export async function* openStreamMaps(
-  options: RestoreOptions,
+  { options, plan, restoreId, topics, segments }: LocatedRestore,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   filter: OffsetMapFilter,
   signal: AbortSignal,
 ): AsyncGenerator<StreamMap> {
-  const { plan, restoreId, topics } = await locateRestore(options, { cluster, storage }, signal)
   assertPlanned(plan, filter)
   const { rewrites: _, ...plain } = plan
   const progress = await readProgress(cluster, restoreId, signal)
@@ -101,7 +99,7 @@ export async function* openStreamMaps(
       const target = { ...place, topicId: topics.get(topic.name)?.id ?? '' }
       // Ids move no record unless keys decide.
       const planned = { plan: stream.keyedAmong === undefined ? plain : plan, topic, stream }
-      const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, storage, signal))
+      const sent = sentRuns(openOutgoing({ ...options, offsetHeaders: false }, planned, { storage, segments }, signal))
       const least = filter.isWhole ? noted.targetOffset : 0n
       const met = meetRuns(sent, placedRuns(cluster, target, { producerId, least }, signal))
       yield {

@@ -7,24 +7,24 @@ import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
 import { type SourcePosition, startOf } from './legs.ts'
 import type { RestoreOptions } from './options.ts'
-import { outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
+import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
-import type { Prepared } from './prepare-restore.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { streamKey } from './progress.ts'
 import { Stream } from './stream.ts'
+import type { RecordsSurvey } from './survey-records.ts'
 import type { RunMark } from './takeover.ts'
 
 const CONCURRENCY = 8
 
-/** Makes the topics where they are missing, and a stream for each partition that is to be filled. */
+/** Creates missing topics, and opens a stream for each partition that is to be filled. */
 export async function openStreams(
   options: RestoreOptions,
-  { plan, progress, preflight, segments: gathered }: Pick<Prepared, 'plan' | 'progress' | 'preflight' | 'segments'>,
+  { plan, progress, preflight, segments }: Pick<RecordsSurvey, 'plan' | 'progress' | 'preflight' | 'segments'>,
   { cluster, storage }: { cluster: Cluster; storage: Storage },
   signal: AbortSignal,
 ): Promise<{ streams: Stream[]; mark: RunMark }> {
-  const segmentsOf = await readAllSegments(storage, plan, gathered, signal)
+  const segmentsOf = await readAllSegments({ storage, segments }, plan, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
   // An id that nobody has had before is a good name for a run, too, where there is a producer to go on as.
@@ -60,17 +60,16 @@ export async function openStreams(
   return { streams, mark: { identity, generation: plan.generation, fingerprint: fingerprintOf(plan), ...run } }
 }
 
-/** Each index once, though many partitions of the target may need it; the look at the backup has read most of them. */
+/** Each index once, although several partitions of the target may need it; the survey has read most of them. */
 async function readAllSegments(
-  storage: Storage,
+  backup: BackupReader,
   plan: RestorePlan,
-  gathered: Prepared['segments'],
   signal: AbortSignal,
 ): Promise<(source: ManifestPartition) => readonly Segment[]> {
   const legs = plan.topics.flatMap(topic => topic.legs)
   const known = new Map<ManifestPartition, readonly Segment[]>()
   await runPool(legs, CONCURRENCY, async leg => {
-    known.set(leg.source, gathered.get(leg.source) ?? (await readSegments(storage, leg, signal)))
+    known.set(leg.source, await readSegments(backup, leg, signal))
   })
   return source => known.get(source) ?? []
 }

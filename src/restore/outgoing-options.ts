@@ -1,5 +1,5 @@
 import { readIndexes } from '../archive/catalog.ts'
-import type { Segment } from '../archive/manifest.ts'
+import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
 import { keyFilter, legsFrom, type SourcePosition } from './legs.ts'
@@ -16,11 +16,19 @@ export interface PlannedPlace {
   stream: PlannedStream
 }
 
+/** A backup to read from, with the segments of its partitions as far as they are known. */
+export interface BackupReader {
+  storage: Storage
+  segments?: ReadonlyMap<ManifestPartition, readonly Segment[]>
+}
+
 export async function readSegments(
-  storage: Storage,
+  { storage, segments }: BackupReader,
   { topic, source }: PlannedLeg,
   signal: AbortSignal,
-): Promise<Segment[]> {
+): Promise<readonly Segment[]> {
+  const known = segments?.get(source)
+  if (known) return known
   const indexes = await readIndexes(storage, topic, source, signal)
   return indexes.flatMap(index => index.segments)
 }

@@ -4,9 +4,9 @@ import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { type JudgeFacts, type Judgement, judgeSamples, type PartSample } from '../registry/ids/judge-frames.ts'
 import { belonging } from '../registry/ids/known-schemas.ts'
 import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
-import type { Storage } from '../storage/storage.ts'
 import type { IdCheck } from './id-counts.ts'
 import type { RestoreOptions } from './options.ts'
+import type { BackupReader } from './outgoing-options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
 import type { PlannedTopic } from './plan.ts'
 import { contextOf, type RewriteOptions, wishFor } from './rewrite-options.ts'
@@ -30,14 +30,14 @@ const CONCURRENCY = 4
 export async function planRewrites(
   { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
   topics: readonly PlannedTopic[],
-  storage: Storage,
+  backup: BackupReader,
   signal: AbortSignal,
 ): Promise<PlannedRewrites> {
   if (!options) return { rewrites: new Map(), idChecks: new Map(), findings: [] }
   const decided = await runPool(topics, CONCURRENCY, async ({ source, label, legs }) => {
     const wishes = { key: wishFor(options, source, 'key'), value: wishFor(options, source, 'value') }
     if (Object.values(wishes).every(wish => wish === 'never')) return undefined
-    const samples = await sampleTopic(storage, legs, timeWindow, signal)
+    const samples = await sampleTopic(backup, legs, timeWindow, signal)
     return { label, ...decideTopic(options, source.name, wishes, samples) }
   })
   const looked = decided.filter(one => one !== undefined)

@@ -1,3 +1,4 @@
+import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
@@ -21,18 +22,20 @@ export interface Preflight {
 
 /** What is known beforehand. */
 export interface Circumstances {
+  /** All topics and brokers of the target. */
+  target: MetadataResponse
   progress: RestoreProgress | undefined
   nowMs: number
   /** Of a broker of the target. */
   defaults: EffectiveConfigs
-  /** Topics that the user may not look at. */
+  /** Topics that the user may not describe. */
   hidden: ReadonlySet<string>
   /** By topic of the target; see `ExaminedArchive`. */
   largestSegments: ReadonlyMap<string, number>
   extents: ReadonlyMap<string, RestoredExtent>
 }
 
-/** Looks at the target without changing anything, and tells all that it finds at once. */
+/** Reads the target without changing anything, and reports all findings at once. */
 export async function examineTarget(
   cluster: Cluster,
   plan: RestorePlan,
@@ -40,7 +43,7 @@ export async function examineTarget(
   known: Circumstances,
   signal: AbortSignal,
 ): Promise<Preflight> {
-  const { topics, brokers } = await cluster.metadata({ topics: null }, signal)
+  const { topics, brokers } = known.target
   const shown = new Map(topics.map(topic => [topic.name, topic]))
   const existing = new Set(plan.topics.map(({ name }) => name).filter(name => shown.has(name)))
   const open = plan.topics.filter(({ name }) => existing.has(name) && !known.hidden.has(name))

@@ -3,10 +3,9 @@ import { hasCode } from '../errors.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import { belonging } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
-import type { Storage } from '../storage/storage.ts'
 import type { RestoreOptions } from './options.ts'
 import { readOutgoing } from './outgoing.ts'
-import { readSegments } from './outgoing-options.ts'
+import { type BackupReader, readSegments } from './outgoing-options.ts'
 import type { PlannedTopic } from './plan.ts'
 import { type PlannedRewrites, planRewrites, unknownRemedy } from './plan-rewrites.ts'
 import { IdRewriter } from './rewrite-ids.ts'
@@ -16,11 +15,11 @@ import { contextOf, type RewriteOptions } from './rewrite-options.ts'
 export async function prepareRewrites(
   options: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
   topics: readonly PlannedTopic[],
-  storage: Storage,
+  backup: BackupReader,
   signal: AbortSignal,
 ): Promise<PlannedRewrites> {
-  const planned = await planRewrites(options, topics, storage, signal)
-  const needed = await scanNeeded(options, topics, planned, storage, signal)
+  const planned = await planRewrites(options, topics, backup, signal)
+  const needed = await scanNeeded(options, topics, planned, backup, signal)
   return { ...planned, findings: [...planned.findings, ...needed] }
 }
 
@@ -32,7 +31,7 @@ async function scanNeeded(
   { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,
   topics: readonly PlannedTopic[],
   { rewrites }: PlannedRewrites,
-  storage: Storage,
+  backup: BackupReader,
   signal: AbortSignal,
 ): Promise<Finding[]> {
   if (!options || options.unknownIds === 'pass') return []
@@ -42,7 +41,7 @@ async function scanNeeded(
     const needed = planned ? planned.parts.filter(part => mayNeed(options, source.name, part)) : []
     if (!planned || needed.length === 0) continue
     const rewrite = { ...planned, parts: needed, writes: false }
-    const found = await scanTopic(source.name, legs, rewrite, timeWindow, storage, signal)
+    const found = await scanTopic(source.name, legs, rewrite, timeWindow, backup, signal)
     if (found !== undefined) findings.push(topicError(source.name, found, unknownRemedy(options)))
   }
   return findings
@@ -64,18 +63,18 @@ async function scanTopic(
   legs: PlannedTopic['legs'],
   rewrite: ConstructorParameters<typeof IdRewriter>[0],
   timeWindow: RestoreOptions['timeWindow'],
-  storage: Storage,
+  backup: BackupReader,
   signal: AbortSignal,
 ): Promise<string | undefined> {
   for (const leg of legs) {
     const { source, start, end } = leg
     const name = `${topic}/${source.partition}`
-    const segments = await readSegments(storage, leg, signal)
+    const segments = await readSegments(backup, leg, signal)
     const whole = { maxBytes: Number.POSITIVE_INFINITY, batchBytes: 0 }
     const range = { sourcePartition: source.partition, openAborted: source.open_aborted, start, end, timeWindow }
     const options = { name, segments, ...range, ...whole, ids: new IdRewriter(rewrite, name) }
     try {
-      for await (const _ of readOutgoing(storage, options, signal)) signal.throwIfAborted()
+      for await (const _ of readOutgoing(backup.storage, options, signal)) signal.throwIfAborted()
     } catch (error) {
       if (hasCode(error, 'SCHEMA_ID_UNKNOWN')) return error.message
       throw error

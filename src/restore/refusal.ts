@@ -21,6 +21,11 @@ export class RestoreRefusal extends KafkaBackupError {
   }
 }
 
+/** Throws where a finding is a blocker, with all findings at once. */
+export function refuseBlocked(findings: readonly Finding[], written?: string): void {
+  if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings, written)
+}
+
 /** Damage is graver than a target that does not fit, and has an exit code of its own. */
 export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' {
   return findings.some(({ code }) => code === 'ARCHIVE_DAMAGED') ? 'ARCHIVE_DAMAGED' : 'RESTORE_REFUSED'

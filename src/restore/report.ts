@@ -5,9 +5,9 @@ import { addCounts, type IdCheck, type IdCounts, noCounts, type PartCounts } fro
 import type { Conversion } from './outgoing.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { OTHER_KEYS } from './plan-rewrites.ts'
-import type { Prepared } from './prepare-restore.ts'
 import { type StreamProgress, streamKey } from './progress.ts'
 import type { Stream } from './stream.ts'
+import type { RecordsSurvey } from './survey-records.ts'
 
 export interface RestoreReport {
   restoreId: string
@@ -69,7 +69,7 @@ const SEQUENCES = 2n ** 31n
 
 /** Pure. One row a topic, in the order of the plan. */
 export function reportTopics(
-  { plan, progress, preflight }: Pick<Prepared, 'plan' | 'progress' | 'preflight'>,
+  { plan, progress, preflight }: Pick<RecordsSurvey, 'plan' | 'progress' | 'preflight'>,
   streams: readonly Stream[],
   durationOf: (topic: string) => number,
 ): TopicReport[] {
@@ -99,7 +99,7 @@ export function reportTopics(
 
 /** Where every record was opened these are what was checked, else the sample is. */
 function reportIds(
-  { rewrites, idChecks }: Prepared['plan'],
+  { rewrites, idChecks }: RestorePlan,
   topic: string,
   streams: readonly Stream[],
 ): Pick<Amounts, 'schemaIds' | 'idCheck'> {

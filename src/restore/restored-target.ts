@@ -3,7 +3,6 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { readTopicConfigs } from '../kafka/topic-configs.ts'
 import type { LocatedRestore } from './locate-restore.ts'
-import type { RestoreOptions } from './options.ts'
 import { readProgress } from './progress.ts'
 
 /** What a comparison needs to know of the target beforehand. */
@@ -16,8 +15,7 @@ export interface RestoredTarget {
 }
 
 export async function examineRestored(
-  options: RestoreOptions,
-  { plan, restoreId, topics }: LocatedRestore,
+  { options, plan, restoreId, topics }: LocatedRestore,
   { cluster, ends }: { cluster: Cluster; ends?: ReadonlyMap<string, bigint> },
   signal: AbortSignal,
 ): Promise<RestoredTarget> {

@@ -5,7 +5,7 @@ import { append } from '../lib/largest.ts'
 import type { PartSample } from '../registry/ids/judge-frames.ts'
 import { isApicurioHeader, KEY_HEADER, type Part, VALUE_HEADER } from '../registry/ids/schema-id.ts'
 import type { Storage } from '../storage/storage.ts'
-import { readSegments } from './outgoing-options.ts'
+import { type BackupReader, readSegments } from './outgoing-options.ts'
 import { type AbortedIndex, indexAborted, readPieces } from './pieces.ts'
 import type { PlannedLeg } from './plan.ts'
 
@@ -19,7 +19,7 @@ const MAX_SEGMENTS = 3
  * producers may have begun with frames, or given them up, at some time. Where these hold none, others are looked at.
  */
 export async function sampleTopic(
-  storage: Storage,
+  backup: BackupReader,
   legs: readonly PlannedLeg[],
   timeWindow: TimeWindow,
   signal: AbortSignal,
@@ -29,7 +29,7 @@ export async function sampleTopic(
   for (const [i, leg] of spreadFirst(held, MAX_LEGS).entries()) {
     if (i >= MAX_LEGS && samples.value.length > 0) break
     const most = Math.ceil(MAX_SAMPLES / Math.min(MAX_LEGS, held.length))
-    for (const record of await sampleLeg(storage, leg, { timeWindow, most }, signal)) {
+    for (const record of await sampleLeg(backup, leg, { timeWindow, most }, signal)) {
       samples.key.push(toSample(record, 'key', leg.source.partition))
       samples.value.push(toSample(record, 'value', leg.source.partition))
     }
@@ -44,12 +44,12 @@ interface Wanted {
 }
 
 async function sampleLeg(
-  storage: Storage,
+  backup: BackupReader,
   leg: PlannedLeg,
   { timeWindow, most }: Wanted,
   signal: AbortSignal,
 ): Promise<KafkaRecord[]> {
-  const all = await readSegments(storage, leg, signal)
+  const all = await readSegments(backup, leg, signal)
   const within = all.filter(({ start_offset, end_offset }) => end_offset > leg.start && start_offset < leg.end)
   // What was rolled back is told by the segment that has the marker, which may be a later one.
   const aborted = indexAborted([...all.flatMap(segment => segment.aborted ?? []), ...leg.source.open_aborted])
@@ -60,7 +60,7 @@ async function sampleLeg(
   const records: KafkaRecord[] = []
   for (const [i, segment] of spreadFirst(segments, MAX_SEGMENTS).entries()) {
     if (i >= MAX_SEGMENTS && records.length > 0) break
-    append(records, await sampleSegment(storage, segment, leg, wanted, signal))
+    append(records, await sampleSegment(backup.storage, segment, leg, wanted, signal))
   }
   return records
 }

@@ -3,13 +3,15 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { parseJob, type RestoreJob } from '../../src/config/load-job.ts'
+import { compareJob, findOffsetJob, offsetMapJob } from '../../src/jobs/compare.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
-import { compareJob, findOffsetJob, offsetMapJob, restoreOptions } from '../../src/jobs/restored-jobs.ts'
+import { restoreOptions } from '../../src/jobs/restore.ts'
 import { Cluster } from '../../src/kafka/cluster.ts'
 import { systemClock as clock } from '../../src/lib/clock.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
-import { runRestore } from '../../src/restore/run-restore.ts'
+import { restoreBackup } from '../../src/restore/restore-backup.ts'
+import { recordsOnly } from '../restore/plain-options.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'
 import { backUp, withFolder } from './backup-job.ts'
 import { root, run } from './run-cli.ts'
@@ -54,7 +56,8 @@ describe('a restore is proven', () => {
     const cluster = await Cluster.open({ ...job.target, softwareVersion: '0', clock }, never)
     const storage = openLocation(path)
     try {
-      await runRestore(restoreOptions(job), { cluster, storage, clock, requestTimeoutMs, onProgress }, never)
+      const parts = { cluster, storage, clock, requestTimeoutMs, onProgress }
+      await restoreBackup(recordsOnly(restoreOptions(job)), parts, never)
     } finally {
       cluster.close()
       await storage.close()

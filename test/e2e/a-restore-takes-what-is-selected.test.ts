@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
-import { runRestoreJob } from '../../src/jobs/restore-jobs.ts'
+import { runRestoreJob } from '../../src/jobs/restore.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
 import { assertSameRecords } from '../oracle/records.ts'
 import type { ConsumedRecord, SeedRecord } from '../servers/driver.ts'

@@ -8,7 +8,8 @@ import { verifyBackup } from '../../src/archive/verify.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { checkJob } from '../../src/jobs/check-job.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
-import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/jobs/restore-jobs.ts'
+import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { type Acl, type DriverQuota, openDriver } from '../servers/driver.ts'
 import { startKafka } from '../servers/kafka.ts'
 import { guarded, listedAcls, loginOf, runTool } from './access-world.ts'
@@ -64,7 +65,7 @@ const quotas: DriverQuota[] = [
 
 const jobOf = (spec: RestoreJobSpec) => parseJob(restoreJobText(spec), { source: 'test job', env: {}, mode: 'restore' })
 
-async function restoreTo(spec: RestoreJobSpec): Promise<JobRestoreReport> {
+async function restoreTo(spec: RestoreJobSpec): Promise<BackupRestoreReport> {
   return runRestoreJob(jobOf(spec), { onProgress: () => undefined }, never)
 }
 
@@ -127,7 +128,7 @@ describe('access rules travel', () => {
     }))
 
   /** The commands of a report, as a shell would run them but for the script around the class. */
-  async function runCommands(server: Parameters<typeof runTool>[0], { access }: JobRestoreReport): Promise<void> {
+  async function runCommands(server: Parameters<typeof runTool>[0], { access }: BackupRestoreReport): Promise<void> {
     for (const { notes } of access?.users?.items ?? []) {
       const command = notes[0]
         ?.replaceAll('<password>', 'secret')

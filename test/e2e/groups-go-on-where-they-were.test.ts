@@ -7,10 +7,11 @@ import { readGroups } from '../../src/archive/groups.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
-import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/jobs/restore-jobs.ts'
+import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { commitGroupOffsets, fetchOffsetsOfGroups } from '../../src/kafka/group-offsets.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
+import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import type { GroupRead, KafkaDriver } from '../servers/driver.ts'
 import { backUp } from './backup-job.ts'
 import { earlyAccess, joinStreamsGroup, visitShareGroup } from './group-members.ts'
@@ -69,7 +70,7 @@ describe('groups go on where they were', () => {
     const spec = { servers: target.server.bootstrapServers, path, restore: { retention: 'hold', ...restore } }
     return parseJob(restoreJobText(spec), { source: 'test job', env: process.env, mode: 'restore' })
   }
-  const restore = (options: Record<string, unknown> = {}): Promise<JobRestoreReport> =>
+  const restore = (options: Record<string, unknown> = {}): Promise<BackupRestoreReport> =>
     runRestoreJob(jobOf(options), { onProgress: () => undefined }, never)
 
   test('each of 24 reads on another cluster exactly what it had not read: nothing twice, nothing skipped', async () => {

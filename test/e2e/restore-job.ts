@@ -1,11 +1,11 @@
 import { parseJob } from '../../src/config/load-job.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
-import { runRestoreJob } from '../../src/jobs/restore-jobs.ts'
+import { runRestoreJob } from '../../src/jobs/restore.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
-import { runRestore } from '../../src/restore/run-restore.ts'
-import { plainOptions } from '../restore/plain-options.ts'
+import { restoreBackup } from '../../src/restore/restore-backup.ts'
+import { plainOptions, recordsOnly } from '../restore/plain-options.ts'
 import { openCluster } from './raw-produce.ts'
 
 export interface RestoreSpec {
@@ -25,7 +25,7 @@ export async function restore(spec: RestoreSpec, signal = new AbortController().
     const topics = { include: mapping.map(([source]) => source), exclude: [] }
     const wish = plainOptions({ topics, topicMapping: new Map(mapping), retention: 'hold', ...options })
     const parts = { cluster, storage, clock: systemClock, requestTimeoutMs: 20_000, onProgress: () => undefined }
-    return await runRestore(wish, parts, signal)
+    return await restoreBackup(recordsOnly(wish), parts, signal)
   } finally {
     cluster.close()
     await storage.close()

@@ -8,8 +8,9 @@ import type { KafkaBackupError } from '../../src/errors.ts'
 import { runBackupJob } from '../../src/jobs/backup-jobs.ts'
 import { checkJob } from '../../src/jobs/check-job.ts'
 import { openLocation } from '../../src/jobs/parts.ts'
-import { type JobRestoreReport, runRestoreJob } from '../../src/jobs/restore-jobs.ts'
+import { runRestoreJob } from '../../src/jobs/restore.ts'
 import { VALUE_HEADER } from '../../src/registry/ids/schema-id.ts'
+import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { startRegistryProxy } from '../fakes/registry-proxy.ts'
 import type { SeedRecord } from '../servers/driver.ts'
 import { withFolder } from './backup-job.ts'
@@ -58,7 +59,7 @@ describe('what stands in the way of schemas and their IDs is told before the fir
     url: string,
     restoring: object,
     more: object = {},
-  ): Promise<JobRestoreReport> {
+  ): Promise<BackupRestoreReport> {
     const mapping = { restore: { topic_mapping: { [topic]: `new-${topic}` }, ...more } }
     const text = jobOf('restore', path, topic, url, { restore: restoring }, mapping)
     return runRestoreJob(parseJob(text, { source: 'job', env: {}, mode: 'restore' }), quiet, never)

@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { parseJob } from '../../src/config/load-job.ts'
 import { dryRunJob, runBackupJob } from '../../src/jobs/backup-jobs.ts'
-import { dryRunRestoreJob, type JobRestoreReport, runRestoreJob } from '../../src/jobs/restore-jobs.ts'
-import { compareJob } from '../../src/jobs/restored-jobs.ts'
+import { compareJob } from '../../src/jobs/compare.ts'
+import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
+import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { isFull } from '../full.ts'
 import { withFolder } from './backup-job.ts'
 import { launcher, root, run } from './run-cli.ts'
@@ -198,7 +199,7 @@ describe('schemas travel with the records', () => {
   }
 })
 
-function assertChanged({ schemas, totals }: JobRestoreReport): void {
+function assertChanged({ schemas, totals }: BackupRestoreReport): void {
   assert(schemas && schemas.ids.length >= 50)
   assert.deepEqual(
     schemas.ids.filter(({ source, target }) => source === target),

@@ -44,6 +44,23 @@ describe('a restore of records and schemas', () => {
       assert.deepEqual(target.writes, [])
     }))
 
+  test('surveys the backup and the target once, and reads only the topics of the target again after registering', () =>
+    withSchemaTarget({ topics: [orders([5, 6, 5])], schemas }, taken, async target => {
+      await target.run()
+      const first = target.countRequests()
+      assert.equal(first.manifests, 1)
+      // New topics are validated with the settings of both phases, and created.
+      assert.equal(first.kafka.CreateTopics, 3)
+      assert.ok((first.kafka.OffsetFetch ?? 0) <= 5, JSON.stringify(first))
+      await target.run()
+      const again = target.countRequests()
+      assert.deepEqual(
+        [again.kafka.OffsetFetch, again.kafka.CreateTopics, again.kafka.Produce],
+        [1, undefined, undefined],
+      )
+      assert.equal(again.manifests, 1)
+    }))
+
   test('tells what is lossy also where no schema had to be written', () => {
     const same = versionOf('orders-value', 1, 3, { schema: versionOf('orders-value', 1, 5).schema })
     return withSchemaTarget({ topics: [orders([5, 5])], schemas }, snapshotOf([same]), async target => {

@@ -1,16 +1,14 @@
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import { parseJob } from '../../src/config/load-job.ts'
-import {
-  dryRunRestoreJob,
-  type JobRestoreDryRun,
-  type JobRestoreReport,
-  runRestoreJob,
-} from '../../src/jobs/restore-jobs.ts'
-import { compareJob } from '../../src/jobs/restored-jobs.ts'
+import { compareJob } from '../../src/jobs/compare.ts'
+import type { Hooks } from '../../src/jobs/parts.ts'
+import { dryRunRestoreJob, runRestoreJob } from '../../src/jobs/restore.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import { openRegistryServer } from '../../src/registry/serve/open-registry-server.ts'
 import { RegistryStore } from '../../src/registry/serve/registry-store.ts'
 import type { CompareReport } from '../../src/restore/compare.ts'
+import type { BackupRestoreDryRun } from '../../src/restore/dry-run.ts'
+import type { BackupRestoreReport } from '../../src/restore/restore-backup.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import type { FakeTopic } from '../fakes/fake-cluster.ts'
@@ -32,8 +30,10 @@ export interface SchemaTarget {
   url: string
   /** Called at each event of a run. */
   onProgress: OnProgress
-  run(registry?: object, restore?: object): Promise<JobRestoreReport>
-  dryRun(registry?: object, restore?: object): Promise<JobRestoreDryRun>
+  /** Requests to Kafka, and manifests that were read, since the last call. */
+  countRequests(): { kafka: Record<string, number>; manifests: number }
+  run(registry?: object, restore?: object): Promise<BackupRestoreReport>
+  dryRun(registry?: object, restore?: object): Promise<BackupRestoreDryRun>
   compare(registry?: object, restore?: object): Promise<CompareReport>
 }
 
@@ -72,10 +72,23 @@ export async function withSchemaTarget(
           }
           return parseJob(JSON.stringify(document), { source: 'test', env: {}, mode: 'restore' })
         }
-        const hooks: { onProgress: OnProgress } = { onProgress: event => opened?.onProgress(event) }
+        const asked: string[] = []
+        const read: string[] = []
+        const hooks: Hooks = {
+          onProgress: event => opened?.onProgress(event),
+          onRequest: name => asked.push(name),
+          onStorageCall: ({ operation, key }) => {
+            if (operation === 'read') read.push(key)
+          },
+        }
         opened = {
           ...{ kafka: target, storage, registry, writes, onWrite: () => undefined },
           ...{ url: server.url, onProgress: () => undefined },
+          countRequests: () => {
+            const byName = Map.groupBy(asked.splice(0), name => name)
+            const manifests = read.splice(0).filter(key => /manifest/.test(key)).length
+            return { kafka: Object.fromEntries([...byName].map(([name, some]) => [name, some.length])), manifests }
+          },
           run: (schemas = {}, restore = {}) => runRestoreJob(jobOf(schemas, restore), hooks, never),
           dryRun: (schemas = {}, restore = {}) => dryRunRestoreJob(jobOf(schemas, restore), never),
           compare: (schemas = {}, restore = {}) => compareJob(jobOf(schemas, restore), hooks, never),

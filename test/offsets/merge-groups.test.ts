@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { StoredGroup } from '../../src/archive/groups-section.ts'
-import { mergeGroups, positionsOf, sectionFor } from '../../src/offsets/merge-groups.ts'
+import { mergeGroups, positionsOf, sectionFor } from '../../src/offsets/survey-groups.ts'
 
 function group(name: string, offsets: Record<string, bigint>, error: string | null = null): StoredGroup {
   const positions = Object.entries(offsets).map(([topic, offset]) => {

@@ -5,6 +5,7 @@ import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { compareRestore } from '../../src/restore/compare.ts'
 import { findOffset } from '../../src/restore/find-offset.ts'
+import { locateRestore } from '../../src/restore/locate-restore.ts'
 import { openOffsetMaps, readOffsetMap } from '../../src/restore/offset-map.ts'
 import { openStreams } from '../../src/restore/open-streams.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
@@ -235,7 +236,7 @@ describe('what a restore by key has done', () => {
     let told = 0n
     const parts = { cluster: await open(), storage, clock }
     const report = await compareRestore(
-      options,
+      await locateRestore(options, parts, never),
       {
         ...parts,
         onProgress: event => {
@@ -293,9 +294,10 @@ describe('what a restore by key has done', () => {
   test('is mapped record by record, all of it, by partition, and by offset', () =>
     withRestored(async (target, { storage, options }) => {
       const parts = { cluster: await target.fake.open(), storage }
+      const located = await locateRestore(options, parts, never)
       const mapped = async (filter = {}) => {
         const pairs: string[] = []
-        for await (const run of readOffsetMap(options, parts, filter, never)) {
+        for await (const run of readOffsetMap(located, parts, filter, never)) {
           for (let i = 0n; i < run.count; i++) {
             pairs.push(`${run.partition}:${run.sourceOffset + i} ${run.targetPartition}:${run.targetOffset + i}`)
           }
@@ -310,7 +312,7 @@ describe('what a restore by key has done', () => {
       }
       for (const pair of truth.slice(0, 5)) {
         const [partition = 0, offset = 0, place, at] = pair.split(/[: ]/).map(Number)
-        const found = await findOffset(openOffsetMaps(options, parts, { partition }, never), BigInt(offset))
+        const found = await findOffset(openOffsetMaps(located, parts, { partition }, never), BigInt(offset))
         assert.deepEqual([found?.isExact, found?.targetPartition, Number(found?.targetOffset)], [true, place, at])
       }
     }))

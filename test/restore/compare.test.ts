@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { compareRestore } from '../../src/restore/compare.ts'
+import { locateRestore } from '../../src/restore/locate-restore.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
@@ -29,7 +30,7 @@ async function compare(topics: FakeTopic[], changes: Partial<RestoreOptions> = {
     const options = plainOptions({ restoreId: 'r1', ...changes })
     knowRestore(fake, 'r1', OURS, planRestore(await storeBackup(storage, lists), options), known)
     const parts = { cluster: await fake.open(), storage, clock: fake.clock, onProgress: () => undefined }
-    return await compareRestore(options, parts, never)
+    return await compareRestore(await locateRestore(options, parts, never), parts, never)
   } finally {
     await fake.close()
   }

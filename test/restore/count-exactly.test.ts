@@ -19,7 +19,7 @@ test('a count reports a schema ID that would end the restore, though no sample h
   const count = async (unknownIds: 'fail' | 'pass') => {
     const options = plainOptions({ rewrite: rewriteOptions({ unknownIds }) })
     const plan = planRestore(manifest, options)
-    const { rewrites, findings } = await planRewrites(options, plan.topics, storage, never)
+    const { rewrites, findings } = await planRewrites(options, plan.topics, { storage }, never)
     assert.deepEqual(findings, [])
     const [topic] = plan.topics
     assert.ok(topic)

@@ -8,14 +8,14 @@ import { checkRestore } from '../../src/restore/check.ts'
 import { dryRunRestore } from '../../src/restore/dry-run.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
-import { prepareRestore } from '../../src/restore/prepare-restore.ts'
-import { RestoreRefusal } from '../../src/restore/refusal.ts'
+import { RestoreRefusal, refuseBlocked } from '../../src/restore/refusal.ts'
+import { surveyRestore } from '../../src/restore/survey-restore.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
 import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { plainOptions } from './plain-options.ts'
+import { plainOptions, recordsOnly } from './plain-options.ts'
 
 const never = new AbortController().signal
 /** Of all records. */
@@ -48,7 +48,7 @@ async function withTarget(
   }: { topics?: FakeTopic[]; notes?: Note[]; granted?: { topic: string[]; group: string[] } },
   work: (target: {
     dryRun: (options?: Partial<RestoreOptions>) => ReturnType<typeof dryRunRestore>
-    prepare: (options?: Partial<RestoreOptions>) => ReturnType<typeof prepareRestore>
+    prepare: (options?: Partial<RestoreOptions>) => Promise<void>
     check: (options?: Partial<RestoreOptions>) => ReturnType<typeof checkRestore>
     asked: () => Set<number>
   }) => Promise<void>,
@@ -70,9 +70,12 @@ async function withTarget(
       return options
     }
     await work({
-      dryRun: async options => dryRunRestore(await choose(options), parts, never),
-      check: async options => checkRestore({ ...fixed, ...options }, parts, never),
-      prepare: async options => prepareRestore(await choose(options), parts, never),
+      dryRun: async options => dryRunRestore(recordsOnly(await choose(options)), parts, never),
+      check: async options => checkRestore(recordsOnly({ ...fixed, ...options }), parts, never),
+      prepare: async options => {
+        const { findings } = await surveyRestore(recordsOnly(await choose(options)), parts, never)
+        refuseBlocked(findings)
+      },
       asked: () => new Set(fake.brokers.flatMap(({ requests }) => requests.map(({ key }) => key))),
     })
   } finally {
@@ -203,7 +206,8 @@ describe('the dry run of a restore', () => {
   test('is made of the manifest and the target, and asks only what changes nothing', () =>
     withTarget({}, async ({ dryRun, asked }) => {
       const before = [...(await listed())]
-      const { topics, totals, ...rest } = await dryRun({ restoreId: 'again' })
+      const { topics, totals, consumerGroups, ...rest } = await dryRun({ restoreId: 'again' })
+      assert.deepEqual(consumerGroups.groups, [])
       assert.deepEqual(rest, {
         restoreId: 'again',
         backupId: 'b1',

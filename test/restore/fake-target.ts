@@ -5,13 +5,13 @@ import { Writer } from '../../src/kafka/wire/writer.ts'
 import type { OnProgress } from '../../src/observe/progress.ts'
 import type { RestoreOptions } from '../../src/restore/options.ts'
 import type { RestoreReport } from '../../src/restore/report.ts'
-import { runRestore } from '../../src/restore/run-restore.ts'
+import { restoreBackup } from '../../src/restore/restore-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
 import { type FakeCluster, type FakeTopic, fakePartition, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
-import { plainOptions } from './plain-options.ts'
+import { plainOptions, recordsOnly } from './plain-options.ts'
 
 const never = new AbortController().signal
 
@@ -66,7 +66,7 @@ export async function withFakeTarget(
       }
       const parts = { cluster, storage, clock: fake.clock, requestTimeoutMs: 1000, onProgress }
       const options = plainOptions({ restoreId: 'r1', replicationFactor: 1, retention: 'apply', ...changes })
-      return runRestore(options, parts, never).finally(() => cluster.close())
+      return restoreBackup(recordsOnly(options), parts, never).finally(() => cluster.close())
     },
   }
   const answered = async (request: BrokerRequest): Promise<BrokerAnswer | undefined> =>

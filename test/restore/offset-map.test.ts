@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { joinRuns, meetRuns, type SentRun } from '../../src/restore/join-runs.ts'
+import { locateRestore } from '../../src/restore/locate-restore.ts'
 import { readOffsetMap, unwrap } from '../../src/restore/offset-map.ts'
 import { planRestore } from '../../src/restore/plan.ts'
 import { never, storeBackup } from '../archive/sample-archive.ts'
@@ -89,7 +90,7 @@ describe('the offset map is read from the archive and the target', () => {
       const options = plainOptions({ restoreId: 'r1', topicMapping: new Map([['orders', 'copy']]) })
       knowRestore(fake, 'r1', OURS, planRestore(await storeBackup(storage, archived), options))
       const parts = { cluster: await fake.open(), storage }
-      return await gather(readOffsetMap(options, parts, filter, never))
+      return await gather(readOffsetMap(await locateRestore(options, parts, never), parts, filter, never))
     } finally {
       await fake.close()
     }

@@ -1,4 +1,5 @@
 import type { RestoreOptions } from '../../src/restore/options.ts'
+import type { RestoreRequest } from '../../src/restore/survey-restore.ts'
 
 /** Everything of the backup `b1` to where it came from. */
 export function plainOptions(changes: Partial<RestoreOptions> = {}): RestoreOptions {
@@ -23,5 +24,14 @@ export function plainOptions(changes: Partial<RestoreOptions> = {}): RestoreOpti
     memoryBudgetBytes: 96 << 20,
     connectionsPerBroker: 2,
     ...changes,
+  }
+}
+
+/** A restore of topics and records alone. */
+export function recordsOnly(records: RestoreOptions): RestoreRequest {
+  return {
+    records,
+    groups: { include: [], exclude: [], mapping: new Map() },
+    access: { acls: false, quotas: false, users: false },
   }
 }

@@ -25,7 +25,7 @@ async function decide(lists: Buffer[][][], changes: Partial<RewriteOptions> = {}
   const rewrite = rewriteOptions(changes)
   const options = plainOptions({ rewrite, ...ranges })
   const plan = planRestore(manifest, options)
-  const { rewrites, idChecks, findings } = await planRewrites(options, plan.topics, storage, never)
+  const { rewrites, idChecks, findings } = await planRewrites(options, plan.topics, { storage }, never)
   const { parts, judged, writes, context, unknownIds } = rewrites.get('orders') ?? {}
   const textsOf = (wanted: 'error' | 'warning') =>
     findings.filter(({ severity }) => severity === wanted).map(({ problem, remedy }) => `${problem} (${remedy})`)
@@ -191,7 +191,7 @@ describe('a look at a topic', () => {
     const lists = [[rolledBack], [encodeMarker(10n, 3n, 'abort'), batchAt(11, () => ({ value: framed(5) }))]]
     const aborted = [{ producer_id: 3n, first_offset: 0n, last_offset: 10n }]
     const [topic] = planRestore(await storePartitions(storage, [lists], false, aborted), plainOptions()).topics
-    const { value } = await sampleTopic(storage, topic?.legs ?? [], {}, never)
+    const { value } = await sampleTopic({ storage }, topic?.legs ?? [], {}, never)
     assert.deepEqual(new Set(value.map(({ offset }) => Number(offset))), new Set(range(10).map(i => i + 11)))
   })
 
@@ -213,7 +213,7 @@ test('a look takes some records of some partitions, however many there are', asy
   })
   const lists = range(10).map(() => range(4).map(s => batches.slice(s * 10, s * 10 + 10)))
   const plan = planRestore(await storePartitions(storage, lists, true), plainOptions())
-  const { key, value } = await sampleTopic(storage, plan.topics[0]?.legs ?? [], {}, never)
+  const { key, value } = await sampleTopic({ storage }, plan.topics[0]?.legs ?? [], {}, never)
   assert.ok(value.length >= 900 && value.length <= 1100, `${value.length}`)
   assert.equal(key.length, value.length)
   assert.deepEqual([...new Set(value.map(({ partition }) => partition))], [0, 3, 6, 9])

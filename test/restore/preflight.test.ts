@@ -34,7 +34,9 @@ async function findingsOf(
       ...fixed,
       extents: new Map(plan.topics.map(topic => [topic.name, extentOf(topic)])),
     }
-    const { findings } = await examineTarget(await fake.open(), plan, options, { ...known, ...more }, never)
+    const cluster = await fake.open()
+    const facts = { target: await cluster.metadata({ topics: null }, never), ...known, ...more }
+    const { findings } = await examineTarget(cluster, plan, options, facts, never)
     return findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
   } finally {
     await fake.close()

@@ -137,7 +137,7 @@ describe('the selection of incarnations', () => {
       const [topic] = planned.topics
       const [stream] = topic?.streams ?? []
       assert.ok(topic && stream)
-      const batches = openOutgoing(options, { plan: planned, topic, stream }, storage, never)
+      const batches = openOutgoing(options, { plan: planned, topic, stream }, { storage }, never)
       const found: string[] = []
       for await (const records of decodeOutgoing(batches)) {
         found.push(...records.map(one => String(one.headers.find(([name]) => name === 'x-original-topic')?.[1])))

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { LocatedRestoreJob } from '../../jobs/restored-jobs.ts'
+import type { LocatedRestoreJob } from '../../jobs/restore-schemas.ts'
 import type { Session } from '../session.ts'
 
 /** The job of `--config`, or the plain one that `--path`, `--backup-id` and `--target` describe. */

@@ -1,4 +1,4 @@
-import type { RegistrySnapshot } from '../../archive/registry-model.ts'
+import { type RegistrySnapshot, versionKey } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { IdMap } from '../ids/id-map.ts'
 import { carryOut, type SchemaParts } from './carry-out.ts'
@@ -55,4 +55,16 @@ export async function restoreSchemas(
   const idMap = idMapOf(after.plan, backup, after.target)
   const durationMs = parts.clock.monotonic() - startedAt
   return { idMap, report: reportSchemas(plan, after, { requests: parts.client.requests, durationMs }) }
+}
+
+/**
+ * Whether a registry that is in use by now still has to be written: an unfinished restore has to be finished, and missing
+ * schemas have to be registered where no version of the target has to be removed for them.
+ */
+export function mustWrite({ plan, target, options }: Survey): boolean {
+  const existing = new Set(target.versions.map(({ subject, version }) => versionKey(subject, version)))
+  const removes = plan.steps.some(
+    step => step.type === 'delete-version' && step.permanent && existing.has(versionKey(step.subject, step.version)),
+  )
+  return options.unfinished !== undefined || (!removes && plan.steps.some(({ type }) => type === 'register'))
 }

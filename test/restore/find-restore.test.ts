@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
-import { findGeneration, findPlan } from '../../src/restore/find-plan.ts'
+import { findRestore } from '../../src/restore/find-restore.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
 import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
@@ -30,14 +30,14 @@ async function generationsOf(there: FakeTopic[]) {
   const fake = await startFakeCluster(there)
   try {
     const parts = { cluster: await fake.open(), storage, readNotes: async () => progress }
-    const [manifest, { plan }] = [await findGeneration(options, parts, never), await findPlan(options, parts, never)]
+    const { manifest, plan } = await findRestore(options, parts, never)
     return [manifest.generation, plan.generation]
   } finally {
     await fake.close()
   }
 }
 
-test('schemas are of the generation that the records are of, also where the topics of a restore were deleted', async () => {
+test('takes schemas and records from one generation, also where the topics of a restore were deleted', async () => {
   assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])]), [1, 1])
   assert.deepEqual(await generationsOf([]), [2, 2])
 })

@@ -1,44 +1,44 @@
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CompareReport } from '../restore/compare.ts'
 import type { OffsetPlace } from '../restore/find-offset.ts'
+import type { FoundRestore } from '../restore/find-restore.ts'
+import type { LocatedRestore } from '../restore/locate-restore.ts'
 import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { PlannedTopic } from '../restore/plan.ts'
 import { parseLocation } from '../storage/location.ts'
-import { type GivenKeys, keysOf, type StoragePlace } from './encryption.ts'
+import { type GivenKeys, keysOf } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
-import { type Hooks, openExistingStorage, type Parts, quiet, withMetrics, withParts } from './parts.ts'
-import { withKnownIds } from './schema-session.ts'
-
-/** A restore from any location, not only from one that a job file describes. */
-export type LocatedRestoreJob = Omit<RestoreJob, 'storage'> & StoragePlace & { backupId: string }
+import { type Hooks, openExistingStorage, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
+import { restoreOptions } from './restore.ts'
+import { type LocatedRestoreJob, withSchemaTarget } from './restore-schemas.ts'
 
 /** Reads the target of a restore back and compares it with the backup. */
 export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {
   const compare = (watched: Hooks) =>
-    withRestored(job, watched, signal, async (options, parts) => {
+    withRestored(job, watched, signal, async (located, parts) => {
       const { compareRestore } = await import('../restore/compare.ts')
-      return compareRestore(options, { ...parts, onProgress: watched.onProgress }, signal)
+      return compareRestore(located, { ...parts, onProgress: watched.onProgress }, signal)
     })
   return withMetrics({ ...job, name: 'compare', isBeside: true }, hooks, compare)
 }
 
 /** Where the records of the source are on the target. */
 export function offsetMapJob(job: RestoreJob, filter: OffsetMapFilter, signal: AbortSignal): Promise<OffsetMapRun[]> {
-  return withRestored(job, quiet, signal, async (options, parts) => {
+  return withRestored(job, readOnly, signal, async (located, parts) => {
     const { readOffsetMap } = await import('../restore/offset-map.ts')
     const runs: OffsetMapRun[] = []
-    for await (const run of readOffsetMap(options, parts, filter, signal)) runs.push(run)
+    for await (const run of readOffsetMap(located, parts, filter, signal)) runs.push(run)
     return runs
   })
 }
 
-/** The topics that the restore makes, by the backup alone: no cluster is asked. */
+/** The topics that the restore creates, by the backup alone: no cluster is contacted. */
 export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]> {
   const [{ openBackup }, { readGeneration }, { keepInherited }, { planRestore }, { findRegistryStores }] =
     await Promise.all([
       import('../archive/catalog.ts'),
-      import('../restore/find-plan.ts'),
+      import('../restore/find-restore.ts'),
       import('../restore/inherited-settings.ts'),
       import('../restore/plan.ts'),
       import('../restore/registry-topics.ts'),
@@ -48,7 +48,7 @@ export async function planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal)
   try {
     const newest = await openBackup(storage, job.backupId, signal)
     const manifest = await readGeneration(storage, newest, options.generation ?? newest.generation, signal)
-    // The target's defaults are not known here: what differs from Kafka's own is written down.
+    // The defaults of the target are not known here: settings that differ from Kafka's own are written out.
     const stores = await findRegistryStores(manifest, options, storage, signal)
     return planRestore(manifest, options, stores).topics.map(topic => keepInherited(topic, options, new Map()).topic)
   } finally {
@@ -63,12 +63,12 @@ export interface OffsetAt {
 }
 
 export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal): Promise<OffsetPlace | undefined> {
-  return withRestored(job, quiet, signal, async (options, parts) => {
+  return withRestored(job, readOnly, signal, async (located, parts) => {
     const [{ openOffsetMaps }, { findOffset }] = await Promise.all([
       import('../restore/offset-map.ts'),
       import('../restore/find-offset.ts'),
     ])
-    return findOffset(openOffsetMaps(options, parts, at, signal), at.offset)
+    return findOffset(openOffsetMaps(located, parts, at, signal), at.offset)
   })
 }
 
@@ -92,25 +92,50 @@ export async function plainRestoreJob({ path, backupId, target, ...keys }: Plain
   return { ...job, storage: parseLocation(path), ...keysOf(keys) }
 }
 
-export function restoreOptions({ backupId, restore }: Pick<RestoreJob, 'backupId' | 'restore'>): RestoreOptions {
-  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, ...options } = restore
-  const timeWindow = {
-    ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
-    ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
-  }
-  return { backupId, ...options, timeWindow }
-}
-
+/** Opens a backup and the target that it was restored to, with the schema IDs that the target has. Both are only read. */
 function withRestored<T>(
   job: LocatedRestoreJob,
   hooks: Hooks,
   signal: AbortSignal,
-  work: (options: RestoreOptions, parts: Parts) => Promise<T>,
+  work: (located: LocatedRestore, parts: Parts) => Promise<T>,
 ): Promise<T> {
   const claim = { backupId: job.backupId, role: 'reader', kind: 'compare' } as const
   return withParts({ ...job, source: job.target }, hooks, signal, parts =>
-    withLeaseAt(parts.storage, claim, hooks, signal, () =>
-      withKnownIds(job, restoreOptions(job), parts, signal, options => work(options, parts)),
-    ),
+    withLeaseAt(parts.storage, claim, hooks, signal, async () => {
+      const [{ findRestore }, { locateFound }] = await Promise.all([
+        import('../restore/find-restore.ts'),
+        import('../restore/locate-restore.ts'),
+      ])
+      const options = comparedOptions(job)
+      const found = await findRestore(options, parts, signal)
+      const known = options.rewrite ? await withKnownIds(job, options, found, parts, signal) : options
+      return work(await locateFound(found, known, parts, signal), parts)
+    }),
   )
+}
+
+/** Records are compared with other IDs only where the restore has written them. */
+function comparedOptions(job: LocatedRestoreJob): RestoreOptions {
+  const { rewrite, restoresSchemas: _, ...options } = restoreOptions(job)
+  return rewrite?.writes ? { ...options, rewrite } : options
+}
+
+async function withKnownIds(
+  job: LocatedRestoreJob,
+  options: RestoreOptions,
+  { manifest }: FoundRestore,
+  { storage }: Parts,
+  signal: AbortSignal,
+): Promise<RestoreOptions> {
+  const [{ readSchemas, withIds }, { surveyRestored }, { idMapOf }] = await Promise.all([
+    import('../restore/schema-step.ts'),
+    import('../registry/restore/restore-schemas.ts'),
+    import('../registry/restore/id-map-of.ts'),
+  ])
+  const backup = await readSchemas(manifest, storage, signal)
+  return withSchemaTarget(job, storage, readOnly, signal, async registry => {
+    if (!registry) return options
+    const survey = await surveyRestored(backup, registry.options, registry, signal)
+    return withIds(options, { backup, survey }, idMapOf(survey.plan, backup, survey.target))
+  })
 }

@@ -3,33 +3,31 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type CompareReport, compareRestore } from './compare.ts'
 import { type FillParts, fill, note } from './fill.ts'
+import { locateSurveyed } from './locate-restore.ts'
 import { openStreams } from './open-streams.ts'
-import type { RestoreOptions } from './options.ts'
-import { isComplete, type Prepared, prepareRestore } from './prepare-restore.ts'
 import { applySettings } from './prepare-topics.ts'
 import type { RestoreProgress } from './progress.ts'
 import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
+import type { RecordsSurvey } from './survey-records.ts'
 import { TopicTimes } from './topic-times.ts'
 
-export interface RestoreParts extends FillParts {
+export interface RecordParts extends FillParts {
   storage: Storage
 }
 
 /**
- * Puts a backup back. What it has done is noted on the target, so that a run that was killed is gone on with by the next
- * one, without a record lost or written twice.
+ * Creates topics, writes their records and applies their settings. Progress is written to the target: the next run
+ * continues a killed one, without losing a record or writing one twice.
  */
-export async function runRestore(
-  options: RestoreOptions,
-  parts: RestoreParts,
+export async function restoreRecords(
+  survey: RecordsSurvey,
+  parts: RecordParts,
   signal: AbortSignal,
 ): Promise<RestoreReport> {
   const startedAt = parts.clock.monotonic()
-  const prepared = await prepareRestore(options, parts, signal)
-  const { plan, progress, preflight } = prepared
-  const wasComplete = isComplete(plan, progress)
-  // Of a restore that is done nothing is judged: its topics are in use by now. That the backup has gone on is told.
+  const { plan, preflight, isComplete: wasComplete } = survey
+  // The topics of a complete restore are in use by now, so that only newer generations of the backup are reported.
   const done = plan.notice === undefined ? [] : [plan.notice]
   const warnings = wasComplete ? done : [...plan.warnings, ...preflight.findings.map(describeFinding)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })
@@ -38,15 +36,15 @@ export async function runRestore(
     times.add(event)
     parts.onProgress(event)
   }
-  const outcome = wasComplete
-    ? { streams: [], isDone: true, ...(await verify(options, parts, signal, endsOf(progress))) }
-    : await restore(options, prepared, { ...parts, onProgress }, signal)
-  const { streams, isDone, verification, refused = [] } = outcome
-  const topics = reportTopics(prepared, streams, topic => times.durationOf(topic))
+  const written = wasComplete
+    ? { streams: [], isDone: true, ...(await verify(survey, parts, signal, endsOf(survey.progress))) }
+    : await writeRecords(survey, { ...parts, onProgress }, signal)
+  const { streams, isDone, verification, refused = [] } = written
+  const topics = reportTopics(survey, streams, topic => times.durationOf(topic))
   const unknown = idWarnings(topics, plan)
   for (const message of unknown) parts.onProgress({ type: 'warning', message })
   return {
-    restoreId: prepared.restoreId,
+    restoreId: survey.restoreId,
     backupId: plan.backupId,
     generation: plan.generation,
     wasComplete,
@@ -60,32 +58,27 @@ export async function runRestore(
   }
 }
 
-interface Outcome {
+interface WrittenRecords {
   streams: Stream[]
   isDone: boolean
   verification?: CompareReport
-  /** Settings that the target did not take. */
+  /** Settings that the target refused. */
   refused?: string[]
 }
 
-async function restore(
-  options: RestoreOptions,
-  prepared: Prepared,
-  parts: RestoreParts,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const { plan, restoreId } = prepared
-  const { streams, mark } = await openStreams(options, prepared, parts, signal)
-  // What an earlier run has filled may have its settings and its writers by now, though the rest was deleted since.
+async function writeRecords(survey: RecordsSurvey, parts: RecordParts, signal: AbortSignal): Promise<WrittenRecords> {
+  const { options, plan, restoreId } = survey
+  const { streams, mark } = await openStreams(options, survey, parts, signal)
+  // What an earlier run has filled may have its settings and its writers by now, although the rest was deleted since.
   const unfilled = streams.filter(stream => !stream.progress.isFilled)
   if (unfilled.length > 0) {
     await fill(options, { restoreId, mark }, unfilled, parts, signal)
     await note(parts, restoreId, mark, streams, signal, { isFilled: true, isDone: false })
   }
-  // Now or never: the settings that were held back let retention and compaction loose.
-  const verified = await verify(options, parts, signal)
+  // Before settings are applied: they let retention and compaction remove records.
+  const verified = await verify(survey, parts, signal)
   if (verified.verification?.ok === false) return { streams, isDone: false, ...verified }
-  // From here on the topics may have settings, and writers, that a replay could not go on with.
+  // From here on the topics may have settings, and writers, that a replay could not continue with.
   const made = new Set(streams.filter(({ progress }) => progress.isMade).map(({ topic }) => topic))
   const refused = await applySettings(parts.cluster, plan.topics, made, signal)
   for (const message of refused) parts.onProgress({ type: 'warning', message })
@@ -93,18 +86,19 @@ async function restore(
   return { streams, isDone: true, refused, ...verified }
 }
 
-/** Nothing where the job does not ask for it. */
+/** Compares the target with the backup, where the job asks for it. */
 async function verify(
-  options: RestoreOptions,
-  parts: RestoreParts,
+  survey: RecordsSurvey,
+  parts: RecordParts,
   signal: AbortSignal,
   ends?: ReadonlyMap<string, bigint>,
 ): Promise<{ verification?: CompareReport }> {
-  if (!options.verify) return {}
-  return { verification: await compareRestore(options, { ...parts, ...(ends && { ends }) }, signal) }
+  if (!survey.options.verify) return {}
+  const located = await locateSurveyed(survey, parts, signal)
+  return { verification: await compareRestore(located, { ...parts, ...(ends && { ends }) }, signal) }
 }
 
-/** Where it ended: topics that are in use by now go on behind it. */
+/** Where the restore ended: topics that are in use by now have later records. */
 function endsOf(progress: RestoreProgress | undefined): Map<string, bigint> {
   return new Map([...(progress?.streams ?? [])].map(([key, { targetOffset }]) => [key, targetOffset]))
 }

@@ -1,0 +1,83 @@
+import { openBackup } from '../archive/catalog.ts'
+import type { RestoreJob } from '../config/load-job.ts'
+import type { CheckReport } from '../observe/check.ts'
+import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
+import type { RestoreOptions } from '../restore/options.ts'
+import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'
+import type { RestoreRequest } from '../restore/survey-restore.ts'
+import { withLeaseAt } from './leases.ts'
+import { assertExists, type Hooks, readOnly, withMetrics, withParts } from './parts.ts'
+import { checkRegistry } from './registry-check.ts'
+import { rewriteRequest, withSchemaTarget } from './restore-schemas.ts'
+
+/** Restores the backup of a job. The store is only read, except for leases and the journal of the schemas. */
+export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<BackupRestoreReport> {
+  return withRestore(job, hooks, signal, async (request, parts) => {
+    const { restoreBackup } = await import('../restore/restore-backup.ts')
+    return restoreBackup(request, parts, signal)
+  })
+}
+
+/** What a restore would do, with everything that blocks it. Neither the store nor the target is changed. */
+export function dryRunRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<BackupRestoreDryRun> {
+  return withRestore(job, readOnly, signal, async (request, parts) => {
+    const { dryRunRestore } = await import('../restore/dry-run.ts')
+    return dryRunRestore(request, parts, signal)
+  })
+}
+
+/** A registry that cannot be reached is a failed check; the rest is checked without it. */
+export async function checkRestoreJob(job: RestoreJob, signal: AbortSignal): Promise<CheckReport> {
+  const otherChecks = await checkRegistry(job, signal)
+  const { enterprise: _, ...plain } = job
+  const checked = otherChecks.every(({ allowed }) => allowed) ? job : plain
+  return withRestore(checked, readOnly, signal, async (request, parts) => {
+    const { checkRestore } = await import('../restore/check.ts')
+    return checkRestore(request, { ...parts, otherChecks }, signal)
+  })
+}
+
+/** Opens what reads a backup and works on a target; the options are validated before anything is connected to. */
+async function withRestore<T>(
+  job: RestoreJob,
+  hooks: Hooks,
+  signal: AbortSignal,
+  work: (request: RestoreRequest, parts: RestoreParts) => Promise<T>,
+): Promise<T> {
+  const { consumerGroups: groups, acls, quotas, users } = job.restore
+  const request = { records: restoreOptions(job), groups, access: { acls, quotas, users } }
+  const { backupId, target } = job
+  return withMetrics(job, hooks, watched =>
+    withParts({ ...job, source: target }, watched, signal, async parts => {
+      await assertExists({ options: job.storage, storage: parts.storage }, signal)
+      const claim = { backupId, role: 'reader', kind: 'restore' } as const
+      return withLeaseAt(parts.storage, claim, watched, signal, async () => {
+        // Before a run waits for another restore into the same registry: a missing backup is reported at once.
+        const newest = watched.isReadOnly ? undefined : await openBackup(parts.storage, backupId, signal)
+        return withSchemaTarget(job, parts.storage, watched, signal, schemas => {
+          const { requestTimeoutMs } = target
+          const { onProgress } = watched
+          const opened = {
+            ...parts,
+            requestTimeoutMs,
+            onProgress,
+            ...(newest && { newest }),
+            ...(schemas && { schemas }),
+          }
+          return work(request, opened)
+        })
+      })
+    }),
+  )
+}
+
+/** What a job asks of topics and records. */
+export function restoreOptions(job: Pick<RestoreJob, 'backupId' | 'restore' | 'enterprise'>): RestoreOptions {
+  const { backupId, restore } = job
+  const { timeWindowStartMs, timeWindowEndMs, consumerGroups, acls, quotas, users, ...options } = restore
+  const timeWindow = {
+    ...(timeWindowStartMs !== undefined && { start: timeWindowStartMs }),
+    ...(timeWindowEndMs !== undefined && { end: timeWindowEndMs }),
+  }
+  return { backupId, ...options, timeWindow, ...rewriteRequest(job) }
+}

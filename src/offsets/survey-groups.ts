@@ -1,0 +1,234 @@
+import { readGroups } from '../archive/groups.ts'
+import type { GroupsSection, StoredGroup, TakenGroups } from '../archive/groups-section.ts'
+import type { Manifest, ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
+import type { ByGroup } from '../kafka/at-coordinators.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import { describeGroupStates, type GroupState } from '../kafka/describe-group-states.ts'
+import { fetchOffsetsOfGroups, type GroupOffset } from '../kafka/group-offsets.ts'
+import { partitionKey } from '../kafka/offsets.ts'
+import { fetchGroupPermissions } from '../kafka/permissions.ts'
+import { runPool } from '../lib/pool.ts'
+import type { Finding } from '../observe/finding.ts'
+import type { Storage } from '../storage/storage.ts'
+import {
+  type CarriedGroup,
+  type CarriedStream,
+  type CarryOptions,
+  type CarryPlan,
+  type CarrySource,
+  groupError,
+  planCarry,
+} from './carry-plan.ts'
+
+/** A topic of the backup on its way to the target. */
+export interface RestoredTopic {
+  source: Pick<ManifestTopic, 'name' | 'consumer_groups'>
+  /** How the source is named in reports: `name`, or `name@id` for an older incarnation. */
+  label: string
+  /** On the target. */
+  name: string
+  streams: readonly {
+    partition: number
+    legs: readonly { source: Pick<ManifestPartition, 'partition' | 'end_offset'>; start: bigint; end: bigint }[]
+  }[]
+}
+
+/** What a restore knows before it restores consumer groups. */
+export interface GroupSource {
+  manifest: Pick<Manifest, 'generation' | 'consumer_groups'>
+  topics: readonly RestoredTopic[]
+  isSameCluster: boolean
+  /** An earlier run of this restore has begun. */
+  hasBegun: boolean
+}
+
+/** The consumer groups of a backup on their way to the target. */
+export interface GroupSurvey {
+  plan: CarryPlan
+  /** Of the plan and of the target: errors are blockers. */
+  findings: Finding[]
+}
+
+/** Reads the groups of the backup and of the target, and writes nothing. */
+export async function surveyGroups(
+  options: CarryOptions,
+  { manifest, topics, isSameCluster, hasBegun }: GroupSource,
+  { cluster, storage }: { cluster: Cluster; storage: Storage },
+  signal: AbortSignal,
+): Promise<GroupSurvey> {
+  const source = { generation: manifest.generation, streams: streamsOf(topics), isSameCluster }
+  const stored = options.include?.length === 0 ? nothingStored : await readStored(manifest, topics, storage, signal)
+  const plan = planCarry(options, { ...source, ...stored })
+  const onTarget = await surveyCarry(cluster, plan, hasBegun, signal)
+  return { plan, findings: [...plan.findings, ...onTarget] }
+}
+
+const nothingStored = { section: undefined, groups: [] }
+
+/**
+ * The committed offsets on restored topics. Those on a topic that is not current in the generation are in an object of
+ * their own, which was written while it was; they are given under the label of the topic.
+ */
+async function readStored(
+  { consumer_groups: section }: GroupSource['manifest'],
+  topics: readonly RestoredTopic[],
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<Pick<CarrySource, 'section' | 'groups'>> {
+  const isOlder = topics.length > 0 && topics.every(({ source }) => source.consumer_groups !== undefined)
+  const taken = section?.state === 'taken' ? (await readGroups(storage, section, signal)).groups : []
+  // Where no current topic is restored, it does not matter that a group could not be read lately.
+  const current = isOlder ? taken.map(group => ({ ...group, error: null })) : taken
+  const kept: StoredGroup[][] = []
+  for (const { source, label } of topics) {
+    if (!source.consumer_groups) continue
+    const { groups } = await readGroups(storage, source.consumer_groups, signal)
+    kept.push(positionsOf(groups, source.name, label))
+  }
+  const own = topics.map(({ source }) => source.consumer_groups)
+  return { section: sectionFor(section, own), groups: mergeGroups([current, ...kept]) }
+}
+
+function streamsOf(topics: readonly RestoredTopic[]): CarriedStream[] {
+  return topics.flatMap(({ name, label, streams }) =>
+    streams.map(({ partition, legs }) => ({
+      topic: label,
+      partitions: legs.map(({ source, start, end }) => ({
+        partition: source.partition,
+        start,
+        end,
+        sourceEnd: source.end_offset,
+      })),
+      targetTopic: name,
+      targetPartition: partition,
+    })),
+  )
+}
+
+const CONCURRENCY = 8
+const OTHER_WAYS =
+  'leave it out with restore.consumer_groups.exclude, or give it another name with restore.consumer_groups.mapping'
+
+/**
+ * What blocks the groups on the target. A group that has committed offsets on all its partitions, from an earlier run, is
+ * not examined: its consumers may be running again. `hasBegun` says that there was such a run.
+ */
+export async function surveyCarry(
+  cluster: Cluster,
+  { groups }: CarryPlan,
+  hasBegun: boolean,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const names = groups.map(({ target }) => target)
+  const [states, offsets] = await Promise.all([
+    describeGroupStates(cluster, names, signal),
+    fetchOffsetsOfGroups(cluster, names, signal),
+  ])
+  const judged = await runPool(groups, CONCURRENCY, async one => {
+    const findings = judgeGroup(one, { states, offsets }, hasBegun)
+    const isBlocked = findings.some(({ severity }) => severity === 'error')
+    return isBlocked ? findings : [...findings, ...(await judgePermission(cluster, one, offsets, signal))]
+  })
+  return judged.flat()
+}
+
+/** The partitions of the target on which the group has no position yet. */
+export function missingOf(
+  { streams }: Pick<CarriedGroup, 'streams'>,
+  present: readonly GroupOffset[],
+): CarriedStream[] {
+  const has = new Set(present.map(partitionKey))
+  return streams.filter(
+    ({ targetTopic: topic, targetPartition: partition }) => !has.has(partitionKey({ topic, partition })),
+  )
+}
+
+function judgeGroup(
+  one: CarriedGroup,
+  { states, offsets }: { states: ByGroup<GroupState>; offsets: ByGroup<GroupOffset[]> },
+  hasBegun: boolean,
+): Finding[] {
+  const [state, present] = [states.get(one.target), offsets.get(one.target)]
+  if (!state || !present || state instanceof KafkaBackupError || present instanceof KafkaBackupError) {
+    const error = [state, present].find(each => each instanceof KafkaBackupError)
+    const problem = error?.message ?? 'no broker reports it'
+    if (!hasCode(error, 'KAFKA_DENIED')) return [groupError(one.target, problem, OTHER_WAYS)]
+    return [{ ...groupError(one.target, problem, `grant Read on the group, ${OTHER_WAYS}`), code: 'KAFKA_DENIED' }]
+  }
+  const missing = missingOf(one, present)
+  if (missing.length > 0 && state.members > 0) {
+    const members = `it has ${state.members} active ${state.members === 1 ? 'member' : 'members'} on the target`
+    return [groupError(one.target, members, `stop its consumers, ${OTHER_WAYS}`)]
+  }
+  if (hasBegun || missing.length === one.streams.length) return missing.length > 0 ? tellProtocol(one, state) : []
+  const problem = `it has positions on ${one.streams.length - missing.length} of the partitions already`
+  return [groupError(one.target, problem, `delete them, ${OTHER_WAYS}`)]
+}
+
+/** A commit creates a group without a protocol, which not every broker turns into one of the Streams protocol. */
+function tellProtocol({ type, target }: CarriedGroup, state: GroupState): Finding[] {
+  if (type !== 'streams' || state.type === 'streams') return []
+  const problem =
+    'it used the Streams protocol (KIP-1071) on the source, and the target has no such group. Its offsets are committed ' +
+    'to a group without a protocol: Kafka 4.2 and later convert it when the application joins, Kafka 4.1 does not and ' +
+    'refuses the application'
+  const remedy =
+    'on Kafka 4.1 start the application on the target once before the restore and stop it, or run it with ' +
+    'group.protocol=classic'
+  return [{ severity: 'warning', subject: `group ${target}`, problem, remedy, details: { group: target } }]
+}
+
+async function judgePermission(
+  cluster: Cluster,
+  one: CarriedGroup,
+  offsets: ByGroup<GroupOffset[]>,
+  signal: AbortSignal,
+): Promise<Finding[]> {
+  const present = offsets.get(one.target)
+  if (Array.isArray(present) && missingOf(one, present).length === 0) return []
+  const granted = await fetchGroupPermissions(cluster, one.target, signal)
+  if (granted === undefined || granted.has('Read')) return []
+  return [
+    {
+      ...groupError(one.target, 'Read is not granted', `grant Read on the group, ${OTHER_WAYS}`),
+      code: 'KAFKA_DENIED',
+    },
+  ]
+}
+
+/** Pure. The groups with their committed offsets on one topic only, under another name of it. */
+export function positionsOf(groups: readonly StoredGroup[], topic: string, label: string): StoredGroup[] {
+  return groups.map(group => ({
+    ...group,
+    positions: group.positions.filter(one => one.topic === topic).map(one => ({ ...one, topic: label })),
+  }))
+}
+
+/** Pure. Each group once, with the committed offsets of all lists; its error says that one of them lacks some. */
+export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredGroup[] {
+  const merged = new Map<string, StoredGroup>()
+  for (const group of lists.flat()) {
+    const known = merged.get(group.group)
+    if (known) {
+      const positions = [...known.positions, ...group.positions]
+      merged.set(group.group, { ...known, error: known.error ?? group.error, positions })
+    } else if (group.positions.length > 0 || group.error !== null || lists[0]?.includes(group)) {
+      merged.set(group.group, group)
+    }
+  }
+  return [...merged.values()]
+}
+
+/**
+ * Pure. What says whether there are committed offsets of the topics of a restore: the section of the generation, or those of
+ * the topics that are not current in it. Where the generation has none because nobody asked for them, the others still count.
+ */
+export function sectionFor(
+  current: GroupsSection | undefined,
+  own: readonly (TakenGroups | undefined)[],
+): GroupsSection | undefined {
+  const first = own.find(one => one !== undefined)
+  const isCurrentNeeded = own.includes(undefined) && current !== undefined && current.state !== 'off'
+  return first && !isCurrentNeeded ? first : current
+}

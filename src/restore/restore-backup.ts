@@ -1,0 +1,122 @@
+import { type AccessReport, skippedAccess } from '../access/access-plan.ts'
+import { runAccess } from '../access/run-access.ts'
+import { describeFinding } from '../observe/finding.ts'
+import { carryGroups } from '../offsets/carry-groups.ts'
+import { type CarryReport, skippedGroups } from '../offsets/carry-report.ts'
+import type { SchemaReport } from '../registry/restore/schema-report.ts'
+import { locateSurveyed } from './locate-restore.ts'
+import { openStreamMaps } from './offset-map.ts'
+import { refuseBlocked } from './refusal.ts'
+import type { RestoreReport } from './report.ts'
+import { type RecordParts, restoreRecords } from './restore-records.ts'
+import { otherIdWarnings, type SchemaResult, withIds, writeSchemas } from './schema-step.ts'
+import { type RecordsSurvey, recheckRecords } from './survey-records.ts'
+import { type RestoreRequest, type RestoreSurvey, type SurveyParts, surveyRestore } from './survey-restore.ts'
+
+export type RestoreParts = RecordParts & Omit<SurveyParts, 'onUnread'>
+
+/** Of records and consumer groups, and of schemas and access rules where the job restores them. */
+export interface BackupRestoreReport extends RestoreReport {
+  schemas?: SchemaReport
+  consumerGroups: CarryReport
+  access?: AccessReport
+}
+
+/**
+ * Restores a backup: one survey of the backup and the target, from which all blockers are reported before anything is
+ * written; then schemas, because records carry their IDs; then topics and records; then the committed offsets of consumer
+ * groups, which need the offsets of the records; then access rules, when everything that they are about exists.
+ */
+export async function restoreBackup(
+  request: RestoreRequest,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<BackupRestoreReport> {
+  const startedAt = parts.clock.monotonic()
+  const survey = await surveyRestore(request, parts, signal)
+  const surveyMs = parts.clock.monotonic() - startedAt
+  refuseBlocked(survey.findings)
+  warn(parts, [...survey.groups.findings, ...(survey.access?.plan.findings ?? [])].map(describeFinding))
+
+  const schemas = await restoreSchemas(survey, parts, signal)
+  const records = schemas ? await withNewIds(survey, schemas, parts, signal) : survey.records
+  const report = await restoreRecords(records, parts, signal)
+  const consumerGroups = await restoreGroups(survey, report, records, parts, signal)
+  const access = await restoreAccess(survey, report, parts, signal)
+
+  return {
+    ...report,
+    durationMs: surveyMs + report.durationMs,
+    warnings: [
+      ...(schemas?.warnings ?? []),
+      ...report.warnings,
+      ...survey.groups.findings.map(describeFinding),
+      ...(survey.access?.plan.findings ?? []).map(describeFinding),
+    ],
+    ...(schemas && { schemas: schemas.report }),
+    consumerGroups,
+    ...(access && { access }),
+  }
+}
+
+async function restoreSchemas(
+  { schemas, records }: RestoreSurvey,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<SchemaResult | undefined> {
+  if (!schemas || !parts.schemas) return undefined
+  const { clock, onProgress } = parts
+  const result = await writeSchemas(schemas, records.isComplete, { ...parts.schemas, clock, onProgress }, signal)
+  const warnings = [...result.warnings, ...otherIdWarnings(records.options, result.report)]
+  warn(parts, warnings)
+  return { ...result, warnings }
+}
+
+/** The survey with the IDs that schemas have now. What was found on the target holds until something was written. */
+async function withNewIds(
+  { records, schemas }: RestoreSurvey,
+  { idMap, hasWritten, report: { versions } }: SchemaResult,
+  parts: RestoreParts,
+  signal: AbortSignal,
+): Promise<RecordsSurvey> {
+  const options = schemas ? withIds(records.options, schemas, idMap) : records.options
+  if (!hasWritten) return { ...records, options }
+  const rechecked = await recheckRecords(records, options, parts, signal)
+  const count = versions.register + versions.replace
+  const written = count === 1 ? '1 schema version was registered' : `${count} schema versions were registered`
+  const help = `${written} before this was found, and no record was written.`
+  refuseBlocked(rechecked.preflight.findings, count > 0 ? help : undefined)
+  return rechecked
+}
+
+const DIFFERS = 'the target differs from the backup'
+
+/** Committed offsets are only right where all records are on the target, as they are in the backup. */
+async function restoreGroups(
+  { groups: { plan } }: RestoreSurvey,
+  { isDone }: RestoreReport,
+  records: RecordsSurvey,
+  { cluster, storage, onProgress }: RestoreParts,
+  signal: AbortSignal,
+): Promise<CarryReport> {
+  if (!isDone) return skippedGroups(DIFFERS)
+  if (plan.groups.length === 0) return skippedGroups(plan.reason)
+  const located = await locateSurveyed(records, { cluster, storage }, signal)
+  const openMaps: Parameters<typeof carryGroups>[1] = isWanted =>
+    openStreamMaps(located, { cluster, storage }, { isWanted, isWhole: true }, signal)
+  return carryGroups(plan, openMaps, { cluster, onProgress }, signal)
+}
+
+async function restoreAccess(
+  { access }: RestoreSurvey,
+  { isDone }: RestoreReport,
+  { cluster }: RestoreParts,
+  signal: AbortSignal,
+): Promise<AccessReport | undefined> {
+  if (!access) return undefined
+  return isDone ? runAccess(access.plan, cluster, signal) : skippedAccess(DIFFERS)
+}
+
+function warn({ onProgress }: RestoreParts, messages: readonly string[]): void {
+  for (const message of messages) onProgress({ type: 'warning', message })
+}

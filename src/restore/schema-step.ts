@@ -1,0 +1,122 @@
+import type { Manifest } from '../archive/manifest.ts'
+import { readRegistry } from '../archive/read-registry.ts'
+import type { RegistryHold } from '../archive/registry-lease.ts'
+import { joinSubject, type RegistrySnapshot, splitSubject } from '../archive/registry-model.ts'
+import { KafkaBackupError } from '../errors.ts'
+import { describeFinding, type Finding } from '../observe/finding.ts'
+import type { IdMap } from '../registry/ids/id-map.ts'
+import { indexSchemas } from '../registry/ids/known-schemas.ts'
+import type { SchemaParts } from '../registry/restore/carry-out.ts'
+import { idMapOf, provisionalIdMap } from '../registry/restore/id-map-of.ts'
+import { mustWrite, restoreSchemas, surveySchemas } from '../registry/restore/restore-schemas.ts'
+import { findingsOf, type SchemaReport } from '../registry/restore/schema-report.ts'
+import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { RestoreOptions } from './options.ts'
+
+/** The registry of the target, and what the job asks of it. */
+export interface SchemaTarget extends Pick<SchemaParts, 'client' | 'journal'> {
+  options: SchemaOptions
+  hold: RegistryHold
+}
+
+/** The schemas of a backup on their way to the registry of the target. */
+export interface SchemaSurvey {
+  backup: RegistrySnapshot
+  survey: Survey
+  findings: Finding[]
+  /** The IDs that are known, with a placeholder for those that schemas get when they are registered. */
+  foreseenIds: IdMap
+}
+
+export interface SchemaResult {
+  report: SchemaReport
+  idMap: IdMap
+  warnings: string[]
+  /** Schemas were registered or replaced, so that the registry has changed. */
+  hasWritten: boolean
+}
+
+/** Reads the schemas of a generation and the registry of the target, and writes nothing. */
+export async function surveyBackupSchemas(
+  manifest: Manifest,
+  { options, client, journal }: SchemaTarget,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<SchemaSurvey> {
+  const backup = await readSchemas(manifest, storage, signal)
+  const survey = await surveySchemas(backup, options, { client, journal }, signal)
+  const { plan, target } = survey
+  const idsOf = plan.steps.length === 0 ? idMapOf : provisionalIdMap
+  return { backup, survey, findings: findingsOf(plan), foreseenIds: idsOf(plan, backup, target) }
+}
+
+export async function readSchemas(
+  manifest: Manifest,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<RegistrySnapshot> {
+  const backup = await readRegistry(storage, manifest, signal)
+  if (backup) return backup
+  const what = `generation ${manifest.generation} of the backup ${manifest.backup_id} holds no schemas`
+  throw new KafkaBackupError('RESTORE_REFUSED', what, {
+    help: 'Set enterprise.schema_registry.enabled to false, or restore a generation that was made with the registry.',
+  })
+}
+
+const LEFT_AS_IT_IS =
+  'the restore is complete, and its registry has changed since: it is left as it is (`schemas restore` would restore it again)'
+
+/**
+ * Registers the schemas. Where the records are complete, the registry is in use by now, and only what is unfinished or
+ * missing is written.
+ */
+export async function writeSchemas(
+  { backup, survey, findings }: SchemaSurvey,
+  hasRecords: boolean,
+  { hold, ...parts }: SchemaParts & { hold: RegistryHold },
+  signal: AbortSignal,
+): Promise<SchemaResult> {
+  const { plan } = survey
+  const isLeft = hasRecords && plan.steps.length > 0 && !mustWrite(survey)
+  const notes = plan.notes.filter(({ kind }) => kind !== 'undecodable')
+  const wanted = isLeft ? { ...survey, plan: { ...plan, steps: [], notes } } : survey
+  const { report, idMap } = await restoreSchemas(backup, wanted, { ...parts, hold }, signal)
+  // Writing records takes hours: other restores may use the registry from now on.
+  await hold.release()
+  // A loss is reported also where nothing had to be written, or an earlier run has reported it.
+  const warnings = isLeft ? [LEFT_AS_IT_IS] : findings.map(describeFinding)
+  return { report, idMap, warnings, hasWritten: wanted.plan.steps.length > 0 }
+}
+
+/** Pure. The options that write these IDs into the records, or check them; the job says which. */
+export function withIds(
+  options: RestoreOptions,
+  { backup, survey }: { backup: RegistrySnapshot; survey: Pick<Survey, 'plan'> },
+  idMap: IdMap,
+): RestoreOptions {
+  if (!options.rewrite) return options
+  const schemas = indexSchemas(backup.versions, backup.maxIds)
+  const reasons = new Map([...notRestored(backup, idMap), ...survey.plan.unmappedIds])
+  return { ...options, rewrite: { ...options.rewrite, idMap, schemas, reasons } }
+}
+
+/** Schemas that the filters of the job leave out. */
+function notRestored({ versions }: RegistrySnapshot, idMap: IdMap): [string, string][] {
+  return versions
+    .filter(({ subject, id }) => idMap.get(splitSubject(subject).context, id) === undefined)
+    .map(({ subject, version, id }) => {
+      const { context } = splitSubject(subject)
+      return [joinSubject({ context, name: String(id) }), `version ${version} of subject ${subject} is not restored`]
+    })
+}
+
+/** Pure. A job that neither keeps nor rewrites IDs gets a warning that they differ. */
+export function otherIdWarnings({ rewrite }: RestoreOptions, { ids }: SchemaReport): string[] {
+  const others = ids.filter(({ source, target }) => source !== target)
+  if (!rewrite || rewrite.writes || others.length === 0) return []
+  return [
+    `${others.length} schema IDs differ on the target, and messages keep those of the source ` +
+      '(enterprise.schema_registry.restore.rewrite_ids: false)',
+  ]
+}

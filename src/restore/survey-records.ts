@@ -1,0 +1,122 @@
+import type { MetadataResponse } from '../kafka/api/metadata.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Finding } from '../observe/finding.ts'
+import type { Storage } from '../storage/storage.ts'
+import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
+import { examinePermissions, type Grant } from './examine-permissions.ts'
+import type { FoundRestore } from './find-restore.ts'
+import { fitSettings } from './fit-settings.ts'
+import { planInherited } from './inherited-settings.ts'
+import type { RestoreOptions } from './options.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
+import { prepareRewrites } from './prepare-rewrites.ts'
+import { type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
+
+/** What is known of topics and records before the first write. */
+export interface RecordsSurvey {
+  options: RestoreOptions
+  plan: RestorePlan
+  restoreId: string
+  /** The ID of the target. */
+  targetCluster: string | null
+  progress: RestoreProgress | undefined
+  /** An earlier run has written everything: nothing is examined then, because the topics are in use by now. */
+  isComplete: boolean
+  preflight: Preflight
+  /** The permissions that the job needs, as far as the target reports them. */
+  grants: Grant[]
+  segments: ExaminedArchive['segments']
+  /** What `recheckRecords` needs; undefined where nothing was examined. */
+  examined?: { facts: Omit<Circumstances, 'target'>; steady: readonly Finding[] }
+}
+
+interface SurveyParts {
+  cluster: Cluster
+  storage: Storage
+  clock: Clock
+}
+
+/** Reads the backup and the target, and changes neither. Blockers are among the findings. */
+export async function surveyRecords(
+  { target, restoreId, progress }: FoundRestore,
+  planned: RestorePlan,
+  options: RestoreOptions,
+  { cluster, storage, clock }: SurveyParts,
+  signal: AbortSignal,
+): Promise<RecordsSurvey> {
+  const noted = new Set([...(progress?.streams.values() ?? [])].map(({ topic }) => topic))
+  const found = { options, restoreId, targetCluster: target.clusterId, progress }
+  if (isComplete(planned, progress)) {
+    const preflight = { findings: [], existing: noted, ends: new Map() }
+    return { ...found, plan: planned, isComplete: true, preflight, grants: [], segments: new Map() }
+  }
+  const existing = new Set(target.topics.map(({ name }) => name))
+  const absent = new Set(planned.topics.map(({ name }) => name).filter(name => !existing.has(name)))
+  const inherited = await planInherited(cluster, planned, options, absent, signal)
+  const { plan, defaults } = inherited
+  const isMade = (name: string) => noted.has(name) || absent.has(name)
+  const allowed = await examinePermissions(cluster, plan, { group: restoreGroup(restoreId), isMade }, signal)
+  const archive = await examineArchive(storage, plan, { ...options, progress }, signal)
+  const facts = { progress, nowMs: clock.now(), defaults, hidden: allowed.hidden, ...archive }
+  const missing = options.createTopics ? plan.topics.filter(({ name }) => absent.has(name)) : []
+  const differing = plan.topics.filter(({ name }) => isMade(name)).flatMap(({ name }) => inherited.findingsOf(name))
+  const fitted = await fitSettings(cluster, missing, { overrides: options.topicConfig, defaults }, signal)
+  const fittedByName = new Map(fitted.topics.map(topic => [topic.name, topic]))
+  const examined = { facts, steady: [...allowed.findings, ...archive.findings, ...fitted.findings, ...differing] }
+  const topics = plan.topics.map(topic => fittedByName.get(topic.name) ?? topic)
+  const grants = [...allowed.grants, ...creationGrants(missing, fitted.findings)]
+  const survey = { ...found, plan: { ...plan, topics }, isComplete: false, grants, segments: archive.segments }
+  return examineRecords(survey, examined, { cluster, storage, target }, signal)
+}
+
+/**
+ * The survey after schemas were registered. That takes time, and a registry may store its schemas on the target, so that
+ * its topics are read again, and records are sampled again with the IDs that schemas have got. Permissions, settings
+ * and the objects of the backup are as they were. Another run of this restore is found when progress is written.
+ */
+export async function recheckRecords(
+  survey: RecordsSurvey,
+  options: RestoreOptions,
+  { cluster, storage }: Omit<SurveyParts, 'clock'>,
+  signal: AbortSignal,
+): Promise<RecordsSurvey> {
+  const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
+  const changed = { ...survey, options, plan: { ...survey.plan, ...ids } }
+  if (!survey.examined) return changed
+  const target = await cluster.metadata({ topics: null }, signal)
+  return examineRecords(changed, survey.examined, { cluster, storage, target }, signal)
+}
+
+/** Examines what may change while schemas are registered: the topics of the target, and the IDs in records. */
+async function examineRecords(
+  survey: Omit<RecordsSurvey, 'preflight'>,
+  examined: NonNullable<RecordsSurvey['examined']>,
+  { cluster, storage, target }: Omit<SurveyParts, 'clock'> & { target: MetadataResponse },
+  signal: AbortSignal,
+): Promise<RecordsSurvey> {
+  const { options, plan, segments } = survey
+  const onTarget = await examineTarget(cluster, plan, options, { ...examined.facts, target }, signal)
+  const { rewrites, idChecks, ...unclear } = await prepareRewrites(options, plan.topics, { storage, segments }, signal)
+  const findings = [...examined.steady, ...onTarget.findings, ...unclear.findings]
+  return { ...survey, examined, plan: { ...plan, rewrites, idChecks }, preflight: { ...onTarget, findings } }
+}
+
+/** A trial creation shows it, because the permission may be granted on the cluster, too. */
+function creationGrants(topics: readonly PlannedTopic[], findings: readonly Finding[]): Grant[] {
+  const denied = new Set(findings.filter(({ code }) => code === 'KAFKA_DENIED').map(({ subject }) => subject))
+  return topics.map(({ name }) => {
+    const subject = `topic ${name}`
+    return { subject, operation: 'Create', isGranted: !denied.has(subject) }
+  })
+}
+
+function isComplete({ topics }: RestorePlan, progress: RestoreProgress | undefined): boolean {
+  return (
+    progress !== undefined &&
+    topics.every(({ name, streams }) =>
+      streams.every(({ partition }) => progress.streams.get(streamKey({ topic: name, partition }))?.isDone),
+    )
+  )
+}

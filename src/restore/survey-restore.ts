@@ -1,0 +1,89 @@
+import type { AccessSurvey } from '../access/survey-access.ts'
+import { surveyAccess } from '../access/survey-access.ts'
+import type { AccessSelection } from '../access/take-access.ts'
+import type { Manifest } from '../archive/manifest.ts'
+import { KafkaBackupError } from '../errors.ts'
+import type { Cluster } from '../kafka/cluster.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Finding } from '../observe/finding.ts'
+import type { CarryOptions } from '../offsets/carry-plan.ts'
+import { type GroupSurvey, surveyGroups } from '../offsets/survey-groups.ts'
+import type { Storage } from '../storage/storage.ts'
+import { findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
+import type { RestoreOptions } from './options.ts'
+import { type SchemaSurvey, type SchemaTarget, surveyBackupSchemas, withIds } from './schema-step.ts'
+import { type RecordsSurvey, surveyRecords } from './survey-records.ts'
+
+/** Everything that a restore is asked to do. */
+export interface RestoreRequest {
+  /** Of topics and records; with `rewrite` where schema IDs in records are written or checked, without the IDs. */
+  records: RestoreOptions
+  groups: CarryOptions
+  access: AccessSelection
+}
+
+export interface SurveyParts {
+  cluster: Cluster
+  storage: Storage
+  clock: Clock
+  /** Absent where the job takes no schemas from the backup. */
+  schemas?: SchemaTarget
+  /** The newest generation of the backup, where it was read before. */
+  newest?: Manifest
+  /** Called with a part that could not be surveyed, which is left out then. Without it the survey fails. */
+  onUnread?: (part: SurveyPart, error: KafkaBackupError) => void
+}
+
+export type SurveyPart = 'schemas' | 'consumer groups' | 'access rules'
+
+/** What a restore knows before its first write. A run, a dry run and a check share it. */
+export interface RestoreSurvey {
+  records: RecordsSurvey
+  schemas?: SchemaSurvey
+  groups: GroupSurvey
+  access?: AccessSurvey
+  /** Of all parts, in the order in which they are restored: errors are blockers. */
+  findings: Finding[]
+}
+
+/** Reads the backup, the target cluster and the target registry, each once, and changes nothing. */
+export async function surveyRestore(
+  { records: wanted, groups: groupOptions, access: selection }: RestoreRequest,
+  parts: SurveyParts,
+  signal: AbortSignal,
+): Promise<RestoreSurvey> {
+  const { storage, schemas: registry } = parts
+  const unlessUnread = <T>(part: SurveyPart, reading: Promise<T>) =>
+    reading.catch((error: unknown) => {
+      if (!parts.onUnread || !(error instanceof KafkaBackupError) || signal.aborted) throw error
+      parts.onUnread(part, error)
+      return undefined
+    })
+  const found = await findRestore(wanted, { ...parts, readNotes: readIfAllowed }, signal)
+  const { manifest, target, progress } = found
+  const schemas = registry && (await unlessUnread('schemas', surveyBackupSchemas(manifest, registry, storage, signal)))
+  // Where the registry cannot be read, the IDs that records get are not known, and cannot be compared with earlier ones.
+  const isWithoutIds = registry !== undefined && schemas === undefined
+  const { rewrite: _, ...withoutIds } = wanted
+  const options = isWithoutIds ? withoutIds : schemas ? withIds(wanted, schemas, schemas.foreseenIds) : wanted
+  const plan = isWithoutIds ? found.plan : planWithIds(found, options)
+  const records = await surveyRecords(found, plan, options, parts, signal)
+  const { topics, sourceCluster } = records.plan
+  const isSameCluster = sourceCluster !== null && sourceCluster === target.clusterId
+  const ofGroups = { manifest, topics, isSameCluster, hasBegun: progress !== undefined }
+  const ofAccess = { manifest, topics, topicMapping: wanted.topicMapping }
+  const groups = await unlessUnread('consumer groups', surveyGroups(groupOptions, ofGroups, parts, signal))
+  const access = await unlessUnread('access rules', surveyAccess(selection, ofAccess, parts, signal))
+  return {
+    records,
+    ...(schemas && { schemas }),
+    groups: groups ?? { plan: { groups: [], findings: [] }, findings: [] },
+    ...(access && { access }),
+    findings: [
+      ...(schemas?.findings ?? []),
+      ...records.preflight.findings,
+      ...(groups?.findings ?? []),
+      ...(access?.plan.findings ?? []),
+    ],
+  }
+}
