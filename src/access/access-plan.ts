@@ -45,11 +45,6 @@ export interface AccessReport {
   reason?: string
 }
 
-/** Of a restore that has not come to access rules; the reason says why. */
-export function skippedAccess(reason: string): AccessReport {
-  return { totals: sumAccess({}), reason }
-}
-
 export function countBy<D extends string>(
   kind: { items: readonly { decision: D }[] } | undefined,
   decision: D,

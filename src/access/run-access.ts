@@ -31,6 +31,11 @@ export async function runAccess(
   return { ...report, totals: sumAccess(report) }
 }
 
+/** Of a restore that has not come to access rules; the reason says why. */
+export function skippedAccess(reason: string): AccessReport {
+  return { totals: sumAccess({}), reason }
+}
+
 interface QuotaCalls {
   list: () => Promise<Quota[]>
   set: (quotas: Quota[]) => Promise<Errors>

@@ -56,6 +56,11 @@ export async function carryGroups(
   return { groups, totals: sumCarried(groups), ...(plan.reason !== undefined && { reason: plan.reason }) }
 }
 
+/** Of a restore that has not come to groups, or has none; the reason says why. */
+export function skippedGroups(reason: string | undefined): CarryReport {
+  return { groups: [], totals: sumCarried([]), ...(reason !== undefined && { reason }) }
+}
+
 function namesOf({ groups }: CarryPlan): string[] {
   return groups.map(({ target }) => target)
 }

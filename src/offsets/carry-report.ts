@@ -40,11 +40,6 @@ export interface CarriedPosition {
  */
 export type CarriedHow = 'exact' | 'next' | 'before_start' | 'at_end' | 'beyond' | 'lowest_unread'
 
-/** Of a restore that has not come to groups, or has none; the reason says why. */
-export function skippedGroups(reason: string | undefined): CarryReport {
-  return { groups: [], totals: sumCarried([]), ...(reason !== undefined && { reason }) }
-}
-
 export function sumCarried(groups: readonly CarriedGroupReport[]): CarryReport['totals'] {
   const count = (outcome: CarriedGroupReport['outcome']) => groups.filter(one => one.outcome === outcome).length
   return { groups: groups.length, committed: count('committed'), kept: count('kept'), failed: count('failed') }
