@@ -1,7 +1,7 @@
 import { probeBroker } from '../kafka/permissions.ts'
 import { attempt, type Check, type CheckReport, failedCheck } from '../observe/check.ts'
 import { describeFinding, type Finding } from '../observe/finding.ts'
-import { describeSchemaPlan } from '../registry/restore/schema-dry-run.ts'
+import { describeSchemaPlan } from '../registry/restore/schema-report.ts'
 import type { SchemaSurvey } from './schema-step.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 import { type RestoreRequest, type RestoreSurvey, type SurveyParts, surveyRestore } from './survey-restore.ts'
