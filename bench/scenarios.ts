@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import type { S3Options } from '../src/storage/s3/options.ts'
+import type { S3Options } from '../src/storage/s3/s3-options.ts'
 import type { KafkaServer } from '../test/servers/kafka.ts'
 import { SMALL_PARTITIONS } from './cluster.ts'
 import { cli, type Measured, measureProcess, measureSilenced, median } from './measure.ts'

@@ -1,15 +1,16 @@
+import { AZURE_CONTAINER_PATTERN } from '../lib/name-patterns.ts'
 import { httpUrl, type TextRule, wrongUrl } from './text-rules.ts'
 
 export const containerName: TextRule = {
   type: 'text',
   allowed: 'the name of a container: 3 to 63 of a-z 0-9 and single - between them',
-  pattern: '^[a-z0-9](-?[a-z0-9]){2,}$',
+  pattern: AZURE_CONTAINER_PATTERN,
   wrong: text => {
     if (text === '') return 'is empty'
     if (text.includes('://')) return 'is an address'
     if (text.includes('/')) return 'has a slash (folders go to `prefix`)'
     if (text.length > 63) return 'is too long'
-    return /^[a-z0-9](-?[a-z0-9]){2,}$/.test(text) ? undefined : 'is not the name of a container'
+    return new RegExp(AZURE_CONTAINER_PATTERN).test(text) ? undefined : 'is not the name of a container'
   },
 }
 

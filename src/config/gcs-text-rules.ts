@@ -1,19 +1,18 @@
+import { GCS_BUCKET_PATTERN } from '../lib/name-patterns.ts'
 import { endpointUrl, wrongEndpoint } from './s3-text-rules.ts'
 import type { TextRule } from './text-rules.ts'
-
-const bucketPattern = '^[a-z0-9][a-z0-9._-]{1,220}[a-z0-9]$'
 
 export const gcsBucketName: TextRule = {
   type: 'text',
   allowed: 'the name of a bucket: 3 to 222 of a-z 0-9 . _ -',
-  pattern: bucketPattern,
+  pattern: GCS_BUCKET_PATTERN,
   wrong: text => {
     if (text === '') return 'is empty'
     if (text.includes('://')) return 'is an address'
     if (text.includes('/')) return 'has a slash (folders go to `prefix`)'
     if (text.includes('..')) return 'has two dots in a row'
     if (/[A-Z]/.test(text)) return 'has a capital letter'
-    return new RegExp(bucketPattern).test(text) ? undefined : 'is not the name of a bucket'
+    return new RegExp(GCS_BUCKET_PATTERN).test(text) ? undefined : 'is not the name of a bucket'
   },
 }
 

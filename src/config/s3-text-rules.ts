@@ -1,15 +1,16 @@
+import { S3_BUCKET_PATTERN } from '../lib/name-patterns.ts'
 import { httpUrl, type TextRule, wrongUrl } from './text-rules.ts'
 
 export const bucketName: TextRule = {
   type: 'text',
   allowed: 'the name of a bucket: 3 to 255 of a-z A-Z 0-9 . _ -',
-  pattern: '^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$',
+  pattern: S3_BUCKET_PATTERN,
   wrong: text => {
     if (text === '') return 'is empty'
     if (text.includes('://')) return 'is an address'
     if (text.includes('/')) return 'has a slash (folders go to `prefix`)'
     if (text.includes('..')) return 'has two dots in a row'
-    return /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/.test(text) ? undefined : 'is not the name of a bucket'
+    return new RegExp(S3_BUCKET_PATTERN).test(text) ? undefined : 'is not the name of a bucket'
   },
 }
 

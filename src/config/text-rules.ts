@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { BACKUP_ID_PATTERN } from '../lib/name-patterns.ts'
 
 /** What a text must be. `pattern` is for editors and may let pass what `wrong` refuses, never the other way round. */
 export interface TextRule {
@@ -19,7 +20,7 @@ export const anyText: TextRule = {
 export const backupId: TextRule = {
   type: 'text',
   allowed: '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot',
-  pattern: '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$',
+  pattern: BACKUP_ID_PATTERN,
   wrong: text => {
     if (text === '') return 'is empty'
     if (text.length > 200) return `has ${text.length} characters`

@@ -5,7 +5,7 @@ import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import type { BackupJob } from '../config/load-job.ts'
-import { assertFit } from '../storage/access.ts'
+import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup } from './measure-backup.ts'
@@ -134,7 +134,7 @@ function withRun<T>(
   return withMetrics(job, hooks, watched =>
     withRegistryReader(job, readRegistry =>
       withParts(job, watched, signal, async parts => {
-        await assertFit({ options: job.storage, storage: parts.storage }, signal)
+        await assertWriteOnceLocation({ options: job.storage, storage: parts.storage }, signal)
         const { onProgress } = watched
         const claim = { backupId: job.backupId, role: 'writer', kind, ttlMs: job.backup.leaseDurationMs } as const
         return withLeaseAt(parts.storage, claim, watched, signal, async lease => {

@@ -2,7 +2,7 @@ import type { BackupJob, Job } from '../config/load-job.ts'
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
-import { checkAccess } from '../storage/access.ts'
+import { checkLocation } from '../storage/check-location.ts'
 import { backupOptions } from './backup-jobs.ts'
 import { checkEncryption } from './encryption-check.ts'
 import { readOnly, withParts } from './parts.ts'
@@ -17,7 +17,7 @@ export function checkJob(job: Job, signal: AbortSignal): Promise<CheckReport> {
 function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckReport> {
   return withParts(job, readOnly, signal, async parts => {
     const { checkBackup } = await import('../backup/check.ts')
-    const access = await checkAccess({ options: job.storage, storage: parts.storage }, signal)
+    const access = await checkLocation({ options: job.storage, storage: parts.storage }, signal)
     const storageChecks = access.map(one => ({ subject: `storage ${parts.storage.location}`, ...one }))
     const registryChecks = await checkRegistry(job, signal)
     const groupChecks = await checkGroups(job, parts.cluster, signal)

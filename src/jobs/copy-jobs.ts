@@ -5,7 +5,7 @@ import type { EncryptedStorage } from '../encryption/encrypted-storage.ts'
 import type { OpenKeys } from '../encryption/open-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { parseJson } from '../lib/json.ts'
-import { assertFit } from '../storage/access.ts'
+import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { formatLocation } from '../storage/location.ts'
 import type { StoragePlace } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
@@ -71,7 +71,7 @@ async function copyOne(
     await assertEncryptionFits({ source, target }, places, backupId, keys, signal)
     // A dry run writes nothing: no lease and no keys either.
     if (options.dryRun) return copyBackup({ source, target }, backupId, options, signal)
-    await assertFit({ options: place.storage, storage: target }, signal)
+    await assertWriteOnceLocation({ options: place.storage, storage: target }, signal)
     const reader = { backupId, role: 'reader', kind: 'copy' } as const
     const writer = { ...reader, role: 'writer' } as const
     return withLeaseAt(source, reader, hooks, signal, () =>

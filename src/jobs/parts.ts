@@ -6,7 +6,7 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { maxRoundAgeMs } from '../observe/round-age.ts'
-import { locationExists, type Place } from '../storage/access.ts'
+import { locationExists, type OpenedLocation } from '../storage/check-location.ts'
 import { parseLocation, type StorageOptions } from '../storage/location.ts'
 import type { StorageObserver } from '../storage/observed.ts'
 import { openStorage } from '../storage/open-storage.ts'
@@ -62,9 +62,9 @@ async function existing(options: StorageOptions, storage: Storage, signal: Abort
   }
 }
 
-export async function assertExists(place: Place, signal: AbortSignal): Promise<void> {
-  if (await locationExists(place, signal)) return
-  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${place.storage.location}`)
+export async function assertExists(location: OpenedLocation, signal: AbortSignal): Promise<void> {
+  if (await locationExists(location, signal)) return
+  throw new KafkaBackupError('STORAGE_NOT_FOUND', `there is nothing at ${location.storage.location}`)
 }
 
 /** Eight characters are enough to keep the runs of one backup apart. */

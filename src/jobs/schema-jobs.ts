@@ -10,7 +10,7 @@ import type { JournalBook } from '../registry/restore/journal.ts'
 import type { SchemaDryRun, SchemaReport } from '../registry/restore/schema-report.ts'
 import type { Survey } from '../registry/restore/survey-target.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
-import { assertFit } from '../storage/access.ts'
+import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { version } from '../version.ts'
 import { openJournal } from './journal.ts'
 import { withLeaseAt } from './leases.ts'
@@ -40,7 +40,7 @@ export async function backupSchemasJob(
     withRegistryReader(job, readRegistry =>
       withStorage(job, watched, async storage => {
         if (!readRegistry) throw new KafkaBackupError('INTERNAL', 'a registry that is on has no reader')
-        await assertFit({ options: job.storage, storage }, signal)
+        await assertWriteOnceLocation({ options: job.storage, storage }, signal)
         const { backupSchemas } = await import('../registry/backup-schemas.ts')
         const { onProgress } = watched
         const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup' } as const

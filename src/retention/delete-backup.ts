@@ -3,6 +3,7 @@ import { type Lease, withLease } from '../archive/hold-lease.ts'
 import { backupPrefix } from '../archive/layout.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
+import { BACKUP_ID_PATTERN } from '../lib/name-patterns.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { type BackupOutcome, newOutcome } from './outcome.ts'
 import { classify } from './plan-objects.ts'
@@ -19,7 +20,7 @@ export interface DeleteReport {
 }
 
 /** As `backup_id` of a job. Anything else would be a folder of somebody else, or a part of a backup. */
-const backupIdRule = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$/
+const backupIdRule = new RegExp(BACKUP_ID_PATTERN)
 
 /**
  * Removes a whole backup, whatever rules say and whether it can be read or not: it is marked, so that nobody finds it any

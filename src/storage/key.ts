@@ -1,14 +1,12 @@
 import { KafkaBackupError } from '../errors.ts'
 import { findKeyFault } from '../lib/object-key.ts'
 
-export { unfinishedPrefix } from '../lib/object-key.ts'
-
-/** Refuses what some backend could not hold, could confuse with another key, or could lead outside the location. */
+/** Rejects a key that some backend cannot hold, could confuse with another key, or that leads outside the location. */
 export function assertKey(key: string): void {
   const fault = findKeyFault(key)
   if (fault !== undefined) {
     throw new KafkaBackupError('LOCATION_INVALID', `the object key ${JSON.stringify(key)} is invalid: ${fault}`, {
-      help: 'Choose names of printable characters without `.`, `..` or empty parts between slashes.',
+      help: 'Use printable characters, and no `.`, `..` or empty parts between slashes.',
     })
   }
 }

@@ -19,9 +19,9 @@ export interface StorageCall {
   operation: StorageOperation
   /** The key, or the prefix of a listing. */
   key: string
-  /** Time spent waiting for the store; what the reader of a listing does between its items is not part of it. */
+  /** Time spent waiting for the store, without the time the caller of a listing takes between items. */
   ms: number
-  /** Bytes of objects that were moved; 0 where the call failed. */
+  /** Object bytes that were transferred; 0 if the call failed. */
   bytes: number
   error?: unknown
 }
@@ -52,7 +52,7 @@ export function withObservation(storage: Storage, observer: StorageObserver, clo
 
 type Observe = ReturnType<typeof createObserve>
 
-/** `bytes` are those the call takes in; the ones that it gives out are counted from its result. */
+/** `bytes` counts the input; output is counted from the result. */
 function createObserve(observer: StorageObserver, clock: Clock) {
   return async <T>(operation: StorageOperation, key: string, bytes: number, work: () => Promise<T>): Promise<T> => {
     const start = clock.monotonic()
@@ -80,7 +80,7 @@ function observeWriter(key: string, writer: ObjectWriter, observe: Observe): Obj
   }
 }
 
-/** One report for the whole listing, also where its reader stops early. */
+/** One report per listing, also if its caller stops early. */
 async function* observeItems<T>(
   operation: StorageOperation,
   key: string,

@@ -1,16 +1,17 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { RetryPolicy } from '../lib/retry.ts'
 import { openAzureStorage } from './azure/azure-storage.ts'
+import type { BucketStorageParts } from './bucket/bucket-storage.ts'
 import { openFilesystemStorage } from './file/filesystem.ts'
 import { openGcsStorage } from './gcs/gcs-storage.ts'
 import type { StorageOptions } from './location.ts'
 import { type StorageObserver, withObservation } from './observed.ts'
 import { type RetryObserver, withRetries } from './retrying.ts'
-import { openS3Storage, type S3StorageParts } from './s3/s3-storage.ts'
+import { openS3Storage } from './s3/s3-storage.ts'
 import type { Storage } from './storage.ts'
 
 export interface OpenStorageParts {
-  /** Told of every call, with the time that its retries took. */
+  /** Receives every call, with the time that its retries took. */
   observer?: StorageObserver
   onRetry?: RetryObserver
   retryPolicy?: RetryPolicy
@@ -18,10 +19,10 @@ export interface OpenStorageParts {
   random?: () => number
 }
 
-/** Half a minute of trouble, as a file server that restarts makes it, is waited out. */
+/** Survives half a minute of failures, such as the restart of a file server. */
 export const defaultStorageRetryPolicy: RetryPolicy = { attempts: 7, baseDelayMs: 500, maxDelayMs: 10_000 }
 
-/** The one place where a storage is put together: the backend, its retries, and the observer around both. */
+/** Composes a storage: the backend, its retries, and the observer around both. */
 export function openStorage(options: StorageOptions, parts: OpenStorageParts = {}): Storage {
   const { clock = systemClock, random = Math.random, retryPolicy = defaultStorageRetryPolicy } = parts
   const retries = { clock, random, ...(parts.onRetry && { onRetry: parts.onRetry }) }
@@ -29,7 +30,7 @@ export function openStorage(options: StorageOptions, parts: OpenStorageParts = {
   return parts.observer === undefined ? retrying : withObservation(retrying, parts.observer, clock)
 }
 
-function openBackend(options: StorageOptions, parts: S3StorageParts): Storage {
+function openBackend(options: StorageOptions, parts: BucketStorageParts): Storage {
   switch (options.backend) {
     case 'filesystem':
       return openFilesystemStorage(options)

@@ -1,7 +1,6 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type RetryPolicy, retry } from '../lib/retry.ts'
-import { listAgain, type Next } from './list-again.ts'
 import type { StorageOperation } from './observed.ts'
 import type { ObjectWriter, Storage } from './storage.ts'
 
@@ -10,7 +9,7 @@ export interface RetryNotice {
   /** The key, or the prefix of a listing. */
   key: string
   error: unknown
-  /** The try that failed, from 1. */
+  /** The attempt that failed, from 1. */
   attempt: number
   delayMs: number
 }
@@ -24,11 +23,11 @@ export interface RetryingParts {
 }
 
 /**
- * Makes calls again whose error is retryable. Two are special:
- * - `create`: a try that failed may have taken effect. When a later one finds the key taken, the object is read back and
- *   equal bytes are success. So of two that create one key with equal bytes both may be told that they did.
- * - a writer's `write` is never repeated, since nobody keeps what was written before; the caller opens a new writer.
- *   `commit` is, and relies on the backend to know its own object (see `ObjectWriter`).
+ * Retries calls that failed with a retryable error. Two are special:
+ * - `create`: a failed attempt may have taken effect. If a later attempt finds the key taken, the object is read back, and
+ *   equal bytes count as success. So two callers that create one key with equal bytes may both succeed.
+ * - a writer's `write` is never retried, because the bytes before it are gone; the caller opens a new writer. `commit` is
+ *   retried and relies on the backend to recognize its own object (see `ObjectWriter`).
  */
 export function withRetries(storage: Storage, policy: RetryPolicy, parts: RetryingParts = {}): Storage {
   const again: Again = (operation, key, call, signal) => {
@@ -106,4 +105,91 @@ function retryCommit(writer: ObjectWriter, key: string, again: Again): ObjectWri
     commit: signal => again('commit', key, () => writer.commit(signal), signal),
     abort: () => writer.abort(),
   }
+}
+
+/** Repeats a call as long as its error is retryable and attempts are left. */
+export type Next = <T>(call: () => Promise<T>) => Promise<T>
+
+/** This many keys in ascending order show that the store lists in order, as buckets do. */
+const SURE_AFTER = 10_000
+
+/**
+ * Restarts the listing after a failure and skips what was yielded before. Attempts count from the last new item, so a long
+ * listing survives many short failures. It remembers the yielded keys, or only the last one once a long listing proved to be
+ * in order: a backup may have millions of objects.
+ */
+export async function* listAgain<T>(
+  open: () => AsyncIterable<T>,
+  keyOf: (item: T) => string,
+  again: Next,
+): AsyncGenerator<T> {
+  const yielded = new YieldedKeys()
+  let iterator: AsyncIterator<T> | undefined
+  const nextNew = async (): Promise<IteratorResult<T>> => {
+    yielded.assertTraceable()
+    iterator ??= open()[Symbol.asyncIterator]()
+    try {
+      for (;;) {
+        const item = await iterator.next()
+        if (item.done || yielded.isNew(keyOf(item.value))) return item
+      }
+    } catch (error) {
+      iterator = undefined
+      yielded.reopen(error)
+      throw error
+    }
+  }
+  try {
+    for (let item = await again(nextNew); !item.done; item = await again(nextNew)) yield item.value
+  } finally {
+    await iterator?.return?.()
+  }
+}
+
+class YieldedKeys {
+  /** All of them; undefined once the last one is enough. */
+  #keys: Set<string> | undefined = new Set()
+  /** The key before, in this listing, yielded or skipped. */
+  #previous = ''
+  /** The highest key that was yielded. */
+  #last = ''
+  #isAscending = true
+  #isReopened = false
+  #failure: { error: unknown } | undefined
+
+  /** If yielded keys can no longer be recognized, the error of the listing is final. */
+  assertTraceable(): void {
+    if (this.#failure) throw this.#failure.error
+  }
+
+  isNew(key: string): boolean {
+    const isInOrder = key > this.#previous
+    this.#previous = key
+    if (this.#keys?.has(key)) return false
+    if (!this.#keys && this.#isReopened) {
+      if (!isInOrder) throw this.#failed(otherOrder(key))
+      if (key <= this.#last) return false
+    }
+    this.#isAscending &&= key > this.#last
+    this.#last = key
+    this.#keys?.add(key)
+    if (this.#isAscending && this.#keys?.size === SURE_AFTER) this.#keys = undefined
+    return true
+  }
+
+  reopen(error: unknown): void {
+    if (!this.#keys && !this.#isAscending) this.#failed(error)
+    this.#isReopened = true
+    this.#previous = ''
+  }
+
+  #failed(error: unknown): unknown {
+    this.#failure ??= { error }
+    return error
+  }
+}
+
+function otherOrder(key: string): KafkaBackupError {
+  const message = `an object listing that began in order is out of order at ${JSON.stringify(key)}`
+  return new KafkaBackupError('STORAGE_UNAVAILABLE', message)
 }

@@ -9,7 +9,7 @@ import {
   SASProtocol,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
-import type { AzureOptions } from '../../src/storage/azure/options.ts'
+import type { AzureOptions } from '../../src/storage/azure/azure-options.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { clientSecret, type FakeEntra, federatedToken, identityHeader, startFakeEntra, tenant } from '../fakes/entra.ts'
@@ -216,7 +216,7 @@ describe('an identity of Entra', () => {
 
   test('that Entra refuses is denied at once', async () => {
     const asked = entra.requests.length
-    const refusal = { code: 'STORAGE_DENIED', message: /Entra gave no token to the identity .*invalid_client/ }
+    const refusal = { code: 'STORAGE_DENIED', message: /Entra refused a token to the identity .*invalid_client/ }
     await assert.rejects(put({ ...principal, clientSecret: 'wrong', authorityHost: entra.url }), refusal)
     assert.equal(entra.requests.length, asked + 1)
     const file = { code: 'STORAGE_DENIED', message: /'\/nowhere\/token'/ }
@@ -247,6 +247,6 @@ describe('an identity of Entra', () => {
     const untrusted = { code: 'LOCATION_INVALID', message: /the certificate of Entra is not trusted/ }
     await assert.rejects(put(options), untrusted)
     const plain = { ...options, endpoint: `http://127.0.0.1:${server.port}/testaccount` }
-    await assert.rejects(put(plain), { code: 'LOCATION_INVALID', message: /used over https only/ })
+    await assert.rejects(put(plain), { code: 'LOCATION_INVALID', message: /needs an https endpoint/ })
   })
 })

@@ -7,11 +7,10 @@ import {
   generateBlobSASQueryParameters,
   StorageSharedKeyCredential,
 } from '@azure/storage-blob'
-import { assertFit, checkAccess, locationExists } from '../../src/storage/access.ts'
-import type { AzureOptions } from '../../src/storage/azure/options.ts'
+import type { AzureOptions } from '../../src/storage/azure/azure-options.ts'
+import { assertWriteOnceLocation, checkLocation, locationExists, probeKey } from '../../src/storage/check-location.ts'
 import type { StorageOptions } from '../../src/storage/location.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
-import { probeKey } from '../../src/storage/probe.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type AzureFault, startFaultyAzure } from '../fakes/azure-faults.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
@@ -86,7 +85,7 @@ describe('a service with a certificate of a private CA', () => {
     assert.deepEqual(new Set(proxy.requests), new Set([`CONNECT 127.0.0.1:${secure?.port}`]))
     await rejects({ ...through, ...otherCa() }, unknownCa)
     const stranger = proxy.url.replace('user:', 'nobody:')
-    const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy wants a login/ }
+    const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy requires a login/ }
     await rejects({ ...through, proxy: stranger }, refusal)
     await proxy.close()
   })
@@ -148,7 +147,7 @@ describe('a service', () => {
       await assert.rejects(storage.read('a', never), missing)
       await assert.rejects(storage.stat('a', never), missing)
       await assert.rejects(locationExists({ options, storage }, never), missing)
-      const checks = await checkAccess({ options, storage }, never)
+      const checks = await checkLocation({ options, storage }, never)
       assert.deepEqual(
         checks.map(({ action, allowed }) => [action, allowed]),
         [['read', false]],
@@ -167,7 +166,7 @@ describe('a service', () => {
     const earlier = { ...process.env }
     for (const name of Object.keys(process.env)) if (name.startsWith('AZURE_STORAGE_')) delete process.env[name]
     return withStorage({ container: 'backups' }, async storage => {
-      await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /the storage account is not known/ })
+      await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /the storage account is unknown/ })
     }).finally(() => {
       process.env = earlier
     })
@@ -185,11 +184,11 @@ describe('a service', () => {
     await withStorage(
       { ...given(container), prefix: 'probed', endpoint: faulty.endpoint },
       async (storage, options) => {
-        await assertFit({ options, storage }, never)
+        await assertWriteOnceLocation({ options, storage }, never)
         assert.deepEqual(faulty.requests, ['PutBlob', 'PutBlob'])
-        await assertFit({ options, storage }, never)
+        await assertWriteOnceLocation({ options, storage }, never)
         assert.deepEqual(faulty.requests, ['PutBlob', 'PutBlob', 'PutBlob'])
-        const checks = await checkAccess({ options, storage }, never)
+        const checks = await checkLocation({ options, storage }, never)
         assert.deepEqual(
           checks.map(({ action, allowed }) => [action, allowed]),
           [
@@ -206,8 +205,8 @@ describe('a service', () => {
     withFaults([{ on: 'PutBlob', effect: 'ignore-condition' }], options =>
       withStorage({ ...withSas(options), prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /ignores `If-None-Match: \*`/ }
-        await assert.rejects(assertFit({ options: where, storage }, never), unfit)
-        const [, write] = await checkAccess({ options: where, storage }, never)
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), unfit)
+        const [, write] = await checkLocation({ options: where, storage }, never)
         assert.equal(write?.allowed, false)
         const left: string[] = []
         for await (const { key } of storage.list('', never)) left.push(key)
@@ -218,7 +217,7 @@ describe('a service', () => {
   test('that does not know the condition is refused by the probe', () =>
     withFaults([{ on: 'PutBlob', effect: { status: 501, code: 'NotImplemented' } }], options =>
       withStorage(options, async (storage, where) => {
-        await assert.rejects(assertFit({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })
       }),
     ))
 })

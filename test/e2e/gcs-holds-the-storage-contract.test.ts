@@ -1,6 +1,6 @@
 import { after, before } from 'node:test'
+import type { GcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
-import type { GcsOptions } from '../../src/storage/gcs/options.ts'
 import { type FaultyGcs, startFaultyGcs } from '../fakes/gcs-faults.ts'
 import { type GcsServer, startGcs } from '../servers/fake-gcs.ts'
 import { storageSuite } from '../suites/storage-suite.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { GcsOptions } from '../../src/storage/gcs/options.ts'
+import type { GcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type FaultyGcs, type GcsFault, startFaultyGcs } from '../fakes/gcs-faults.ts'
@@ -180,7 +180,7 @@ describe('a store that is busy or away for a while', () => {
         { on: 'state', effect: 'silence' },
       ],
       async ({ storage, retries }) => {
-        const silent = { code: 'STORAGE_UNAVAILABLE', message: /no answer came in time/ }
+        const silent = { code: 'STORAGE_UNAVAILABLE', message: /no response in time/ }
         const startedAt = performance.now()
         await Promise.all([
           assert.rejects(storage.create('silent/a', bytes(10, 9), never), silent),

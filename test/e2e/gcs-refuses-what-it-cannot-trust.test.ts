@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { assertFit, checkAccess, locationExists } from '../../src/storage/access.ts'
-import type { GcsOptions } from '../../src/storage/gcs/options.ts'
+import { assertWriteOnceLocation, checkLocation, locationExists, probeKey } from '../../src/storage/check-location.ts'
+import type { GcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import type { StorageOptions } from '../../src/storage/location.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
-import { probeKey } from '../../src/storage/probe.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type GcsFault, startFaultyGcs } from '../fakes/gcs-faults.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
@@ -84,7 +83,7 @@ describe('an endpoint with a certificate of a private CA', () => {
         await assert.rejects(put(storage), { code: 'LOCATION_INVALID', message: /certificate .* is not trusted/ })
       })
       await withStorage({ ...bucket, proxy: proxy.url.replace('user:', 'nobody:') }, async storage => {
-        const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy wants a login/ }
+        const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy requires a login/ }
         await assert.rejects(put(storage), refusal)
       })
     } finally {
@@ -130,7 +129,7 @@ describe('a store', () => {
       await assert.rejects(put(storage), missing)
       await assert.rejects(locationExists({ options, storage }, never), missing)
       await assert.rejects(storage.read('a', never), { code: 'STORAGE_NOT_FOUND' })
-      const checks = await checkAccess({ options, storage }, never)
+      const checks = await checkLocation({ options, storage }, never)
       assert.deepEqual(
         checks.map(({ action, allowed }) => [action, allowed]),
         [['read', false]],
@@ -147,11 +146,11 @@ describe('a store', () => {
   test('that keeps what is there passes the probe, with one request once the probe is there', async () => {
     const faulty = await startFaultyGcs(server, [])
     await withStorage({ ...bucket, prefix: 'probed', endpoint: faulty.endpoint }, async (storage, options) => {
-      await assertFit({ options, storage }, never)
+      await assertWriteOnceLocation({ options, storage }, never)
       assert.deepEqual(faulty.requests, ['insert', 'insert'])
-      await assertFit({ options, storage }, never)
+      await assertWriteOnceLocation({ options, storage }, never)
       assert.deepEqual(faulty.requests, ['insert', 'insert', 'insert'])
-      const checks = await checkAccess({ options, storage }, never)
+      const checks = await checkLocation({ options, storage }, never)
       assert.deepEqual(
         checks.map(({ action, allowed }) => [action, allowed]),
         [
@@ -167,8 +166,8 @@ describe('a store', () => {
     withFaults([{ on: 'insert', effect: 'ignore-condition' }], options =>
       withStorage({ ...options, prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /`ifGenerationMatch=0`/ }
-        await assert.rejects(assertFit({ options: where, storage }, never), unfit)
-        const [, write] = await checkAccess({ options: where, storage }, never)
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), unfit)
+        const [, write] = await checkLocation({ options: where, storage }, never)
         assert.equal(write?.allowed, false)
         const left: string[] = []
         for await (const { key } of storage.list('', never)) left.push(key)

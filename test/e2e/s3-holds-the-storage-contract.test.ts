@@ -1,6 +1,6 @@
 import { after, before } from 'node:test'
 import { withRetries } from '../../src/storage/retrying.ts'
-import type { S3Options } from '../../src/storage/s3/options.ts'
+import type { S3Options } from '../../src/storage/s3/s3-options.ts'
 import { openS3Storage } from '../../src/storage/s3/s3-storage.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
 import { storageSuite } from '../suites/storage-suite.ts'

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openStorage } from '../../src/storage/open-storage.ts'
-import type { S3Options } from '../../src/storage/s3/options.ts'
+import type { S3Options } from '../../src/storage/s3/s3-options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'
 import { type S3Server, startS3 } from '../servers/versitygw.ts'
@@ -153,7 +153,7 @@ describe('a store that is busy or away for a while', () => {
         { on: 'UploadPart', effect: 'silence' },
       ],
       async ({ storage, retries }) => {
-        const silent = { code: 'STORAGE_UNAVAILABLE', message: /no answer came in time/ }
+        const silent = { code: 'STORAGE_UNAVAILABLE', message: /no response in time/ }
         const startedAt = performance.now()
         await Promise.all([
           assert.rejects(storage.create('silent/a', bytes(10, 9), never), silent),

@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { assertFit, checkAccess, locationExists } from '../../src/storage/access.ts'
+import { assertWriteOnceLocation, checkLocation, locationExists, probeKey } from '../../src/storage/check-location.ts'
 import type { StorageOptions } from '../../src/storage/location.ts'
 import { openStorage } from '../../src/storage/open-storage.ts'
-import { probeKey } from '../../src/storage/probe.ts'
-import type { S3Options } from '../../src/storage/s3/options.ts'
+import type { S3Options } from '../../src/storage/s3/s3-options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { startHttpProxy } from '../fakes/http-proxy.ts'
 import { type S3Fault, startFaultyS3 } from '../fakes/s3-faults.ts'
@@ -75,7 +74,7 @@ describe('a store with a certificate of a private CA', () => {
       })
       const stranger = proxy.url.replace('user:', 'nobody:')
       await withStorage({ ...bucket, proxy: stranger }, async storage => {
-        const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy wants a login/ }
+        const refusal = { code: 'STORAGE_DENIED', message: /^(?!.*pa.*ss@).* the proxy requires a login/ }
         await assert.rejects(put(storage), refusal)
       })
     } finally {
@@ -142,7 +141,7 @@ describe('a store', () => {
       await assert.rejects(put(storage), missing)
       await assert.rejects(storage.read('a', never), missing)
       await assert.rejects(locationExists({ options, storage }, never), missing)
-      const checks = await checkAccess({ options, storage }, never)
+      const checks = await checkLocation({ options, storage }, never)
       assert.deepEqual(
         checks.map(({ action, allowed }) => [action, allowed]),
         [['read', false]],
@@ -162,11 +161,11 @@ describe('a store', () => {
   test('that keeps what is there passes the probe, with one request once the probe is there', async () => {
     const faulty = await startFaultyS3(server, [])
     await withStorage({ ...bucket, prefix: 'probed', endpoint: faulty.endpoint }, async (storage, options) => {
-      await assertFit({ options, storage }, never)
+      await assertWriteOnceLocation({ options, storage }, never)
       assert.deepEqual(faulty.requests, ['PutObject', 'PutObject'])
-      await assertFit({ options, storage }, never)
+      await assertWriteOnceLocation({ options, storage }, never)
       assert.deepEqual(faulty.requests, ['PutObject', 'PutObject', 'PutObject'])
-      const checks = await checkAccess({ options, storage }, never)
+      const checks = await checkLocation({ options, storage }, never)
       assert.deepEqual(
         checks.map(({ action, allowed }) => [action, allowed]),
         [
@@ -182,9 +181,9 @@ describe('a store', () => {
     withFaults([{ on: 'PutObject', effect: 'ignore-condition' }], options =>
       withStorage({ ...options, prefix: 'ignored' }, async (storage, where) => {
         const unfit = { code: 'STORAGE_UNFIT', message: /ignores `If-None-Match: \*`/ }
-        await assert.rejects(assertFit({ options: where, storage }, never), unfit)
-        await assert.rejects(assertFit({ options: where, storage }, never), unfit)
-        const [, write] = await checkAccess({ options: where, storage }, never)
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), unfit)
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), unfit)
+        const [, write] = await checkLocation({ options: where, storage }, never)
         assert.equal(write?.allowed, false)
         const left: string[] = []
         for await (const { key } of storage.list('', never)) left.push(key)
@@ -195,7 +194,7 @@ describe('a store', () => {
   test('that does not know the condition is refused by the probe', () =>
     withFaults([{ on: 'PutObject', effect: { status: 501, code: 'NotImplemented' } }], options =>
       withStorage(options, async (storage, where) => {
-        await assert.rejects(assertFit({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })
+        await assert.rejects(assertWriteOnceLocation({ options: where, storage }, never), { code: 'STORAGE_UNFIT' })
       }),
     ))
 })

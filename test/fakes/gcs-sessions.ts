@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
-import { formatSum, parseHashHeader } from '../../src/storage/gcs/checksum.ts'
+import { formatSum, parseHashHeader } from '../../src/storage/gcs/resources.ts'
 
 export interface SessionRequest {
   method: string

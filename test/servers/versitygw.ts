@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { S3Options } from '../../src/storage/s3/options.ts'
+import type { S3Options } from '../../src/storage/s3/s3-options.ts'
 import { type GuardedProcess, makeGuardedFolder, spawnGuarded } from './guard.ts'
 import { accepts, findFreePorts } from './ports.ts'
 import { type Certificates, makeCertificates } from './s3-certificates.ts'

@@ -3,8 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { type ErrorCode, KafkaBackupError } from '../../src/errors.ts'
 import { errorNameOf, mapAzureError } from '../../src/storage/azure/error.ts'
-import { nameTable } from '../../src/storage/azure/error-table.ts'
-import { LoginTrouble } from '../../src/storage/azure/login-error.ts'
+import { EntraUnreachable, nameTable } from '../../src/storage/azure/error-table.ts'
 import { tableRows } from '../markdown.ts'
 
 const context = {
@@ -151,7 +150,7 @@ describe('a failure of the network', () => {
     })
   }
 
-  test('a host that is not known may be an account that is mistyped', () => {
+  test('an unknown host may be a mistyped account', () => {
     assert.match(mapped(Object.assign(new Error('x'), { code: 'ENOTFOUND' })).help, /name of the storage account/)
   })
 
@@ -167,11 +166,11 @@ describe('a login at Entra', () => {
   const cases: [ErrorCode, RegExp, Error][] = [
     ['STORAGE_DENIED', /there are no credentials/, named('AggregateAuthenticationError')],
     ['STORAGE_DENIED', /there are no credentials/, named('CredentialUnavailableError')],
-    ['STORAGE_DENIED', /Entra gave no token/, named('AuthenticationRequiredError')],
-    ['STORAGE_DENIED', /Entra gave no token/, named('AuthenticationError', { statusCode: 400 })],
-    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new LoginTrouble('it answered 503', undefined, undefined)],
-    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new LoginTrouble('reset', 'ECONNRESET', undefined)],
-    ['LOCATION_INVALID', /certificate of Entra/, new LoginTrouble('x', 'SELF_SIGNED_CERT_IN_CHAIN', undefined)],
+    ['STORAGE_DENIED', /Entra refused a token/, named('AuthenticationRequiredError')],
+    ['STORAGE_DENIED', /Entra refused a token/, named('AuthenticationError', { statusCode: 400 })],
+    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new EntraUnreachable('it answered 503', undefined, undefined)],
+    ['STORAGE_UNAVAILABLE', /Entra did not answer/, new EntraUnreachable('reset', 'ECONNRESET', undefined)],
+    ['LOCATION_INVALID', /certificate of Entra/, new EntraUnreachable('x', 'SELF_SIGNED_CERT_IN_CHAIN', undefined)],
   ]
   for (const [code, message, error] of cases) {
     test(`that ends with ${error.name} (${error.message}) is ${code}`, () => {

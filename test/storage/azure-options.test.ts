@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { type AzureOptions, accountOf, endpointOf, resolveAzureOptions } from '../../src/storage/azure/azure-options.ts'
 import { planLogin } from '../../src/storage/azure/credential.ts'
-import { type AzureOptions, accountOf, endpointOf, resolveAzureOptions } from '../../src/storage/azure/options.ts'
 
 const box = { container: 'box' }
 const connection =
@@ -114,9 +114,9 @@ describe('an identity', () => {
 
   test('is not sent without TLS, and a key needs an account', () => {
     const plain = { ...box, endpoint: 'http://127.0.0.1:10000/acme' }
-    assert.throws(() => planLogin(plain), { code: 'LOCATION_INVALID', message: /https only/ })
+    assert.throws(() => planLogin(plain), { code: 'LOCATION_INVALID', message: /needs an https endpoint/ })
     assert.equal(planLogin({ ...plain, accountKey: 'k' }).kind, 'key')
     const nameless = { ...box, endpoint: 'https://blobs.example', accountKey: 'k' }
-    assert.throws(() => planLogin(nameless), { code: 'LOCATION_INVALID', message: /account is not known/ })
+    assert.throws(() => planLogin(nameless), { code: 'LOCATION_INVALID', message: /account is unknown/ })
   })
 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
+import type { AzureOptions } from '../../src/storage/azure/azure-options.ts'
 import { openAzureStorage } from '../../src/storage/azure/azure-storage.ts'
-import type { AzureOptions } from '../../src/storage/azure/options.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { type SeenRequest, startHttpScript } from '../fakes/http-script.ts'
 

@@ -234,7 +234,7 @@ for (const errno of ['EPERM', 'ENOTSUP', 'EMLINK']) {
       return undefined
     })
     const storage = openFilesystemStorage({ path }, files)
-    await rejectsWith(storage.create('a', body, signal), 'LOCATION_INVALID', /root-\d+\/a does not offer hard links/)
+    await rejectsWith(storage.create('a', body, signal), 'LOCATION_INVALID', /root-\d+\/a does not support hard links/)
     assert.deepEqual(await readdir(path), [])
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FileCalls } from '../../src/storage/file/file-calls.ts'
-import { createFolderSync } from '../../src/storage/file/folder-sync.ts'
+import { createFolderSync } from '../../src/storage/file/folders.ts'
 
 interface Pending {
   folder: string

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { formatSum, parseHashHeader } from '../../src/storage/gcs/checksum.ts'
+import { endpointOf, type GcsOptions, resolveGcsOptions } from '../../src/storage/gcs/gcs-options.ts'
 import { openGcsStorage } from '../../src/storage/gcs/gcs-storage.ts'
-import { endpointOf, type GcsOptions, resolveGcsOptions } from '../../src/storage/gcs/options.ts'
-import { parsePage, parseState } from '../../src/storage/gcs/resources.ts'
+import { formatSum, parseHashHeader, parsePage, parseState } from '../../src/storage/gcs/resources.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 
 interface Seen {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { KafkaBackupError } from '../../src/errors.ts'
-import { listAgain, type Next } from '../../src/storage/list-again.ts'
+import { listAgain, type Next } from '../../src/storage/retrying.ts'
 
 const ordered = Array.from({ length: 12_000 }, (_, i) => `b/${String(i).padStart(8, '0')}`)
 const reversed = ordered.toReversed()

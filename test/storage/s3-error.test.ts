@@ -137,7 +137,7 @@ describe('a failure of the network', () => {
   test('a timeout is retried', () => {
     const timeout = Object.assign(new Error('@smithy/node-http-handler - something'), { name: 'TimeoutError' })
     assert.equal(mapped(timeout).code, 'STORAGE_UNAVAILABLE')
-    assert.match(mapped(timeout).message, /no answer came in time \(TimeoutError\)$/)
+    assert.match(mapped(timeout).message, /no response in time \(TimeoutError\)$/)
   })
 })
 

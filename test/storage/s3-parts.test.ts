@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { PartBuffer, PartMemory } from '../../src/storage/part-buffer.ts'
-import { checksumFields, uploadChecksumFields } from '../../src/storage/s3/checksum.ts'
-import { resolveS3Options } from '../../src/storage/s3/options.ts'
+import { PartBuffer, PartMemory } from '../../src/storage/bucket/part-buffer.ts'
+import { resolveS3Options } from '../../src/storage/s3/s3-options.ts'
+import { checksumFields, uploadChecksumFields } from '../../src/storage/s3/sdk.ts'
 
 const KiB = 1024
 

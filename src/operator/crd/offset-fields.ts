@@ -1,6 +1,7 @@
 import { topicName } from '../../config/kafka-text-rules.ts'
 import { isMap, type Problem } from '../../config/problem.ts'
 import { parseTime } from '../../config/time-leaf.ts'
+import { BACKUP_ID_PATTERN } from '../../lib/name-patterns.ts'
 import type { JobStep } from '../job/job-pod.ts'
 import type { FieldGroup } from './field-schema.ts'
 import {
@@ -30,9 +31,7 @@ const id: FieldSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
-  'x-kubernetes-validations': [
-    textRule('^[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}$', '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot'),
-  ],
+  'x-kubernetes-validations': [textRule(BACKUP_ID_PATTERN, '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot')],
 }
 
 const time: FieldSchema = {

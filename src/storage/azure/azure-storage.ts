@@ -1,11 +1,10 @@
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
-import { MultipartWriter } from '../bucket/multipart-writer.ts'
+import { MultipartWriter } from '../bucket/writer.ts'
 import { parsePrefix } from '../key.ts'
 import type { Storage } from '../storage.ts'
-import { formatAzureLocation } from './location.ts'
-import { type AzureOptions, azureDefaults, resolveAzureOptions } from './options.ts'
+import { type AzureOptions, azureDefaults, formatAzureLocation, resolveAzureOptions } from './azure-options.ts'
 
-/** Objects of a container. The SDK is loaded and the account is asked by the first call. */
+/** The first call loads the SDK and sends the first request. */
 export function openAzureStorage(given: AzureOptions, parts: BucketStorageParts): Storage {
   const prefix = parsePrefix(given.prefix ?? '')
   const options = { ...resolveAzureOptions(given), ...(prefix !== '' && { prefix }) }

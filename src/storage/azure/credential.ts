@@ -1,9 +1,9 @@
 import type { newPipeline } from '@azure/storage-blob'
 import { KafkaBackupError } from '../../errors.ts'
-import { isLoopback } from '../loopback.ts'
-import { type AzureOptions, accountOf, endpointOf } from './options.ts'
+import { isLoopback } from '../bucket/agents.ts'
+import { type AzureOptions, accountOf, endpointOf } from './azure-options.ts'
 
-/** How requests prove who sends them. */
+/** How requests are authenticated. */
 export type AzureLogin =
   | { kind: 'key'; account: string; accountKey: string }
   | { kind: 'sas'; sasToken: string }
@@ -12,12 +12,12 @@ export type AzureLogin =
 export type IdentityLogin =
   | { kind: 'secret'; tenantId: string; clientId: string; clientSecret: string }
   | { kind: 'federated'; tenantId: string; clientId: string; tokenFile: string }
-  /** Whatever the platform offers: environment, workload identity, managed identity, a login of the Azure CLI. */
+  /** An identity of the platform: environment, workload identity, managed identity, or a login of the Azure CLI. */
   | { kind: 'platform'; clientId?: string }
 
 export type TokenCredential = Extract<Parameters<typeof newPipeline>[0], { getToken: unknown }>
 
-/** Which of the ways the options mean. A key or a SAS that is there is used; an identity is looked for otherwise. */
+/** A key or a SAS token if the options have one, otherwise an identity. */
 export function planLogin(options: AzureOptions): AzureLogin {
   const { accountKey, sasToken, tenantId, clientId, clientSecret, federatedTokenFile: tokenFile } = options
   if (accountKey !== undefined) {
@@ -38,21 +38,21 @@ export function planLogin(options: AzureOptions): AzureLogin {
 }
 
 export function unknownAccount(): KafkaBackupError {
-  return new KafkaBackupError('LOCATION_INVALID', 'the storage account is not known', {
+  return new KafkaBackupError('LOCATION_INVALID', 'the storage account is unknown', {
     help: 'Set `storage.account`, `?account=` of an `az://` location, or AZURE_STORAGE_ACCOUNT.',
   })
 }
 
-/** An emulator on this very machine. */
+/** An emulator on this machine. */
 function isLocal(options: AzureOptions): boolean {
   const endpoint = endpointOf(options) ?? ''
   return URL.canParse(endpoint) && isLoopback(new URL(endpoint).hostname)
 }
 
-/** A token is all that a thief needs, so it does not travel in the clear. */
+/** A stolen token is enough to log in, so it is never sent unencrypted. */
 function assertTls(what: string, options: AzureOptions): void {
   if (!/^http:/i.test(endpointOf(options) ?? '')) return
-  throw new KafkaBackupError('LOCATION_INVALID', `${what} is used over https only, and the endpoint is http`, {
+  throw new KafkaBackupError('LOCATION_INVALID', `${what} needs an https endpoint, but the endpoint is http`, {
     help: 'Give an `https://` endpoint, or an account key (`storage.account_key`, AZURE_STORAGE_KEY).',
   })
 }

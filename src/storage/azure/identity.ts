@@ -1,16 +1,16 @@
 import { ClientSecretCredential, DefaultAzureCredential, WorkloadIdentityCredential } from '@azure/identity'
 import { systemClock } from '../../lib/clock.ts'
+import { type AzureOptions, azureDefaults } from './azure-options.ts'
 import type { IdentityLogin, TokenCredential } from './credential.ts'
-import { LoginTrouble } from './login-error.ts'
-import { type AzureOptions, azureDefaults } from './options.ts'
+import { EntraUnreachable } from './error-table.ts'
 
-/** An identity of Entra. This file is loaded with Entra's SDK, which keys and SAS tokens do without. */
+/** An identity of Entra. This file loads Entra's SDK, which keys and SAS tokens do not need. */
 export function openIdentity(login: IdentityLogin, options: AzureOptions): TokenCredential {
   const timeoutMs = options.idleTimeoutMs ?? azureDefaults.idleTimeoutMs
   const common = commonOptions(options)
   if (login.kind === 'platform') {
     const ids = login.clientId === undefined ? {} : { managedIdentityClientId: login.clientId }
-    // The chain asks where nobody may be, so that silence of one is no trouble; its own retries wait for slow platforms.
+    // The chain tries services that may not exist, so silence of one is not an error; its retries wait for slow platforms.
     const chain = new DefaultAzureCredential({ ...common, ...ids })
     return { getToken: (scopes, given) => inTime(chain.getToken(scopes, given), timeoutMs) }
   }
@@ -18,15 +18,15 @@ export function openIdentity(login: IdentityLogin, options: AzureOptions): Token
   return {
     getToken: async (scopes, given) => {
       credential ??= openWatched(login, common)
-      const { line, getToken } = credential
+      const { connection, getToken } = credential
       try {
         return await inTime(
-          line.watch(() => getToken(scopes, given)),
+          connection.watch(() => getToken(scopes, given)),
           timeoutMs,
         )
       } catch (error) {
-        // After a failure the SDK keeps its credential from asking for a minute, longer than we are patient.
-        if (error instanceof LoginTrouble) credential = undefined
+        // After a failure the SDK blocks its credential for a minute, longer than our retries last.
+        if (error instanceof EntraUnreachable) credential = undefined
         throw error
       }
     },
@@ -34,28 +34,28 @@ export function openIdentity(login: IdentityLogin, options: AzureOptions): Token
 }
 
 interface WatchedCredential extends TokenCredential {
-  line: Line
+  connection: EntraConnection
 }
 
 function openWatched(
   login: Exclude<IdentityLogin, { kind: 'platform' }>,
   common: ReturnType<typeof commonOptions>,
 ): WatchedCredential {
-  const line = new Line()
-  const single = { ...common, retryOptions: { maxRetries: 0 }, additionalPolicies: [line.policy] }
+  const connection = new EntraConnection()
+  const single = { ...common, retryOptions: { maxRetries: 0 }, additionalPolicies: [connection.policy] }
   const { tenantId, clientId } = login
   const credential =
     login.kind === 'secret'
       ? new ClientSecretCredential(tenantId, clientId, login.clientSecret, single)
       : new WorkloadIdentityCredential({ ...single, tenantId, clientId, tokenFilePath: login.tokenFile })
-  return { line, getToken: (scopes, given) => credential.getToken(scopes, given) }
+  return { connection, getToken: (scopes, given) => credential.getToken(scopes, given) }
 }
 
 function commonOptions({ authorityHost, proxy }: AzureOptions) {
   return {
     ...(authorityHost !== undefined && { authorityHost }),
     ...(proxy !== undefined && { proxyOptions: proxySettings(proxy) }),
-    // Who names an authority trusts it; the list of the public cloud, which would be asked otherwise, may not know it.
+    // A configured authority is trusted; the list of the public cloud may not contain it.
     disableInstanceDiscovery: (authorityHost ?? process.env.AZURE_AUTHORITY_HOST) !== undefined,
   }
 }
@@ -74,21 +74,21 @@ interface Answered {
   status: number
 }
 
-/** The line to Entra: remembers what became of the last request, which the SDK's errors leave out. */
-class Line {
-  #trouble: { error: unknown } | Answered | undefined
+/** Remembers the failure of the last request to Entra, which the SDK's errors omit. */
+class EntraConnection {
+  #failure: { error: unknown } | Answered | undefined
 
   readonly policy = {
     position: 'perRetry' as const,
     policy: {
-      name: 'kafkaBackupLine',
+      name: 'kafkaBackupEntra',
       sendRequest: async <Q, R extends Answered>(request: Q, next: (request: Q) => Promise<R>): Promise<R> => {
         try {
           const answer = await next(request)
-          this.#trouble = answer.status === 408 || answer.status === 429 || answer.status >= 500 ? answer : undefined
+          this.#failure = answer.status === 408 || answer.status === 429 || answer.status >= 500 ? answer : undefined
           return answer
         } catch (error) {
-          this.#trouble = { error }
+          this.#failure = { error }
           throw error
         }
       },
@@ -96,23 +96,23 @@ class Line {
   }
 
   async watch<T>(login: () => Promise<T>): Promise<T> {
-    this.#trouble = undefined
+    this.#failure = undefined
     try {
       return await login()
     } catch (error) {
-      const trouble = this.#trouble as { error: unknown } | Answered | undefined
-      if (trouble === undefined) throw error
-      if ('status' in trouble) throw new LoginTrouble(`it answered ${trouble.status}`, undefined, error)
-      const { message, code } = trouble.error as Error & { code?: unknown }
-      throw new LoginTrouble(message, typeof code === 'string' ? code : undefined, error)
+      const failure = this.#failure as { error: unknown } | Answered | undefined
+      if (failure === undefined) throw error
+      if ('status' in failure) throw new EntraUnreachable(`it answered ${failure.status}`, undefined, error)
+      const { message, code } = failure.error as Error & { code?: unknown }
+      throw new EntraUnreachable(message, typeof code === 'string' ? code : undefined, error)
     }
   }
 }
 
-/** The SDK knows no timeout of its own: a login that never answers is left after a while. */
+/** The SDK has no timeout: stop waiting for a login that never ends. */
 function inTime<T>(login: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(new LoginTrouble(`no token within ${timeoutMs} ms`, 'ETIMEDOUT', undefined))
+    const late = () => reject(new EntraUnreachable(`no token within ${timeoutMs} ms`, 'ETIMEDOUT', undefined))
     const cancel = systemClock.after(timeoutMs, late)
     login.then(resolve, reject).finally(cancel)
   })

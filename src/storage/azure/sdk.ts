@@ -1,27 +1,28 @@
 import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
-import { untilAborted } from '../../lib/until-aborted.ts'
-import type {
-  ByteRange,
-  ListPageOptions,
-  MultipartApi,
-  ObjectHead,
-  ObjectPage,
-  PartPlace,
-  PutCondition,
-  UploadedPart,
+import {
+  type ByteRange,
+  type ListPageOptions,
+  type MultipartApi,
+  modifiedMsOf,
+  type ObjectHead,
+  type ObjectPage,
+  type PartNumber,
+  type PutCondition,
+  sendUntilAborted,
+  type UploadedPart,
 } from '../bucket/api.ts'
+import type { AzureOptions } from './azure-options.ts'
 import { type OpenedContainer, openContainer } from './client.ts'
 import { errorNameOf, mapAzureError } from './error.ts'
-import type { AzureOptions } from './options.ts'
 
-/** Metadata of an object that a writer made. Names are those of identifiers, so it has no dashes. */
+/** Metadata of an object that a writer created. Names must be identifiers, so it has no dashes. */
 const tokenName = 'kafkabackupwriter'
 
 const contentType = { blobContentType: 'application/octet-stream' }
 const ifNone = { ifNoneMatch: '*' }
 
-/** The only file that sends requests to Azure. It is loaded with the SDK, when a container is first used. */
+/** The only file that sends requests to Azure. It is loaded together with the SDK when a container is first used. */
 export async function openAzureApi(options: AzureOptions, location: string): Promise<MultipartApi> {
   return new SdkApi(await openContainer(options), options, location)
 }
@@ -50,16 +51,16 @@ class SdkApi implements MultipartApi {
 
   async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
     try {
-      const found = await this.#attempt('look at', key, signal, abort => this.#blob(key).getProperties(abort))
+      const found = await this.#attempt('stat', key, signal, abort => this.#blob(key).getProperties(abort))
       return {
         size: found.contentLength ?? 0,
-        modifiedMs: timeOf(found.lastModified),
+        modifiedMs: modifiedMsOf(found.lastModified),
         token: found.metadata?.[tokenName],
       }
     } catch (error) {
-      // An object that is not there is an answer; a container that is not there is a mistake.
-      const isAnswer = hasCode(error, 'STORAGE_NOT_FOUND') && errorNameOf(error.cause) !== 'ContainerNotFound'
-      if (isAnswer) return undefined
+      // A missing object is a result; a missing container is an error.
+      const isMissing = hasCode(error, 'STORAGE_NOT_FOUND') && errorNameOf(error.cause) !== 'ContainerNotFound'
+      if (isMissing) return undefined
       throw error
     }
   }
@@ -93,14 +94,14 @@ class SdkApi implements MultipartApi {
     await this.#attempt('remove', key, signal, abort => this.#blob(key).delete(abort))
   }
 
-  /** Blocks need no beginning: the token names the upload, sets its blocks apart from those of others, and is committed with them. */
+  /** Blocks need no request to begin: the token identifies the upload and its blocks, and is committed with them. */
   async beginUpload(_key: string, token: string): Promise<string> {
     return token
   }
 
   async putPart(
     key: string,
-    { uploadId, number }: PartPlace,
+    { uploadId, number }: PartNumber,
     body: Buffer,
     signal: AbortSignal,
   ): Promise<UploadedPart> {
@@ -122,7 +123,7 @@ class SdkApi implements MultipartApi {
     )
   }
 
-  /** There is no request for it: the service drops blocks that nobody commits after a week. */
+  /** There is no request for it: the service discards uncommitted blocks after a week. */
   async abortUpload(): Promise<void> {}
 
   close(): void {
@@ -139,26 +140,20 @@ class SdkApi implements MultipartApi {
       objects: blobItems.map(({ name, properties }) => ({
         key: name.slice(this.#folder.length),
         size: properties.contentLength ?? 0,
-        modifiedMs: timeOf(properties.lastModified),
+        modifiedMs: modifiedMsOf(properties.lastModified),
       })),
       folders: blobPrefixes.map(({ name }) => name.slice(prefix.length, -1)),
       next: page?.continuationToken || undefined,
     }
   }
 
-  /** The wait for a token knows no signal, so the whole call is left when it is aborted. */
-  async #attempt<T>(
+  #attempt<T>(
     action: string,
     key: string,
     signal: AbortSignal,
-    call: (abort: { abortSignal: AbortSignal }) => Promise<T>,
+    send: (abort: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
-    try {
-      return await untilAborted(call({ abortSignal: signal }), signal)
-    } catch (error) {
-      if (signal.aborted) throw signal.reason
-      throw mapAzureError(error, { action, key, ...this.#context })
-    }
+    return sendUntilAborted(send, error => mapAzureError(error, { action, key, ...this.#context }), signal)
   }
 }
 
@@ -168,11 +163,6 @@ interface ListedPage {
     blobPrefixes?: { name: string }[]
   }
   continuationToken?: string
-}
-
-/** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
-function timeOf(modified: Date | undefined): number {
-  return modified?.getTime() ?? Number.MAX_SAFE_INTEGER
 }
 
 async function collect(body: AsyncIterable<Buffer>): Promise<Buffer> {

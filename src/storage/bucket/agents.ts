@@ -3,7 +3,7 @@ import { Agent as HttpAgent } from 'node:http'
 import { Agent as HttpsAgent } from 'node:https'
 import { KafkaBackupError } from '../../errors.ts'
 
-/** How a store is reached, as far as all backends have it in common. */
+/** Connection options of all backends. */
 export interface AgentOptions {
   /** A file of CA certificates that are trusted instead of the public ones. */
   caCert?: string
@@ -15,21 +15,21 @@ export interface StoreAgents {
   httpsAgent: HttpsAgent
 }
 
-/** Connections that are kept open. How many there are is bounded by who makes requests, so none waits for another. */
+/** Keep connections open. Callers limit the number of requests, so the agents do not. */
 export async function openAgents(options: AgentOptions): Promise<StoreAgents> {
-  if (options.proxy !== undefined) assertProxies()
+  if (options.proxy !== undefined) assertProxySupport()
   const shared = { keepAlive: true, proxyEnv: proxySettings(options.proxy) }
   const ca = options.caCert === undefined ? {} : { ca: await readCertificates(options.caCert) }
   return { httpAgent: new HttpAgent(shared), httpsAgent: new HttpsAgent({ ...shared, ...ca }) }
 }
 
-/** A proxy that is given serves every host; otherwise the environment says, NO_PROXY included. */
+/** A configured proxy serves every host; otherwise the environment applies, including NO_PROXY. */
 function proxySettings(proxy: string | undefined): NodeJS.ProcessEnv {
   return proxy === undefined ? process.env : { HTTP_PROXY: proxy, HTTPS_PROXY: proxy }
 }
 
-/** An older Node would not look at the setting and go straight to the store. */
-function assertProxies(): void {
+/** An older Node.js would ignore the setting and connect to the store directly. */
+function assertProxySupport(): void {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 24 || (major === 24 && minor >= 5)) return
   throw new KafkaBackupError('LOCATION_INVALID', `a proxy needs Node.js 24.5 or later; this is ${process.version}`, {
@@ -45,7 +45,12 @@ async function readCertificates(path: string): Promise<string> {
     })
   })
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text
-  throw new KafkaBackupError('LOCATION_INVALID', `${path} holds no certificate`, {
+  throw new KafkaBackupError('LOCATION_INVALID', `${path} contains no certificate`, {
     help: 'Give `storage.ca_cert` a file of certificates in PEM form (`-----BEGIN CERTIFICATE-----`).',
   })
+}
+
+/** Whether traffic to the host stays on this machine. `hostname` is that of a URL. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname)
 }

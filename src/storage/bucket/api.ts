@@ -1,35 +1,36 @@
+import { untilAborted } from '../../lib/until-aborted.ts'
 import type { StoredObject } from '../storage.ts'
 
 /**
  * The requests to an object store, each sent once. Keys are those of the storage; the implementation adds the prefix.
- * Errors are KafkaBackupErrors (the backend's `error.ts`), or the reason of the signal.
+ * Errors are KafkaBackupErrors (the backend's `error.ts`) or the reason of the signal.
  */
 export interface BucketApi {
   put(key: string, body: Buffer, condition: PutCondition, signal: AbortSignal): Promise<void>
   /** Undefined when the object does not exist. */
   head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>
-  /** The whole object, or the bytes of the range that the object has. */
+  /** The entire object, or those bytes of the range that exist. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer>
   listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<ObjectPage>
   remove(key: string, signal: AbortSignal): Promise<void>
   close(): void
 }
 
-/** A store that builds an object from parts that can be uploaded in any order. */
+/** A store that builds an object from parts, uploaded in any order. */
 export interface MultipartApi extends BucketApi {
-  /** The id of an upload in parts; the object will carry the token. */
+  /** Returns the id of the upload; the object will carry the token. */
   beginUpload(key: string, token: string, signal: AbortSignal): Promise<string>
-  putPart(key: string, part: PartPlace, body: Buffer, signal: AbortSignal): Promise<UploadedPart>
-  /** Makes the object of its parts where the key is free. */
+  putPart(key: string, part: PartNumber, body: Buffer, signal: AbortSignal): Promise<UploadedPart>
+  /** Creates the object from its parts if the key is free. */
   completeUpload(key: string, uploadId: string, parts: readonly UploadedPart[], signal: AbortSignal): Promise<void>
-  /** Drops the parts where the store would keep them. */
+  /** Discards the parts if the store would keep them. */
   abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void>
 }
 
 export interface PutCondition {
-  /** Fails with STORAGE_EXISTS where the key is taken. */
+  /** Fail with STORAGE_EXISTS if the key is taken. */
   ifAbsent: boolean
-  /** Kept with the object, so that its writer can tell it from another's. */
+  /** Stored with the object; its writer recognizes it by this. */
   token?: string
 }
 
@@ -45,9 +46,9 @@ export interface ByteRange {
 }
 
 export interface ListPageOptions {
-  /** Folders directly below instead of all objects. */
+  /** List the folders directly below instead of all objects. */
   foldersOnly: boolean
-  /** What the page before said. */
+  /** `next` of the previous page. */
   from: string | undefined
   limit?: number
 }
@@ -58,7 +59,7 @@ export interface ObjectPage {
   next: string | undefined
 }
 
-export interface PartPlace {
+export interface PartNumber {
   uploadId: string
   /** From 1. */
   number: number
@@ -66,8 +67,27 @@ export interface PartPlace {
 
 export interface UploadedPart {
   number: number
-  /** What the store calls it. */
+  /** The store's id for it. */
   etag: string
-  /** What the completion repeats of it, under the name that the store gives it. */
+  /** Repeated when the upload is completed, under the store's names. */
   checksum: Record<string, string>
+}
+
+/** Sends a request until the signal is aborted. The SDKs ignore the signal while they wait for credentials. */
+export async function sendUntilAborted<T>(
+  send: (abort: { abortSignal: AbortSignal }) => Promise<T>,
+  mapError: (error: unknown) => unknown,
+  signal: AbortSignal,
+): Promise<T> {
+  try {
+    return await untilAborted(send({ abortSignal: signal }), signal)
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    throw mapError(error)
+  }
+}
+
+/** An object without a time counts as just written, so it is never old enough to be swept. */
+export function modifiedMsOf(modified: Date | undefined): number {
+  return modified?.getTime() ?? Number.MAX_SAFE_INTEGER
 }

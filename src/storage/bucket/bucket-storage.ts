@@ -3,11 +3,10 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type RetryPolicy, retry } from '../../lib/retry.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { assertKey, isKey, parsePrefix } from '../key.ts'
-import { PartMemory } from '../part-buffer.ts'
 import type { RetryObserver } from '../retrying.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import type { BucketApi, ObjectPage } from './api.ts'
-import { walkPages } from './walk-pages.ts'
+import { PartMemory } from './part-buffer.ts'
 import type { BucketWriter, WriterParts } from './writer.ts'
 
 export interface BucketStorageParts {
@@ -18,7 +17,7 @@ export interface BucketStorageParts {
   onRetry?: RetryObserver
 }
 
-/** What a backend provides: where its objects are, how they are sent, and the requests. */
+/** What a backend provides. */
 export interface Bucket<Api extends BucketApi> {
   location: string
   partSizeBytes: number
@@ -28,7 +27,7 @@ export interface Bucket<Api extends BucketApi> {
   Writer: new (key: string, parts: WriterParts<Api>) => BucketWriter<Api>
 }
 
-/** The objects of a bucket. No request is sent before the first call. */
+/** Sends no request before the first call. */
 export function openBucketStorage<Api extends BucketApi>(bucket: Bucket<Api>, parts: BucketStorageParts): Storage {
   return new BucketStorage(bucket, parts)
 }
@@ -82,7 +81,7 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || start < 0 || length < 0) {
-      throw new KafkaBackupError('INTERNAL', `no range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
+      throw new KafkaBackupError('INTERNAL', `invalid range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
     }
     const api = await this.#open(key, signal)
     const bytes =
@@ -147,11 +146,11 @@ class BucketStorage<Api extends BucketApi> implements Storage {
     yield* walkPages(from => api.listPage(folder, { foldersOnly, from }, signal), this.location)
   }
 
-  /** HTTP has no empty range, but the object must reach that far. */
+  /** HTTP has no empty range, but the object must be long enough. */
   async #nothingAt(api: BucketApi, key: string, start: number, signal: AbortSignal): Promise<Buffer> {
     const found = await api.head(key, signal)
     if (found === undefined) {
-      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} is not in ${this.location}`)
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
     }
     if (start > found.size) throw this.#short(key, start, found.size)
     return Buffer.alloc(0)
@@ -184,4 +183,20 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
 function bufferOf(body: Uint8Array): Buffer {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+}
+
+/** All pages of a listing. */
+async function* walkPages<Page extends { next: string | undefined }>(
+  fetchPage: (from: string | undefined) => Promise<Page>,
+  location: string,
+): AsyncGenerator<Page> {
+  let from: string | undefined
+  do {
+    const page: Page = await fetchPage(from)
+    yield page
+    if (page.next !== undefined && page.next === from) {
+      throw new KafkaBackupError('STORAGE_UNAVAILABLE', `${location} returns the same page of an object listing again`)
+    }
+    from = page.next
+  } while (from !== undefined)
 }

@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
-import { PartBuffer, type PartMemory } from '../part-buffer.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import type { ObjectWriter } from '../storage.ts'
-import type { BucketApi } from './api.ts'
+import type { BucketApi, MultipartApi, UploadedPart } from './api.ts'
+import { PartBuffer, type PartMemory } from './part-buffer.ts'
 
 export interface WriterParts<Api extends BucketApi> {
   api: Api
@@ -19,9 +20,9 @@ export interface WriterParts<Api extends BucketApi> {
 
 /**
  * Collects written bytes in parts. An object that fits in one part is one PUT at `commit`. A larger one is an upload
- * whose parts are sent in the background while the next one fills; the last part is sent by `commit`.
+ * whose parts are sent in the background while the next one fills; `commit` sends the last part.
  *
- * The object carries a random token of this writer: a `commit` that finds the key taken compares it.
+ * The object carries a random token of this writer, which a `commit` that finds the key taken compares.
  */
 export abstract class BucketWriter<Api extends BucketApi> implements ObjectWriter {
   protected readonly key: string
@@ -86,7 +87,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
     try {
       await this.parts.briefly(signal => this.dropUpload(signal))
     } catch {
-      // The store removes incomplete uploads by a rule of the bucket, or after a week; they are never an object.
+      // The store removes incomplete uploads by a rule of the bucket or after a week; they never become an object.
     }
   }
 
@@ -131,7 +132,7 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
       if (found?.token === this.token) return
       if (found === undefined && this.hasUpload) throw this.lostUpload(error)
       if (found === undefined || error.code === 'STORAGE_EXISTS') throw error
-      throw new KafkaBackupError('STORAGE_EXISTS', `${JSON.stringify(this.key)} was written by another`, {
+      throw new KafkaBackupError('STORAGE_EXISTS', `${JSON.stringify(this.key)} was created by another writer`, {
         cause: error,
       })
     }
@@ -141,5 +142,47 @@ export abstract class BucketWriter<Api extends BucketApi> implements ObjectWrite
     this.#state = state
     this.filling.free()
     this.parts.onEnd()
+  }
+}
+
+/** Uploads the parts of an object at the same time. `write` waits only while all uploads are busy. */
+export class MultipartWriter extends BucketWriter<MultipartApi> {
+  readonly #uploading: Promise<UploadedPart | undefined>[] = []
+  #uploadId: Promise<string> | undefined
+
+  protected get hasUpload(): boolean {
+    return this.#uploadId !== undefined
+  }
+
+  protected async sendPart(signal: AbortSignal): Promise<void> {
+    const number = this.#uploading.length + 1
+    const { sent } = await this.sendInBackground(bytes => this.#upload(number, bytes), signal)
+    this.#uploading.push(sent)
+  }
+
+  protected async completeUpload(signal: AbortSignal): Promise<void> {
+    if (this.filling.bytes.length > 0) await this.sendPart(signal)
+    const parts = await untilAborted(Promise.all(this.#uploading), signal)
+    this.assertUsable()
+    const [uploadId, sent] = [await this.#uploadId, parts.filter(part => part !== undefined)]
+    if (uploadId === undefined) throw new KafkaBackupError('INTERNAL', 'parts without an upload')
+    await this.parts.api.completeUpload(this.key, uploadId, sent, signal)
+  }
+
+  protected async dropUpload(signal: AbortSignal): Promise<void> {
+    const { api, retried } = this.parts
+    const uploadId = await untilAborted(this.#uploadId ?? Promise.resolve(undefined), signal)
+    await untilAborted(Promise.all(this.#uploading), signal)
+    if (uploadId !== undefined) await retried(this.key, () => api.abortUpload(this.key, uploadId, signal), signal)
+  }
+
+  async #upload(number: number, body: Buffer): Promise<UploadedPart> {
+    const { api, retried } = this.parts
+    const { signal } = this.stop
+    // Not aborted: an upload whose id is unknown cannot be discarded.
+    const never = new AbortController().signal
+    this.#uploadId ??= retried(this.key, () => api.beginUpload(this.key, this.token, never), signal)
+    const uploadId = await this.#uploadId
+    return retried(this.key, () => api.putPart(this.key, { uploadId, number }, body, signal), signal)
   }
 }

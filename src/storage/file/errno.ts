@@ -1,13 +1,13 @@
-import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { type ErrorMeaning, type FailedRequest, requestError } from '../request-error.ts'
 
 /**
- * What the operating system's refusals mean here. A number that is not in the table becomes STORAGE_UNAVAILABLE: network
- * and FUSE file systems pass on whatever their server said, most of that is passing trouble, and the tries are few, so
- * taking a lasting fault for a passing one costs seconds where the reverse would end a backup of hours.
+ * What the errors of the operating system mean here. An error that is not in the table becomes STORAGE_UNAVAILABLE:
+ * network and FUSE file systems pass on any error of their server, and most of these are temporary. Retrying a permanent
+ * one costs seconds; failing on a temporary one would end a backup of hours.
  */
-const errnoTable: Record<string, { code: ErrorCode; meaning: string; help?: string }> = {
-  ENOENT: { code: 'STORAGE_NOT_FOUND', meaning: 'it is not there' },
-  EEXIST: { code: 'STORAGE_EXISTS', meaning: 'it is there already' },
+const errnoTable: Record<string, ErrorMeaning> = {
+  ENOENT: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
+  EEXIST: { code: 'STORAGE_EXISTS', meaning: 'it already exists' },
 
   EACCES: { code: 'STORAGE_DENIED', meaning: 'permission denied' },
   EPERM: { code: 'STORAGE_DENIED', meaning: 'operation not permitted' },
@@ -27,15 +27,15 @@ const errnoTable: Record<string, { code: ErrorCode; meaning: string; help?: stri
   ELOOP: {
     code: 'LOCATION_INVALID',
     meaning: 'it is a symbolic link, and links below the location are not followed',
-    help: 'Put the object itself in the place of the link.',
+    help: 'Replace the link with the object itself.',
   },
-  EINVAL: { code: 'LOCATION_INVALID', meaning: 'the file system does not take such a name or call' },
-  ENOTSUP: { code: 'LOCATION_INVALID', meaning: 'the file system does not offer this call' },
-  EOPNOTSUPP: { code: 'LOCATION_INVALID', meaning: 'the file system does not offer this call' },
-  ENOSYS: { code: 'LOCATION_INVALID', meaning: 'the file system does not offer this call' },
+  EINVAL: { code: 'LOCATION_INVALID', meaning: 'the file system does not support such a name or call' },
+  ENOTSUP: { code: 'LOCATION_INVALID', meaning: 'the file system does not support this call' },
+  EOPNOTSUPP: { code: 'LOCATION_INVALID', meaning: 'the file system does not support this call' },
+  ENOSYS: { code: 'LOCATION_INVALID', meaning: 'the file system does not support this call' },
 
   EIO: { code: 'STORAGE_UNAVAILABLE', meaning: 'the device reports an input/output error', help: 'Check the disk.' },
-  EAGAIN: { code: 'STORAGE_UNAVAILABLE', meaning: 'it is busy for the moment' },
+  EAGAIN: { code: 'STORAGE_UNAVAILABLE', meaning: 'it is busy' },
   EBUSY: { code: 'STORAGE_UNAVAILABLE', meaning: 'it is in use' },
   EINTR: { code: 'STORAGE_UNAVAILABLE', meaning: 'the call was interrupted' },
   ESTALE: { code: 'STORAGE_UNAVAILABLE', meaning: 'the file server no longer knows the file' },
@@ -48,25 +48,12 @@ const errnoTable: Record<string, { code: ErrorCode; meaning: string; help?: stri
   ENFILE: { code: 'STORAGE_UNAVAILABLE', meaning: 'the machine has too many open files' },
 }
 
-export interface ErrnoContext {
-  /** What was tried, to follow "cannot": `read`, `create`. */
-  action: string
-  key: string
-  location: string
-}
-
-/** The error of a file call as one of the table; anything that is not an error of the system is returned as it is. */
-export function mapErrno(error: unknown, context: ErrnoContext): unknown {
+/** Classifies the error of a file call. Errors that do not come from the system are returned unchanged. */
+export function mapErrno(error: unknown, request: FailedRequest): unknown {
   const errno = errnoOf(error)
   if (errno === undefined) return error
   const row = errnoTable[errno] ?? { code: 'STORAGE_UNAVAILABLE', meaning: 'the system call failed' }
-  const what = context.key === '' ? '' : ` ${JSON.stringify(context.key)}`
-  const message = `cannot ${context.action}${what} in ${context.location}: ${row.meaning} (${errno})`
-  return new KafkaBackupError(
-    row.code,
-    message,
-    row.help === undefined ? { cause: error } : { cause: error, help: row.help },
-  )
+  return requestError(error, request, row, errno)
 }
 
 export function hasErrno(error: unknown, ...names: readonly string[]): boolean {

@@ -1,6 +1,6 @@
 import * as fs from 'node:fs/promises'
 
-/** The file calls that the filesystem backend is made of; tests put their own in front to see the order and to fail. */
+/** The file calls of the filesystem backend; tests replace them to record or fail calls. */
 export type FileCalls = Pick<
   typeof fs,
   'chmod' | 'link' | 'lstat' | 'mkdir' | 'open' | 'opendir' | 'realpath' | 'rename' | 'rmdir' | 'unlink'

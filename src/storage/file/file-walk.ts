@@ -5,12 +5,12 @@ import type { StoredObject } from '../storage.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
 
-/** Files whose sizes are asked for at once: enough to hide the latency of a file server, little to hold. */
+/** Number of parallel stat calls: enough to hide the latency of a file server. */
 const batchSize = 64
 
 /**
- * The objects below a folder, read as they are asked for. Left out: symbolic links, devices and names that are
- * no keys, among them those of unfinished files. What vanishes during the walk is left out too.
+ * The objects below a folder, read on demand. Skips symbolic links, devices, names that are not keys (such as unfinished
+ * files) and files that vanish during the walk.
  */
 export async function* walkObjects(
   path: string,

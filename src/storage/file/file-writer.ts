@@ -4,8 +4,8 @@ import { hasErrno } from './errno.ts'
 import type { TempFile } from './temp-file.ts'
 
 /**
- * Turns a temp file into an object. The state tells a repeated `commit` where the last one stopped, so it neither
- * publishes twice nor takes its own object for another's.
+ * Turns a temp file into an object. A repeated `commit` continues from the recorded state, so it neither publishes twice
+ * nor mistakes its object for another writer's.
  */
 export class FileWriter implements ObjectWriter {
   readonly #file: TempFile
@@ -51,7 +51,7 @@ export class FileWriter implements ObjectWriter {
     await this.#file.discard()
   }
 
-  /** Another's object is reported only once it is durable: who is told that it exists may rely on it. */
+  /** Reports another writer's object only once it is durable, because the caller may rely on it. */
   async #link(): Promise<void> {
     try {
       await this.#file.link()

@@ -1,25 +1,25 @@
+import { constants } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import { assertKey, parsePrefix } from '../key.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import { hasErrno, mapErrno } from './errno.ts'
 import { type FileCalls, nodeFileCalls } from './file-calls.ts'
-import { type FileModes, fileModes } from './file-modes.ts'
-import { readBytes, readFile } from './file-read.ts'
 import { walkFolders, walkObjects } from './file-walk.ts'
 import { FileWriter } from './file-writer.ts'
-import { baseOf, Folders, parentOf } from './folders.ts'
+import { baseOf, type FileModes, Folders, fileModes, parentOf } from './folders.ts'
 import { type FlushGate, openTempFile } from './temp-file.ts'
 
 export interface FilesystemOptions {
   path: string
-  /** A folder below the path that all keys are relative to. */
+  /** A folder below the path; all keys are relative to it. */
   prefix?: string
-  /** Permissions of files in octal digits, such as 0640; those of folders follow. Without it only the owner has any. */
+  /** Permissions of files in octal digits, such as 0640; those of folders follow. Default: owner only. */
   fileMode?: string
 }
 
-/** Objects as files below a folder, which is made by the first write. docs/storage.md has what the file system must offer. */
+/** Objects as files below a folder, which the first write creates. docs/storage.md lists the requirements of the file system. */
 export function openFilesystemStorage(options: FilesystemOptions, files: FileCalls = nodeFileCalls): Storage {
   const root = join(resolve(options.path), parsePrefix(options.prefix ?? ''))
   return new FilesystemStorage(root, fileModes(options.fileMode), files)
@@ -87,7 +87,7 @@ class FilesystemStorage implements Storage {
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
     if (!Number.isSafeInteger(start) || !Number.isSafeInteger(length) || start < 0 || length < 0) {
-      throw new KafkaBackupError('INTERNAL', `no range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
+      throw new KafkaBackupError('INTERNAL', `invalid range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
     }
     return this.#read(key, signal, () => ({ start, length }))
   }
@@ -98,7 +98,7 @@ class FilesystemStorage implements Storage {
         const stats = await this.#files.lstat(await this.#find(key))
         return stats.isFile() ? { key, size: stats.size, modifiedMs: Math.floor(stats.mtimeMs) } : undefined
       } catch (error) {
-        if (isAbsence(error)) return undefined
+        if (isMissing(error)) return undefined
         throw error
       }
     })
@@ -117,7 +117,7 @@ class FilesystemStorage implements Storage {
       try {
         await this.#files.unlink(await this.#find(key))
       } catch (error) {
-        if (!isAbsence(error) && !hasErrno(error, 'EISDIR')) throw error
+        if (!isMissing(error) && !hasErrno(error, 'EISDIR')) throw error
       }
       await this.#folders.removeEmpty(parentOf(key))
     })
@@ -143,9 +143,9 @@ class FilesystemStorage implements Storage {
         })
         if (body !== undefined) return body
       } catch (error) {
-        if (!isAbsence(error)) throw error
+        if (!isMissing(error)) throw error
       }
-      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} is not in ${this.location}`)
+      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
     })
   }
 
@@ -162,7 +162,7 @@ class FilesystemStorage implements Storage {
         yield item
       }
     } catch (error) {
-      if (!isAbsence(error)) throw this.#map(error, 'list', prefix)
+      if (!isMissing(error)) throw this.#map(error, 'list', prefix)
     }
   }
 
@@ -194,7 +194,41 @@ class FilesystemStorage implements Storage {
   }
 }
 
-/** Below a root that is a folder (`Folders` sees to that), a file in the place of a folder means there is no object. */
-function isAbsence(error: unknown): boolean {
+/** Below the root, which `Folders` ensures is a folder, a file instead of a folder means that the object does not exist. */
+function isMissing(error: unknown): boolean {
   return hasErrno(error, 'ENOENT', 'ENOTDIR')
+}
+
+/** The signal is checked between pieces of this size. */
+const pieceBytes = 16 * 1024 * 1024
+
+/** Does not follow a link, and does not block on a pipe. */
+const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+
+/** Opens a regular file while `work` runs; undefined if it is not a regular file. */
+async function readFile<T>(
+  path: string,
+  files: FileCalls,
+  work: (handle: FileHandle, size: number) => Promise<T>,
+): Promise<T | undefined> {
+  const handle = await files.open(path, openFlags)
+  try {
+    const stats = await handle.stat()
+    return stats.isFile() ? await work(handle, stats.size) : undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Reads the range, or the part of it that exists. */
+async function readBytes(handle: FileHandle, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafeSlow(length)
+  let filled = 0
+  while (filled < length) {
+    signal.throwIfAborted()
+    const { bytesRead } = await handle.read(buffer, filled, Math.min(pieceBytes, length - filled), start + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return buffer.subarray(0, filled)
 }

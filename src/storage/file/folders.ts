@@ -2,14 +2,12 @@ import { dirname, join } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
-import type { FileModes } from './file-modes.ts'
-import { createFolderSync, type FolderSync } from './folder-sync.ts'
 
 /**
  * The folders below a root, named relative to it, '' being the root itself.
  *
- * The root may be reached through symbolic links, but nothing below it: an archive that was unpacked or tampered with
- * must not lead a reader, a writer or a removal to files elsewhere. The root is resolved once and then kept.
+ * Symbolic links are followed to reach the root, but not below it: a manipulated archive must not lead a read, a write or a
+ * removal to files elsewhere. The root is resolved once.
  */
 export class Folders {
   /** Makes the entries of a folder, given by its path, durable. */
@@ -27,23 +25,23 @@ export class Folders {
     this.sync = createFolderSync(files)
   }
 
-  /** The path of a folder for reading. Throws ENOENT or ENOTDIR where it is missing. */
+  /** The path of a folder for reading. Throws ENOENT or ENOTDIR if it is missing. */
   async find(folder: string): Promise<string> {
     this.#realRoot ??= await resolveRoot(this.#root, this.#files)
     const path = join(this.#realRoot, folder)
     if (folder === '' || (await this.#files.realpath(path)) === path) return path
     throw new KafkaBackupError(
       'LOCATION_INVALID',
-      `the folder ${JSON.stringify(folder)} in ${this.#root} leads elsewhere: symbolic links there are not followed`,
-      { help: 'Put the folder itself in the place of the link, or give the folder it leads to as the location.' },
+      `the folder ${JSON.stringify(folder)} in ${this.#root} is a symbolic link, and links below the location are not followed`,
+      { help: 'Replace the link with the folder itself, or use its target as the location.' },
     )
   }
 
-  /** The path of a folder that now exists and survives a crash. */
+  /** Creates the folder durably if it is missing, and returns its path. */
   prepare(folder: string): Promise<string> {
     let path = this.#prepared.get(folder)
     if (path === undefined) {
-      path = this.#make(folder).catch(error => {
+      path = this.#create(folder).catch(error => {
         this.#prepared.delete(folder)
         throw error
       })
@@ -52,13 +50,13 @@ export class Folders {
     return path
   }
 
-  /** Forgets that a folder and those above it were prepared, after it turned out to be gone. */
+  /** Forgets that a folder and those above it were prepared, because it no longer exists. */
   forget(folder: string): void {
     this.#prepared.delete(folder)
     if (folder !== '') this.forget(parentOf(folder))
   }
 
-  /** Removes a folder and those above it as far as they are empty; the root stays. */
+  /** Removes a folder and those above it while they are empty; the root stays. */
   async removeEmpty(folder: string): Promise<void> {
     for (let rest = folder; rest !== ''; rest = parentOf(rest)) {
       try {
@@ -70,17 +68,17 @@ export class Folders {
     }
   }
 
-  async #make(folder: string): Promise<string> {
+  async #create(folder: string): Promise<string> {
     if (folder === '') {
-      await makeTree(this.#root, this.modes, this.#files, this.sync)
+      await createTree(this.#root, this.modes, this.#files, this.sync)
       return this.find('').catch(error => {
         throw hasErrno(error, 'ENOENT') ? dangling(this.#root) : error
       })
     }
     const parent = await this.prepare(parentOf(folder))
-    await makeFolder(join(parent, baseOf(folder)), this.modes, this.#files)
+    await createFolder(join(parent, baseOf(folder)), this.modes, this.#files)
     const path = await this.find(folder)
-    // Also for a folder that was there: the process that made it may have died before it made it durable.
+    // Also for an existing folder: the process that created it may have died before it was durable.
     await this.sync(parent)
     return path
   }
@@ -105,24 +103,24 @@ async function resolveRoot(root: string, files: FileCalls): Promise<string> {
 }
 
 /**
- * Makes the root with what is missing above it, durably. One level at a time: Node's recursive call never returns where a
- * file system refuses a folder with ENOENT although its parent is there, as /proc does.
+ * Creates the root and its missing parents durably. One level at a time: Node's recursive call never returns if the file
+ * system fails with ENOENT although the parent exists, as /proc does.
  */
-async function makeTree(root: string, modes: FileModes, files: FileCalls, sync: FolderSync): Promise<void> {
+async function createTree(root: string, modes: FileModes, files: FileCalls, sync: FolderSync): Promise<void> {
   const missing: string[] = []
   for (let folder = root; !(await exists(folder, files)); folder = dirname(folder)) missing.unshift(folder)
   for (const folder of missing) {
     try {
-      await makeFolder(folder, modes, files)
+      await createFolder(folder, modes, files)
     } catch (error) {
-      throw hasErrno(error, 'ENOENT') ? await cannotHold(root, dirname(folder), files) : error
+      throw hasErrno(error, 'ENOENT') ? await cannotCreate(root, dirname(folder), files) : error
     }
     await sync(dirname(folder))
   }
 }
 
-/** One that is there is left as it is. */
-async function makeFolder(path: string, modes: FileModes, files: FileCalls): Promise<void> {
+/** Leaves an existing folder unchanged. */
+async function createFolder(path: string, modes: FileModes, files: FileCalls): Promise<void> {
   try {
     await files.mkdir(path, { mode: modes.folder })
   } catch (error) {
@@ -132,7 +130,7 @@ async function makeFolder(path: string, modes: FileModes, files: FileCalls): Pro
   if (modes.isExplicit) await files.chmod(path, modes.folder)
 }
 
-/** A link counts as it is, wherever it leads. */
+/** Does not follow a link. */
 async function exists(path: string, files: FileCalls): Promise<boolean> {
   try {
     await files.lstat(path)
@@ -144,19 +142,81 @@ async function exists(path: string, files: FileCalls): Promise<boolean> {
   }
 }
 
-/** The parent is there, and yet no folder can be made in it. */
-async function cannotHold(root: string, parent: string, files: FileCalls): Promise<KafkaBackupError> {
+/** The parent exists, but no folder can be created in it. */
+async function cannotCreate(root: string, parent: string, files: FileCalls): Promise<KafkaBackupError> {
   if ((await files.lstat(parent)).isSymbolicLink()) return dangling(parent)
-  const message = `the location ${root} cannot be created: the file system of ${parent} takes no folders`
+  const message = `the location ${root} cannot be created: the file system of ${parent} does not allow creating folders`
   return new KafkaBackupError('LOCATION_INVALID', message)
 }
 
 function dangling(link: string): KafkaBackupError {
   return new KafkaBackupError('LOCATION_INVALID', `${link} is a symbolic link to a folder that does not exist`, {
-    help: 'Create the folder that the link leads to, or mount it; or give another location.',
+    help: 'Create or mount the target of the link, or use another location.',
   })
 }
 
 function notAFolder(root: string): KafkaBackupError {
   return new KafkaBackupError('LOCATION_INVALID', `the location ${root} is not a folder`)
+}
+
+/** Permissions of created files and folders. By default only the owner may read records. */
+export interface FileModes {
+  file: number
+  folder: number
+  /** The job sets them, so they apply regardless of the umask. */
+  isExplicit: boolean
+}
+
+const OWNER_ONLY = 0o600
+
+export function fileModes(fileMode: string | undefined): FileModes {
+  const file = fileMode === undefined ? OWNER_ONLY : Number.parseInt(fileMode, 8)
+  // Anyone who may read a file may enter its folder.
+  return { file, folder: file | ((file & 0o444) >> 2), isExplicit: fileMode !== undefined }
+}
+
+type FolderSync = (folder: string) => Promise<void>
+
+/**
+ * Makes the entries of a folder durable. Concurrent callers share an fsync that begins after their calls: one that is
+ * already running may have missed their entries, so they share the next.
+ */
+export function createFolderSync(files: FileCalls): FolderSync {
+  const running = new Map<string, Promise<void>>()
+  const waiting = new Map<string, Promise<void>>()
+
+  const begin = (folder: string): Promise<void> => {
+    waiting.delete(folder)
+    const sync = fsyncFolder(folder, files).finally(() => {
+      if (running.get(folder) === sync) running.delete(folder)
+    })
+    running.set(folder, sync)
+    return sync
+  }
+
+  return folder => {
+    const current = running.get(folder)
+    if (current === undefined) return begin(folder)
+    let next = waiting.get(folder)
+    if (next === undefined) {
+      next = current.then(
+        () => begin(folder),
+        () => begin(folder),
+      )
+      waiting.set(folder, next)
+    }
+    return next
+  }
+}
+
+/** File systems that keep no such state for folders (SMB, some FUSE) fail with EINVAL or ENOTSUP, which is ignored. */
+async function fsyncFolder(folder: string, files: FileCalls): Promise<void> {
+  const handle = await files.open(folder, 'r')
+  try {
+    await handle.sync()
+  } catch (error) {
+    if (!hasErrno(error, 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP')) throw error
+  } finally {
+    await handle.close()
+  }
 }

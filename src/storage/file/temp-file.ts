@@ -2,26 +2,26 @@ import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
-import { unfinishedPrefix } from '../key.ts'
+import { unfinishedPrefix } from '../../lib/object-key.ts'
 import { hasErrno } from './errno.ts'
 import type { FileCalls } from './file-calls.ts'
 import { baseOf, type Folders, parentOf } from './folders.ts'
 
 /**
- * A file under a name that is never listed, in the folder where its content is to appear. It is written, sealed, then
- * published under its key in one step that no reader can see half done.
+ * A file under a name that is never listed, in the folder of the object. It is written, sealed, then published under its
+ * key in one atomic step.
  */
 export interface TempFile {
   write(chunks: readonly Uint8Array[], signal: AbortSignal): Promise<void>
-  /** Makes the content durable. It is not tried twice: after a failed fsync the system may have dropped the pages. */
+  /** Makes the content durable. Never retried: after a failed fsync the system may have dropped the pages. */
   seal(): Promise<void>
-  /** Gives the content its name where that is free; throws EEXIST where it is not. */
+  /** Publishes the content under its name; throws EEXIST if the name is taken. */
   link(): Promise<void>
-  /** Gives the content its name, whatever had it. */
+  /** Publishes the content under its name and replaces what had it. */
   rename(): Promise<void>
   /** Makes the name durable. */
   syncName(): Promise<void>
-  /** Closes and removes what is left. Never fails. */
+  /** Closes and removes the file. Never fails. */
   discard(): Promise<void>
 }
 
@@ -72,8 +72,8 @@ export interface FlushGate {
 const flushBytes = 16 << 20
 
 /**
- * Sends what was written on to the disk now and then, while more is being written: otherwise the system keeps it all in
- * memory until the file is sealed, and that then takes as long as the disk needs for the whole of it.
+ * Flushes to disk now and then while more is being written. Otherwise the system keeps everything in memory until the
+ * file is sealed, and sealing takes as long as writing the entire file.
  */
 function createFlusher(handle: FileHandle, gate: FlushGate): { wrote(position: number): void; idle(): Promise<void> } {
   let flushed = 0
@@ -93,7 +93,7 @@ function createFlusher(handle: FileHandle, gate: FlushGate): { wrote(position: n
           gate.isBusy = false
         })
     },
-    // Kept for whoever seals the file: a later flush would succeed although the system has dropped what this one held.
+    // Kept for `seal`: a later flush would succeed although the system has dropped the pages of this one.
     idle: async () => {
       await running
       if (failure) throw failure.error
@@ -101,10 +101,10 @@ function createFlusher(handle: FileHandle, gate: FlushGate): { wrote(position: n
   }
 }
 
-/** Far more than removals beside it can spoil, and still an end where the system denies a folder it has just made. */
+/** Far more attempts than concurrent removals can spoil, but not endless if the system denies a folder it just created. */
 const maxOpenAttempts = 50
 
-/** A folder may vanish after it was prepared, when the last object in it is removed: then it is made again. */
+/** A folder may vanish after it was prepared, when the last object in it is removed; then it is created again. */
 async function openUnfinished(
   folder: string,
   folders: Folders,
@@ -124,7 +124,7 @@ async function openUnfinished(
   }
 }
 
-/** Writes the chunks from their own memory. The system may take fewer bytes than it was given; the rest follows. */
+/** Writes the chunks without copying them. The system may accept fewer bytes than given; the rest follows. */
 async function writeAll(
   handle: FileHandle,
   chunks: readonly Uint8Array[],
@@ -157,11 +157,10 @@ export function skipBytes(chunks: readonly Uint8Array[], count: number): Uint8Ar
 }
 
 /**
- * `link` is the one call that creates a name only where it is free and shows the whole content at once. Where a file
- * system has no hard links there is no right way to do it: reserving the name first would show an empty object, and a
- * copy would show a growing one.
+ * `link` is the only call that creates a name only if it is free and shows the complete content at once. Without hard
+ * links there is no correct way: reserving the name first would show an empty object, and a copy would show a growing one.
  *
- * A file server that repeats a call whose answer was lost says EEXIST to its own success; the inode tells.
+ * A file server that repeats a call after a lost response reports EEXIST for its own success; the inode shows that.
  */
 async function linkNew(path: string, finalPath: string, files: FileCalls): Promise<void> {
   try {
@@ -169,7 +168,7 @@ async function linkNew(path: string, finalPath: string, files: FileCalls): Promi
   } catch (error) {
     if (hasErrno(error, 'EEXIST') && (await isSameFile(path, finalPath, files))) return
     if (!hasErrno(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK')) throw error
-    throw new KafkaBackupError('LOCATION_INVALID', `the file system of ${finalPath} does not offer hard links`, {
+    throw new KafkaBackupError('LOCATION_INVALID', `the file system of ${finalPath} does not support hard links`, {
       cause: error,
       help: 'Write-once objects need them: use a local POSIX file system or NFS, not FAT, exFAT or such a FUSE mount.',
     })

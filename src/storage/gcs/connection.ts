@@ -6,12 +6,12 @@ import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
-import { endpointOf, type GcsOptions, gcsDefaults } from './options.ts'
+import { endpointOf, type GcsOptions, gcsDefaults } from './gcs-options.ts'
 
 export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & { headers?: Record<string, string> }
 
-/** Only small objects are read in one piece; segments are read in ranges. */
-const MAX_ANSWER_BYTES = 1024 ** 3
+/** Only small objects are read at once; segments are read in ranges. */
+const MAX_RESPONSE_BYTES = 1024 ** 3
 
 /** What a request is for, for messages. */
 export interface GcsCall extends Pick<GcsErrorContext, 'action' | 'key' | 'missing'> {
@@ -29,7 +29,7 @@ export async function openGcsConnection(
   const agents = await openAgents(options)
   const origin = endpointOf(options)
   const agent = /^https:/i.test(origin) ? agents.httpsAgent : agents.httpAgent
-  const endpoint = { origin, agent, timeouts: { connectMs, idleMs }, maxBytes: MAX_ANSWER_BYTES }
+  const endpoint = { origin, agent, timeouts: { connectMs, idleMs }, maxBytes: MAX_RESPONSE_BYTES }
   return new GcsConnection({ endpoint, agents, clock, identity, bucket: options.bucket, location })
 }
 
@@ -63,14 +63,14 @@ export class GcsConnection {
     }
   }
 
-  /** Taken without its host: a token never goes to another than the endpoint. */
+  /** Without its host: a token is never sent to any host but the endpoint. */
   sessionOf({ headers: { location } }: HttpAnswer): GcsSession {
     const { origin } = this.#parts.endpoint
     if (location !== undefined && URL.canParse(location, origin)) {
       const { pathname, search } = new URL(location, origin)
       return `${pathname}${search}` as GcsSession
     }
-    throw new KafkaBackupError('STORAGE_REFUSED', `${this.#parts.location} gave no address to the upload`)
+    throw new KafkaBackupError('STORAGE_REFUSED', `${this.#parts.location} returned no address for the upload`)
   }
 
   close(): void {
@@ -80,7 +80,7 @@ export class GcsConnection {
     agents.httpsAgent.destroy()
   }
 
-  /** A token may be withdrawn before its time. A new one is tried once. */
+  /** A token may be revoked before it expires. Retries once with a new one. */
   async #identified(request: GcsRequest, signal: AbortSignal): Promise<HttpAnswer> {
     const { identity, endpoint, clock } = this.#parts
     for (let isFirst = true; ; isFirst = false) {
@@ -93,7 +93,7 @@ export class GcsConnection {
   }
 }
 
-/** `{"error": {"message": …, "errors": [{"reason": …}]}}`, or a line of text where the request never got that far. */
+/** `{"error": {"message": …, "errors": [{"reason": …}]}}`, or a line of text if the request never got that far. */
 function refusalOf({ status, body }: HttpAnswer): GcsRefusal {
   const text = body.toString('utf8')
   try {

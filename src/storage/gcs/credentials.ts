@@ -3,32 +3,31 @@ import type { AuthClient, gaxios } from 'google-auth-library'
 import { KafkaBackupError } from '../../errors.ts'
 import { oneLine } from '../../lib/one-line.ts'
 import { untilAborted } from '../../lib/until-aborted.ts'
-import { openAgents, type StoreAgents } from '../bucket/agents.ts'
-import { isLoopback } from '../loopback.ts'
+import { isLoopback, openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { networkMeaning } from './error.ts'
-import { endpointOf, type GcsOptions, gcsDefaults, publicUniverse } from './options.ts'
+import { endpointOf, type GcsOptions, gcsDefaults, publicUniverse } from './gcs-options.ts'
 
-/** What a request shows to say who makes it. */
+/** The credentials of requests. */
 export interface GcsIdentity {
   headers(signal: AbortSignal): Promise<Record<string, string>>
-  /** These headers were not accepted, though they should still be good: the next ones are new. */
+  /** The store rejected these headers although they have not expired: get new ones. */
   renew(refused: Record<string, string>): void
   close(): void
 }
 
-/** Objects may be read, written and removed with it; buckets and permissions stay out of reach. */
+/** Allows reading, writing and removing objects, but not changing buckets or permissions. */
 const scope = 'https://www.googleapis.com/auth/devstorage.read_write'
 
-/** Where the library exchanges the signature of a service account, whatever its key file says. */
+/** Where the library exchanges the signature of a service account, regardless of its key file. */
 const googleTokenUrl = 'https://oauth2.googleapis.com/token'
 
-/** The library of Google's identities is loaded when somebody has to log in. */
+/** Google's library is loaded only if a login is needed. */
 export async function openGcsIdentity(options: GcsOptions, location: string): Promise<GcsIdentity> {
   if (options.anonymous && options.endpoint === undefined) throw onlyEmulators()
   if (options.anonymous) return { headers: async () => ({}), renew: () => {}, close: () => {} }
   assertSafe(options)
   const key = await readKey(options)
-  // The services that give out tokens are Google's own: behind the same proxy, but not of the endpoint's private CA.
+  // Token services are Google's: behind the same proxy, but not signed by the endpoint's private CA.
   const agents = await openAgents(options.proxy === undefined ? {} : { proxy: options.proxy })
   return new LibraryIdentity({ options, key, agents, location })
 }
@@ -51,7 +50,7 @@ class LibraryIdentity implements GcsIdentity {
     this.#parts = parts
   }
 
-  /** However many ask, one request for a token is under way. The library renews it minutes before it runs out. */
+  /** Concurrent callers share one token request. The library renews the token minutes before it expires. */
   headers(signal: AbortSignal): Promise<Record<string, string>> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined
@@ -61,7 +60,7 @@ class LibraryIdentity implements GcsIdentity {
 
   renew(refused: Record<string, string>): void {
     const client = this.#loaded
-    // Another call may have renewed it meanwhile.
+    // Another call may already have renewed it.
     if (client === undefined || refused.authorization !== this.#current) return
     client.setCredentials({ ...client.credentials, expiry_date: 1 })
   }
@@ -95,7 +94,7 @@ async function openClient({ options, key, agents }: IdentityParts): Promise<Auth
   })
   const auth = new GoogleAuth({
     scopes: [scope],
-    // Sent nowhere. Without one the library asks yet other services which it is.
+    // Never sent. Without one the library asks other services for it.
     projectId: 'unknown',
     ...(key !== undefined && { credentials: key }),
     clientOptions: { transporter, ...(options.universeDomain && { universeDomain: options.universeDomain }) },
@@ -118,7 +117,7 @@ function redirectTokens(transporter: gaxios.Gaxios, tokenUri: string): void {
   })
 }
 
-/** What is looked at of credentials; the rest is for the library. */
+/** The fields of credentials that are checked; the rest is for the library. */
 interface KeyJson {
   type: string
   token_uri?: string
@@ -140,24 +139,24 @@ async function readKey(options: GcsOptions): Promise<KeyJson | undefined> {
   const wrong = (what: string, cause?: unknown) =>
     new KafkaBackupError('LOCATION_INVALID', `the credentials ${path} ${what}`, {
       ...(cause !== undefined && { cause }),
-      help: `Correct ${given}: it names the JSON of a service account key or of a workload identity federation.`,
+      help: `Correct ${given}: it must name the JSON file of a service account key or of a workload identity federation.`,
     })
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
     throw wrong('cannot be read', cause)
   })
   const key = parseKey(text)
   if (key === undefined) throw wrong('are not JSON with a `type`')
-  if (!keyTypes.includes(key.type)) throw wrong(`are of the type ${JSON.stringify(key.type)}, which is not known`)
+  if (!keyTypes.includes(key.type)) throw wrong(`have the unknown type ${JSON.stringify(key.type)}`)
   for (const field of tokenUrls) {
     const url = key[field]
     if (url !== undefined && !isSafeUrl(url)) throw wrong(`have a \`${field}\` that is not https`)
   }
   const [own, asked] = [key.universe_domain ?? publicUniverse, options.universeDomain ?? publicUniverse]
-  if (own !== asked) throw wrong(`are of the universe ${own}, and \`storage.universe_domain\` is ${asked}`)
+  if (own !== asked) throw wrong(`belong to the universe ${own}, but \`storage.universe_domain\` is ${asked}`)
   return key
 }
 
-/** The text of an error of the parser may hold a part of the key, so it is dropped. */
+/** The error of the parser may contain a part of the key, so it is dropped. */
 function parseKey(text: string): KeyJson | undefined {
   try {
     const key: unknown = JSON.parse(text)
@@ -169,9 +168,13 @@ function parseKey(text: string): KeyJson | undefined {
 }
 
 function onlyEmulators(): KafkaBackupError {
-  return new KafkaBackupError('LOCATION_INVALID', '`anonymous` without an endpoint: Google takes no such requests', {
-    help: 'Name the emulator in `storage.endpoint` or STORAGE_EMULATOR_HOST, or use credentials.',
-  })
+  return new KafkaBackupError(
+    'LOCATION_INVALID',
+    '`anonymous` without an endpoint: Google does not accept anonymous requests',
+    {
+      help: 'Name the emulator in `storage.endpoint` or STORAGE_EMULATOR_HOST, or use credentials.',
+    },
+  )
 }
 
 function assertSafe(options: GcsOptions): void {
@@ -188,14 +191,14 @@ function isSafeUrl(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname))
 }
 
-/** Without the library's own error as the cause: it holds the request, and that holds what it logs in with. */
+/** Without the library's error as the cause: it contains the request and its credentials. */
 function tokenError(error: unknown, isKnown: boolean, location: string): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
   const { status } = error as Error & { status?: unknown }
   const text = oneLine(error.message)
   if (typeof status === 'number') {
-    const isPassing = status >= 500 || status === 408 || status === 429
-    return isPassing
+    const isTemporary = status >= 500 || status === 408 || status === 429
+    return isTemporary
       ? new KafkaBackupError('STORAGE_UNAVAILABLE', `no token for ${location}: its service failed (${status}): ${text}`)
       : new KafkaBackupError('STORAGE_DENIED', `no token for ${location} (${status}): ${text}`, { help: noTokenHelp })
   }
@@ -211,4 +214,4 @@ function tokenError(error: unknown, isKnown: boolean, location: string): unknown
 }
 
 const noTokenHelp =
-  'Check the credentials: their key may be deleted or disabled, or the identity is not allowed to use the account.'
+  'Check the credentials: the key may be deleted or disabled, or the identity may not use the account.'

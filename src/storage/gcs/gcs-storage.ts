@@ -1,12 +1,16 @@
+import { crc32c } from '@node-rs/crc32'
+import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../../lib/until-aborted.ts'
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
+import { BucketWriter } from '../bucket/writer.ts'
 import { parsePrefix } from '../key.ts'
 import type { Storage } from '../storage.ts'
+import type { GcsApi, GcsSession, UploadState } from './api.ts'
+import { formatGcsLocation, type GcsOptions, gcsDefaults, resolveGcsOptions } from './gcs-options.ts'
 import { openGcsApi } from './json-api.ts'
-import { formatGcsLocation } from './location.ts'
-import { type GcsOptions, gcsDefaults, resolveGcsOptions } from './options.ts'
-import { GcsWriter } from './writer.ts'
+import { formatSum } from './resources.ts'
 
-/** The objects of a bucket. No request is sent before the first call, not even for credentials. */
+/** Nothing is requested before the first call, not even credentials. */
 export function openGcsStorage(given: GcsOptions, parts: BucketStorageParts): Storage {
   const prefix = parsePrefix(given.prefix ?? '')
   const options = { ...resolveGcsOptions(given), ...(prefix !== '' && { prefix }) }
@@ -14,4 +18,125 @@ export function openGcsStorage(given: GcsOptions, parts: BucketStorageParts): St
   const location = formatGcsLocation(options)
   const openApi = () => openGcsApi(options, location, parts.clock)
   return openBucketStorage({ location, partSizeBytes, uploads, openApi, Writer: GcsWriter }, parts)
+}
+
+/** Sends the parts of an object one after the other, as a resumable upload; the object appears with the last one. */
+class GcsWriter extends BucketWriter<GcsApi> {
+  #upload: Promise<GcsUpload> | undefined
+  /** The part that is being sent. Never rejects. */
+  #sending: Promise<void> = Promise.resolve()
+
+  protected get hasUpload(): boolean {
+    return this.#upload !== undefined
+  }
+
+  protected async sendPart(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#sending, signal)
+    this.assertUsable()
+    const { sent } = await this.sendInBackground(bytes => this.#send(bytes), signal)
+    this.#sending = sent
+  }
+
+  protected async completeUpload(signal: AbortSignal): Promise<void> {
+    await untilAborted(this.#sending, signal)
+    this.assertUsable()
+    const upload = await this.#upload
+    await upload?.send(this.filling.bytes, true, signal)
+  }
+
+  protected async dropUpload(signal: AbortSignal): Promise<void> {
+    const upload = await untilAborted(this.#upload ?? Promise.resolve(undefined), signal)
+    await untilAborted(this.#sending, signal)
+    if (upload) await this.parts.retried(this.key, () => upload.cancel(signal), signal)
+  }
+
+  /** Google drops uploads now and then. A new upload of the same bytes can succeed. */
+  protected override lostUpload(error: unknown): unknown {
+    if (!hasCode(error, 'STORAGE_NOT_FOUND')) return error
+    return new KafkaBackupError('STORAGE_UNAVAILABLE', error.message, { cause: error })
+  }
+
+  async #send(body: Buffer): Promise<void> {
+    const { signal } = this.stop
+    this.#upload ??= this.#begin()
+    const upload = await this.#upload
+    try {
+      await this.parts.retried(this.key, () => upload.send(body, false, signal), signal)
+    } catch (error) {
+      throw this.lostUpload(error)
+    }
+  }
+
+  /** Not aborted: an upload whose address is unknown cannot be discarded. */
+  async #begin(): Promise<GcsUpload> {
+    const { api, retried } = this.parts
+    const never = new AbortController().signal
+    const begin = () => api.beginUpload(this.key, this.token, never)
+    return new GcsUpload(api, this.key, await retried(this.key, begin, this.stop.signal))
+  }
+}
+
+/**
+ * A resumable upload: its parts are sent one after the other, and the object appears with the last. After a lost response
+ * it asks the session how many bytes have arrived, so no byte is sent twice or skipped.
+ */
+class GcsUpload {
+  readonly #api: GcsApi
+  readonly #key: string
+  readonly #session: GcsSession
+  /** Bytes of the parts before the one that is being sent. */
+  #sentBytes = 0
+  #sum = 0
+  #isUncertain = false
+
+  constructor(api: GcsApi, key: string, session: GcsSession) {
+    this.#api = api
+    this.#key = key
+    this.#session = session
+  }
+
+  /** One attempt. After a failure it may be repeated with the same bytes. */
+  async send(body: Buffer, isLast: boolean, signal: AbortSignal): Promise<void> {
+    const [end, sum] = [this.#sentBytes + body.length, crc32c(body, this.#sum)]
+    const total = isLast ? { total: { bytes: end, crc32c: sum } } : {}
+    let state = await this.#state(signal)
+    while (!this.#isComplete(state, { end, sum, isLast })) {
+      const start = this.#startOf(state, end)
+      this.#isUncertain = true
+      const rest = body.subarray(start - this.#sentBytes)
+      const next = await this.#api.putChunk(this.#key, this.#session, { start, body: rest, ...total }, signal)
+      this.#isUncertain = false
+      if (!next.isDone && next.persisted <= start) throw this.#failed('accepted none of the bytes')
+      state = next
+    }
+    this.#sentBytes = end
+    this.#sum = sum
+  }
+
+  cancel(signal: AbortSignal): Promise<void> {
+    return this.#api.cancelUpload(this.#key, this.#session, signal)
+  }
+
+  async #state(signal: AbortSignal): Promise<UploadState> {
+    if (!this.#isUncertain) return { isDone: false, persisted: this.#sentBytes }
+    const state = await this.#api.uploadState(this.#key, this.#session, signal)
+    this.#isUncertain = false
+    return state
+  }
+
+  #isComplete(state: UploadState, { end, sum, isLast }: { end: number; sum: number; isLast: boolean }): boolean {
+    if (!state.isDone) return !isLast && state.persisted === end
+    if (isLast && (state.crc32c === undefined || state.crc32c === formatSum(sum))) return true
+    throw new KafkaBackupError('STORAGE_REFUSED', `the store created other bytes for ${JSON.stringify(this.#key)}`)
+  }
+
+  /** A session keeps the bytes that it once reported; after any other state the upload cannot continue. */
+  #startOf(state: UploadState, end: number): number {
+    if (!state.isDone && state.persisted >= this.#sentBytes && state.persisted <= end) return state.persisted
+    throw this.#failed('lost its state')
+  }
+
+  #failed(what: string): KafkaBackupError {
+    return new KafkaBackupError('STORAGE_UNAVAILABLE', `the upload of ${JSON.stringify(this.#key)} ${what}`)
+  }
 }

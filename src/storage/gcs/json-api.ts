@@ -5,17 +5,16 @@ import type { Clock } from '../../lib/clock.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
 import type { ByteRange, ListPageOptions, ObjectHead, ObjectPage, PutCondition } from '../bucket/api.ts'
 import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
-import { formatSum, parseHashHeader } from './checksum.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
-import type { GcsOptions } from './options.ts'
-import { parseObject, parsePage, parseState } from './resources.ts'
+import type { GcsOptions } from './gcs-options.ts'
+import { formatSum, parseHashHeader, parseObject, parsePage, parseState } from './resources.ts'
 
-/** User metadata of an object that a writer made. */
+/** User metadata of an object that a writer created. */
 export const tokenName = 'kafka-backup-writer'
 
 const octets = 'application/octet-stream'
 
-/** The requests of the JSON API. The endpoint is asked, and who one is, by the first of them. */
+/** The requests of the JSON API. The first one also asks for credentials. */
 export async function openGcsApi(options: GcsOptions, location: string, clock?: Clock): Promise<GcsApi> {
   return new JsonApi(await openGcsConnection(options, location, clock), options)
 }
@@ -24,7 +23,7 @@ class JsonApi implements GcsApi {
   readonly #connection: GcsConnection
   readonly #bucket: string
   readonly #folder: string
-  /** What every request says, and what those say that begin an object. */
+  /** Query parameters of every request, and of those that create an object. */
   readonly #common: Record<string, string>
   readonly #creation: Record<string, string>
 
@@ -55,7 +54,7 @@ class JsonApi implements GcsApi {
 
   async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
     const path = this.#object(key, { fields: 'size,timeCreated,updated,metadata' })
-    const call = { action: 'look at', key, missing: 'object' } as const
+    const call = { action: 'stat', key, missing: 'object' } as const
     try {
       const found = parseObject((await this.#connection.send({ method: 'GET', path }, call, signal)).body)
       return { size: found.size, modifiedMs: found.modifiedMs, token: found.metadata[tokenName] }
@@ -71,12 +70,12 @@ class JsonApi implements GcsApi {
     const call = { action: 'read', key, missing: 'object' } as const
     const answer = await this.#connection.send({ method: 'GET', path, ...(headers && { headers }) }, call, signal)
     if (range !== undefined) {
-      // A store that does not know ranges sends the whole.
+      // A store without support for ranges sends the entire object.
       return answer.status === 206 ? answer.body : answer.body.subarray(range.start, range.start + range.length)
     }
     const expected = parseHashHeader(answer.headers['x-goog-hash'])
     if (expected === undefined || expected === formatSum(crc32c(answer.body))) return answer.body
-    throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were damaged on the way`)
+    throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were corrupted in transit`)
   }
 
   async listPage(
@@ -121,13 +120,13 @@ class JsonApi implements GcsApi {
   }
 
   async putChunk(key: string, session: GcsSession, chunk: GcsChunk, signal: AbortSignal): Promise<UploadState> {
-    const { start, body, whole } = chunk
+    const { start, body, total } = chunk
     const bytes = body.length === 0 ? '*' : `${start}-${start + body.length - 1}`
     const headers = {
-      'content-range': `bytes ${bytes}/${whole?.bytes ?? '*'}`,
-      ...(whole && { 'x-goog-hash': `crc32c=${formatSum(whole.crc32c)}` }),
+      'content-range': `bytes ${bytes}/${total?.bytes ?? '*'}`,
+      ...(total && { 'x-goog-hash': `crc32c=${formatSum(total.crc32c)}` }),
     }
-    return parseState(await this.#ofSession(whole ? 'create' : 'write', key, { session, headers, body }, signal))
+    return parseState(await this.#ofSession(total ? 'create' : 'write', key, { session, headers, body }, signal))
   }
 
   async uploadState(key: string, session: GcsSession, signal: AbortSignal): Promise<UploadState> {

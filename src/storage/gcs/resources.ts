@@ -29,7 +29,7 @@ export function parsePage(body: Buffer): { items: ObjectResource[]; prefixes: st
   return { items: items.map(objectOf), prefixes, next: nextPageToken || undefined }
 }
 
-/** 308 with `Range: bytes=0-41` means that 42 bytes are there; without the header none is. */
+/** 308 with `Range: bytes=0-41` means that 42 bytes have arrived; without the header none has. */
 export function parseState({ status, headers, body }: HttpAnswer): UploadState {
   if (status !== 308) return { isDone: true, crc32c: parseObject(body).crc32c }
   const last = /^bytes=0-(\d+)$/.exec(String(headers.range ?? ''))?.[1]
@@ -47,7 +47,7 @@ function objectOf(value: unknown): ObjectResource {
   }
 }
 
-/** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
+/** An object without a time counts as just written, so it is never old enough to be swept. */
 function timeOf(text: unknown): number {
   const ms = Date.parse(textOf(text))
   return Number.isNaN(ms) ? Number.MAX_SAFE_INTEGER : ms
@@ -58,7 +58,19 @@ function parseJson(body: Buffer): object {
     const value: unknown = JSON.parse(body.toString('utf8'))
     if (typeof value === 'object' && value !== null) return value
   } catch {
-    // Refused below.
+    // Rejected below.
   }
-  throw new KafkaBackupError('STORAGE_REFUSED', 'the answer is not one of Cloud Storage: it is not a JSON object')
+  throw new KafkaBackupError('STORAGE_REFUSED', 'the response is not one of Cloud Storage: it is not a JSON object')
+}
+
+/** As Cloud Storage writes CRC32C: big-endian, in base64. */
+export function formatSum(sum: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(sum)
+  return bytes.toString('base64')
+}
+
+/** The CRC32C of a header `x-goog-hash: crc32c=…,md5=…`, if it has one. */
+export function parseHashHeader(header: string | string[] | undefined): string | undefined {
+  return /\bcrc32c=([^,\s]+)/.exec(String(header ?? ''))?.[1]
 }

@@ -3,9 +3,9 @@ import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3'
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { KafkaBackupError } from '../../errors.ts'
 import { openAgents } from '../bucket/agents.ts'
-import { type S3Options, s3Defaults } from './options.ts'
+import { type S3Options, s3Defaults } from './s3-options.ts'
 
-/** The SDK's client, set up to make one try of each request and to leave checksums to us. */
+/** The SDK's client, set up to send each request once and without its own checksums. */
 export async function openS3Client(options: S3Options): Promise<S3Client> {
   const client = new S3Client({
     ...(await connectionConfig(options)),
@@ -35,7 +35,7 @@ async function connectionConfig(options: S3Options): Promise<S3ClientConfig> {
     const credentials = { accessKeyId, secretAccessKey, ...(sessionToken !== undefined && { sessionToken }) }
     return { requestHandler, credentials }
   }
-  // The services that hand out credentials are AWS's own: behind the same proxy, but not of the store's private CA.
+  // Credential services are AWS's: behind the same proxy, but not signed by the store's private CA.
   const agents = await openAgents(proxy === undefined ? {} : { proxy })
   const clientConfig = { requestHandler: { ...agents, ...timeouts }, ...(region !== undefined && { region }) }
   return { requestHandler, credentials: defaultProvider({ clientConfig }) }
@@ -46,7 +46,7 @@ async function assertRegion(client: S3Client): Promise<void> {
     await client.config.region()
   } catch (cause) {
     client.destroy()
-    throw new KafkaBackupError('LOCATION_INVALID', 'the region of the bucket is not known', {
+    throw new KafkaBackupError('LOCATION_INVALID', 'the region of the bucket is unknown', {
       cause,
       help: 'Set `storage.region`, `?region=` of an `s3://` location, or AWS_REGION.',
     })
@@ -65,8 +65,8 @@ interface OutgoingRequest {
 type Step = (args: { input: unknown; request?: unknown }) => Promise<never>
 
 /**
- * SHA-256 is the slowest thing on the way to the store. Over TLS the signature leaves the body out and a checksum covers
- * it. Without TLS it is signed, and a large body is hashed on another thread.
+ * SHA-256 is the slowest step of an upload. Over TLS the signature leaves out the body and a checksum covers it. Without
+ * TLS the body is signed, and a large one is hashed on another thread.
  */
 function signPayload(isSigned: boolean) {
   return (next: unknown) =>

@@ -1,37 +1,28 @@
-import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { KafkaBackupError } from '../../errors.ts'
 import { oneLine } from '../../lib/one-line.ts'
+import { type ErrorMeaning, endpointMeaning, type FailedRequest, proxyLogin, requestError } from '../request-error.ts'
 
-interface Meaning {
-  code: ErrorCode
-  meaning: string
-  help?: string
-}
-
-export interface S3ErrorContext {
-  /** What was tried, to follow "cannot": `read`, `create`. */
-  action: string
-  key: string
+export interface S3ErrorContext extends FailedRequest {
   bucket: string
-  location: string
 }
 
-/** What the names that S3 gives its errors mean here. Stores of other makers use the same names, and a few of their own. */
-const nameTable: Record<string, Meaning> = {
-  NoSuchKey: { code: 'STORAGE_NOT_FOUND', meaning: 'it is not there' },
-  NotFound: { code: 'STORAGE_NOT_FOUND', meaning: 'it is not there' },
+/** What S3's error names mean here. Stores of other vendors use the same names and a few more. */
+const nameTable: Record<string, ErrorMeaning> = {
+  NoSuchKey: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
+  NotFound: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
   NoSuchUpload: { code: 'STORAGE_NOT_FOUND', meaning: 'the store no longer knows the upload' },
   NoSuchBucket: {
     code: 'STORAGE_NOT_FOUND',
     meaning: 'the bucket does not exist',
     help: 'Create the bucket, or correct its name, region or endpoint.',
   },
-  PreconditionFailed: { code: 'STORAGE_EXISTS', meaning: 'it is there already' },
-  InvalidRange: { code: 'STORAGE_SHORT', meaning: 'it ends before the range that was asked for' },
+  PreconditionFailed: { code: 'STORAGE_EXISTS', meaning: 'it already exists' },
+  InvalidRange: { code: 'STORAGE_SHORT', meaning: 'it ends before the requested range' },
 
   AccessDenied: {
     code: 'STORAGE_DENIED',
     meaning: 'access denied',
-    help: 'Grant what docs/s3.md lists under the least policy; with `aws:kms` the key needs grants too.',
+    help: 'Grant what docs/s3.md lists under the minimum policy; with `aws:kms` the key needs grants too.',
   },
   AllAccessDisabled: { code: 'STORAGE_DENIED', meaning: 'all access to it is disabled' },
   InvalidAccessKeyId: {
@@ -59,8 +50,8 @@ const nameTable: Record<string, Meaning> = {
   TokenProviderError: { code: 'STORAGE_DENIED', meaning: 'there is no valid login; log in again' },
   InvalidObjectState: {
     code: 'STORAGE_DENIED',
-    meaning: 'it lies in an archive class',
-    help: 'Restore the object from its archive storage class first.',
+    meaning: 'it is in an archive storage class',
+    help: 'Restore the object to an online storage class first.',
   },
 
   QuotaExceeded: { code: 'STORAGE_FULL', meaning: 'the quota is used up' },
@@ -71,58 +62,49 @@ const nameTable: Record<string, Meaning> = {
   KeyTooLongError: { code: 'LOCATION_INVALID', meaning: 'the key is too long', help: 'Choose a shorter prefix.' },
   NotImplemented: { code: 'STORAGE_UNFIT', meaning: 'the store does not offer this' },
 
-  // The SDK learns the difference of the clocks from the refusal, so the next try is signed with the store's time.
+  // The SDK learns the clock difference from this error and signs the next attempt with the store's time.
   RequestTimeTooSkewed: { code: 'STORAGE_UNAVAILABLE', meaning: 'the clock of this machine differs from the store’s' },
-  ConditionalRequestConflict: { code: 'STORAGE_UNAVAILABLE', meaning: 'another writes the same key right now' },
-  SlowDown: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store asks for fewer requests' },
+  ConditionalRequestConflict: { code: 'STORAGE_UNAVAILABLE', meaning: 'another client is writing the same key' },
+  SlowDown: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store is throttling requests' },
   RequestTimeout: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store waited too long for the request' },
-  BadDigest: { code: 'STORAGE_UNAVAILABLE', meaning: 'the bytes were damaged on the way' },
+  BadDigest: { code: 'STORAGE_UNAVAILABLE', meaning: 'the bytes were corrupted in transit' },
   IncompleteBody: { code: 'STORAGE_UNAVAILABLE', meaning: 'the bytes did not arrive' },
-  XAmzContentSHA256Mismatch: { code: 'STORAGE_UNAVAILABLE', meaning: 'the bytes were damaged on the way' },
-  TimeoutError: { code: 'STORAGE_UNAVAILABLE', meaning: 'no answer came in time' },
+  XAmzContentSHA256Mismatch: { code: 'STORAGE_UNAVAILABLE', meaning: 'the bytes were corrupted in transit' },
+  TimeoutError: { code: 'STORAGE_UNAVAILABLE', meaning: 'no response in time' },
 }
 
-const proxyLogin: Meaning = {
-  code: 'STORAGE_DENIED',
-  meaning: 'the proxy wants a login',
-  help: 'Give it in `storage.proxy`: `http://user:password@proxy:3128`.',
-}
+const retained: ErrorMeaning = { code: 'STORAGE_RETAINED', meaning: 'the store still protects it from removal' }
 
-const retained: Meaning = { code: 'STORAGE_RETAINED', meaning: 'the store protects it for some time yet' }
-
-const statusTable: Record<number, Meaning> = {
+const statusTable: Record<number, ErrorMeaning> = {
   401: { code: 'STORAGE_DENIED', meaning: 'access denied' },
   403: { ...nameTable.AccessDenied, code: 'STORAGE_DENIED', meaning: 'access denied' },
-  404: { code: 'STORAGE_NOT_FOUND', meaning: 'it is not there' },
+  404: { code: 'STORAGE_NOT_FOUND', meaning: 'it does not exist' },
   405: { code: 'STORAGE_UNFIT', meaning: 'the store does not offer this' },
   407: proxyLogin,
   408: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store waited too long for the request' },
-  409: { code: 'STORAGE_UNAVAILABLE', meaning: 'something else is under way there' },
-  412: { code: 'STORAGE_EXISTS', meaning: 'it is there already' },
-  416: { code: 'STORAGE_SHORT', meaning: 'it ends before the range that was asked for' },
-  429: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store asks for fewer requests' },
+  409: { code: 'STORAGE_UNAVAILABLE', meaning: 'another operation on it is in progress' },
+  412: { code: 'STORAGE_EXISTS', meaning: 'it already exists' },
+  416: { code: 'STORAGE_SHORT', meaning: 'it ends before the requested range' },
+  429: { code: 'STORAGE_UNAVAILABLE', meaning: 'the store is throttling requests' },
   501: { code: 'STORAGE_UNFIT', meaning: 'the store does not offer this' },
   507: { code: 'STORAGE_FULL', meaning: 'no space is left' },
 }
 
-/** The error of a request as one of the table; what is no error of a store or its network is returned as it is. */
+/** Classifies the error of a request. Errors that come from neither the store nor the network are returned unchanged. */
 export function mapS3Error(error: unknown, context: S3ErrorContext): unknown {
   if (!(error instanceof Error) || error instanceof KafkaBackupError) return error
   const facts = readFacts(error)
   const found = findMeaning(facts)
   if (found === undefined) return error
-  const said = facts.status === undefined ? facts.errno : `${facts.name} ${facts.status}`.replace(/^Unknown\w* /, '')
-  const what = context.key === '' ? '' : ` ${JSON.stringify(context.key)}`
-  const where = facts.name === 'NoSuchBucket' ? `${JSON.stringify(context.bucket)} of ${context.location}` : undefined
-  const message = `cannot ${context.action}${what} in ${where ?? context.location}: ${found.meaning}`
-  return new KafkaBackupError(found.code, `${message} (${said ?? facts.name})${quote(facts)}`, {
-    cause: error,
-    ...(found.help !== undefined && { help: found.help }),
-  })
+  const reported =
+    facts.status === undefined ? facts.errno : `${facts.name} ${facts.status}`.replace(/^Unknown\w* /, '')
+  const { bucket, location } = context
+  const where = facts.name === 'NoSuchBucket' ? `${JSON.stringify(bucket)} of ${location}` : location
+  return requestError(error, { ...context, location: where }, found, reported ?? facts.name, textOf(facts))
 }
 
 interface Facts {
-  /** What the store or the SDK wrote. */
+  /** The message of the store or the SDK. */
   text: string
   name: string
   status: number | undefined
@@ -130,11 +112,11 @@ interface Facts {
   errno: string | undefined
   isProxyLogin: boolean
   region: string | undefined
-  /** Object lock: S3 has no name of its own for it, and denies access with these words; MinIO refuses with others. */
+  /** Object lock: S3 denies access with this text and has no error name for it; MinIO uses other text. */
   isLocked: boolean
 }
 
-/** The SDK puts the store's own name of the error in `name`; for an answer without a body it makes one up. */
+/** The SDK puts the store's name of the error in `name`; for a response without a body it makes one up. */
 function readFacts(error: Error): Facts {
   const { $metadata, $response, code, Region, statusCode } = error as Error & {
     $metadata?: { httpStatusCode?: number }
@@ -153,13 +135,12 @@ function readFacts(error: Error): Facts {
     errno: typeof code === 'string' && status === undefined ? code : undefined,
     isProxyLogin: code === 'ERR_PROXY_TUNNEL' && statusCode === 407,
     region: header ?? (typeof Region === 'string' ? Region : undefined),
-    // Most stores have no code of their own for it.
     isLocked: error.name === 'ObjectLocked' || /protected by object lock|WORM protected/i.test(text),
     text,
   }
 }
 
-function findMeaning(facts: Facts): Meaning | undefined {
+function findMeaning(facts: Facts): ErrorMeaning | undefined {
   const { name, status, errno } = facts
   if (isElsewhere(facts)) return elsewhere(facts)
   if (facts.isProxyLogin) return proxyLogin
@@ -171,7 +152,7 @@ function findMeaning(facts: Facts): Meaning | undefined {
   if (status !== undefined) {
     if (statusTable[status] !== undefined) return statusTable[status]
     if (status >= 500) return { code: 'STORAGE_UNAVAILABLE', meaning: 'the store failed' }
-    return { code: 'STORAGE_REFUSED', meaning: status < 300 ? 'the answer is not one of S3' : 'the store refused it' }
+    return { code: 'STORAGE_REFUSED', meaning: status < 300 ? 'the response is not one of S3' : 'the store refused it' }
   }
   return undefined
 }
@@ -181,7 +162,7 @@ function isElsewhere({ name, status }: Facts): boolean {
   return names.some(each => name.startsWith(each)) || status === 301 || status === 307
 }
 
-function elsewhere({ region }: Facts): Meaning {
+function elsewhere({ region }: Facts): ErrorMeaning {
   return {
     code: 'LOCATION_INVALID',
     meaning: region === undefined ? 'the bucket is in another region' : `the bucket is in the region ${region}`,
@@ -189,27 +170,11 @@ function elsewhere({ region }: Facts): Meaning {
   }
 }
 
-function findNetworkMeaning(errno: string): Meaning {
-  if (/^(UNABLE_TO_|SELF_SIGNED|DEPTH_ZERO|CERT_|ERR_TLS_CERT|HOSTNAME_MISMATCH|INVALID_CA)/.test(errno)) {
-    return {
-      code: 'LOCATION_INVALID',
-      meaning: 'the certificate of the endpoint is not trusted',
-      help: 'Name the CA of a private store in `storage.ca_cert`; certificates are always checked.',
-    }
-  }
-  if (/^(EPROTO|ERR_SSL_|HPE_)/.test(errno)) {
-    return {
-      code: 'LOCATION_INVALID',
-      meaning: 'the endpoint speaks another protocol',
-      help: 'Check scheme and port of the endpoint: `https://`, or `http://` for one without TLS.',
-    }
-  }
-  return { code: 'STORAGE_UNAVAILABLE', meaning: 'the connection failed' }
+function findNetworkMeaning(errno: string): ErrorMeaning {
+  return endpointMeaning(errno) ?? { code: 'STORAGE_UNAVAILABLE', meaning: 'the connection failed' }
 }
 
-/** What the store or the system adds to its refusal, on one line. */
-function quote({ name, text }: Facts): string {
-  // What the SDK makes up where the store said nothing.
-  if (text === '' || text === name || /^(Unknown|@smithy)/.test(text)) return ''
-  return `: ${text}`
+/** The message, unless the SDK made it up because the store sent none. */
+function textOf({ name, text }: Facts): string {
+  return text === name || /^(Unknown|@smithy)/.test(text) ? '' : text
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import {
   AbortMultipartUploadCommand,
@@ -13,27 +14,28 @@ import {
   type ServerSideEncryption,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
+import { crc32, crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
-import { untilAborted } from '../../lib/until-aborted.ts'
-import type {
-  ByteRange,
-  ListPageOptions,
-  MultipartApi,
-  ObjectHead,
-  ObjectPage,
-  PartPlace,
-  PutCondition,
-  UploadedPart,
+import {
+  type ByteRange,
+  type ListPageOptions,
+  type MultipartApi,
+  modifiedMsOf,
+  type ObjectHead,
+  type ObjectPage,
+  type PartNumber,
+  type PutCondition,
+  sendUntilAborted,
+  type UploadedPart,
 } from '../bucket/api.ts'
-import { checksumFields, uploadChecksumFields } from './checksum.ts'
 import { openS3Client } from './client.ts'
 import { mapS3Error } from './error.ts'
-import { type S3Checksum, type S3Options, s3Defaults } from './options.ts'
+import { type S3Checksum, type S3Options, s3Defaults } from './s3-options.ts'
 
-/** User metadata of an object that a writer made. */
+/** User metadata of an object that a writer created. */
 const tokenName = 'kafka-backup-writer'
 
-/** The only file that sends requests to S3. It is loaded with the SDK, when a bucket is first used. */
+/** The only file that sends requests to S3. It is loaded together with the SDK when a bucket is first used. */
 export async function openS3Api(options: S3Options, location: string): Promise<MultipartApi> {
   return new SdkApi(await openS3Client(options), options, location)
 }
@@ -72,10 +74,10 @@ class SdkApi implements MultipartApi {
   async head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined> {
     try {
       const command = new HeadObjectCommand(this.#object(key))
-      const found = await this.#attempt('look at', key, signal, abort => this.#client.send(command, abort))
+      const found = await this.#attempt('stat', key, signal, abort => this.#client.send(command, abort))
       return {
         size: found.ContentLength ?? 0,
-        modifiedMs: timeOf(found.LastModified),
+        modifiedMs: modifiedMsOf(found.LastModified),
         token: found.Metadata?.[tokenName],
       }
     } catch (error) {
@@ -91,7 +93,7 @@ class SdkApi implements MultipartApi {
       const { Body, ContentLength = 0, ContentRange } = await this.#client.send(command, abort)
       const bytes = await collect(Body as Readable, ContentLength)
       if (bytes.length < ContentLength) throw lostBytes()
-      // A store that does not know ranges sends the whole.
+      // A store without support for ranges sends the entire object.
       return range && ContentRange === undefined ? bytes.subarray(range.start, range.start + range.length) : bytes
     })
   }
@@ -114,17 +116,17 @@ class SdkApi implements MultipartApi {
       objects: (page.Contents ?? []).map(({ Key = '', Size = 0, LastModified }) => ({
         key: Key.slice(this.#folder.length),
         size: Size,
-        modifiedMs: timeOf(LastModified),
+        modifiedMs: modifiedMsOf(LastModified),
       })),
       folders: (page.CommonPrefixes ?? []).map(({ Prefix = '' }) => Prefix.slice(prefix.length, -1)),
       next: this.#nextOf(page),
     }
   }
 
-  /** A list without its end would pass for one of fewer objects: backups would be missing, and what they use swept. */
+  /** A truncated listing would look like a complete one: backups would be missing, and their objects swept. */
   #nextOf({ IsTruncated, NextContinuationToken }: ListObjectsV2CommandOutput): string | undefined {
     if (IsTruncated && !NextContinuationToken) {
-      const what = `${this.#location} answers with a part of the list of objects, and does not say where it continues`
+      const what = `${this.#location} returns a truncated object listing without a continuation token`
       throw new KafkaBackupError('STORAGE_UNAVAILABLE', what)
     }
     return IsTruncated === false ? undefined : NextContinuationToken || undefined
@@ -145,11 +147,11 @@ class SdkApi implements MultipartApi {
     })
     const { UploadId } = await this.#attempt('begin', key, signal, abort => this.#client.send(command, abort))
     if (UploadId === undefined)
-      throw new KafkaBackupError('STORAGE_REFUSED', `${this.#location} gave no id to the upload`)
+      throw new KafkaBackupError('STORAGE_REFUSED', `${this.#location} returned no id for the upload`)
     return UploadId
   }
 
-  async putPart(key: string, part: PartPlace, body: Buffer, signal: AbortSignal): Promise<UploadedPart> {
+  async putPart(key: string, part: PartNumber, body: Buffer, signal: AbortSignal): Promise<UploadedPart> {
     const sums = checksumFields(this.#checksum, body)
     const place = { ...this.#object(key), UploadId: part.uploadId, PartNumber: part.number }
     const command = new UploadPartCommand({ ...place, ...sums, Body: body, ContentLength: body.length })
@@ -177,7 +179,7 @@ class SdkApi implements MultipartApi {
 
   async abortUpload(key: string, uploadId: string, signal: AbortSignal): Promise<void> {
     const command = new AbortMultipartUploadCommand({ ...this.#object(key), UploadId: uploadId })
-    await this.#attempt('give up', key, signal, abort => this.#client.send(command, abort))
+    await this.#attempt('abort', key, signal, abort => this.#client.send(command, abort))
   }
 
   close(): void {
@@ -188,19 +190,17 @@ class SdkApi implements MultipartApi {
     return { Bucket: this.#bucket, Key: this.#folder + key }
   }
 
-  /** The wait for credentials knows no signal, so the whole call is left when it is aborted. */
-  async #attempt<T>(
+  #attempt<T>(
     action: string,
     key: string,
     signal: AbortSignal,
-    call: (abort: { abortSignal: AbortSignal }) => Promise<T>,
+    send: (abort: { abortSignal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
-    try {
-      return await untilAborted(call({ abortSignal: signal }), signal)
-    } catch (error) {
-      if (signal.aborted) throw signal.reason
-      throw mapS3Error(error, { action, key, bucket: this.#bucket, location: this.#location })
-    }
+    return sendUntilAborted(
+      send,
+      error => mapS3Error(error, { action, key, bucket: this.#bucket, location: this.#location }),
+      signal,
+    )
   }
 }
 
@@ -217,11 +217,6 @@ function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options
   }
 }
 
-/** A store that does not tell is taken to have written it just now: nothing is then old enough to be swept. */
-function timeOf(modified: Date | undefined): number {
-  return modified?.getTime() ?? Number.MAX_SAFE_INTEGER
-}
-
 async function collect(body: Readable, size: number): Promise<Buffer> {
   const bytes = Buffer.allocUnsafeSlow(size)
   let filled = 0
@@ -230,5 +225,43 @@ async function collect(body: Readable, size: number): Promise<Buffer> {
 }
 
 function lostBytes(): Error {
-  return Object.assign(new Error('the answer ended early'), { code: 'ECONNRESET' })
+  return Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' })
+}
+
+/** The request fields by which the store checks the body; it rejects a body that does not match. */
+export function checksumFields(kind: S3Checksum, body: Uint8Array): Record<string, string> {
+  switch (kind) {
+    case 'crc32c':
+      return { ChecksumCRC32C: base64Of(crc32c(body)) }
+    case 'crc32':
+      return { ChecksumCRC32: base64Of(crc32(body)) }
+    case 'sha256':
+      return { ChecksumSHA256: createHash('sha256').update(body).digest('base64') }
+    case 'md5':
+      return { ContentMD5: createHash('md5').update(body).digest('base64') }
+    case 'none':
+      return {}
+    default:
+      return kind satisfies never
+  }
+}
+
+/** A multipart upload must announce that its parts carry checksums. */
+export function uploadChecksumFields(kind: S3Checksum): { ChecksumAlgorithm?: 'CRC32C' | 'CRC32' | 'SHA256' } {
+  switch (kind) {
+    case 'crc32c':
+      return { ChecksumAlgorithm: 'CRC32C' }
+    case 'crc32':
+      return { ChecksumAlgorithm: 'CRC32' }
+    case 'sha256':
+      return { ChecksumAlgorithm: 'SHA256' }
+    default:
+      return {}
+  }
+}
+
+function base64Of(sum: number): string {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(sum)
+  return bytes.toString('base64')
 }

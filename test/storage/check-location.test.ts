@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { checkAccess } from '../../src/storage/access.ts'
+import { checkLocation } from '../../src/storage/check-location.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 
 const never = new AbortController().signal
 
-describe('the check of a folder', () => {
+describe('checking a folder', () => {
   let folder: string
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'kafka-backup-test-'))
@@ -20,16 +20,16 @@ describe('the check of a folder', () => {
   after(() => rm(folder, { recursive: true, force: true }))
 
   const check = (path: string) =>
-    checkAccess({ options: { backend: 'filesystem', path }, storage: openFilesystemStorage({ path }) }, never)
+    checkLocation({ options: { backend: 'filesystem', path }, storage: openFilesystemStorage({ path }) }, never)
   const create = (path: string) => openFilesystemStorage({ path }).create('a/b', Buffer.from('x'), never)
 
   for (const [name, path, why] of [
-    ['a link that leads nowhere', 'dangling', /dangling is a symbolic link to a folder that does not exist/],
+    ['a dangling link', 'dangling', /dangling is a symbolic link to a folder that does not exist/],
     ['a folder below such a link', 'dangling/sub', /dangling is a symbolic link to a folder that does not exist/],
     ['a file', 'file', /file is (a file, )?not a folder/],
     ['a folder below a file', 'file/sub', /file(\/sub)? is (a file, )?not a folder/],
   ] as const) {
-    test(`fails for ${name}, and so does a write`, async () => {
+    test(`fails for ${name}, as a write does`, async () => {
       const failed = (await check(join(folder, path))).filter(({ allowed }) => !allowed)
       assert.equal(failed.length, 1)
       assert.match(failed[0]?.detail ?? '', why)
@@ -37,16 +37,16 @@ describe('the check of a folder', () => {
     })
   }
 
-  test('fails where the file system takes no folders, and a write fails at once', { timeout: 20_000 }, async () => {
+  test('fails if the file system cannot create folders, and a write fails at once', { timeout: 20_000 }, async () => {
     const failed = (await check('/proc/backups/all')).filter(({ allowed }) => !allowed)
     assert.deepEqual(
       failed.map(({ action, detail }) => [action, detail]),
-      [['write', 'no folder can be created in /proc: its file system takes none']],
+      [['write', 'no folder can be created in /proc: its file system does not allow it']],
     )
     await assert.rejects(create('/proc/backups/all'), { code: 'LOCATION_INVALID', message: /file system of \/proc/ })
   })
 
-  test('passes for a folder, for a link to one, and where it is to be created, and leaves nothing behind', async () => {
+  test('passes for a folder, a link to one and one that is yet to be created, and leaves nothing behind', async () => {
     for (const path of ['real', 'link', 'real/new/folder']) {
       const checks = await check(join(folder, path))
       assert.deepEqual(

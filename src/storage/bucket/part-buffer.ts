@@ -1,6 +1,6 @@
 const smallestBytes = 64 * 1024
 
-/** Memory of full parts that is used again, so that a long copy does not leave it to the garbage collector. */
+/** Reuses the memory of full parts instead of leaving it to the garbage collector. */
 export class PartMemory {
   readonly partBytes: number
   readonly #keep: number
@@ -22,8 +22,8 @@ export class PartMemory {
 }
 
 /**
- * The part that is being filled. The first of an object grows with what comes, so a small object holds little; whoever
- * has filled one gets a whole one next.
+ * The part that is being filled. The first part of an object grows on demand, so a small object uses little memory; the
+ * following ones are allocated at full size.
  */
 export class PartBuffer {
   readonly #memory: PartMemory
@@ -44,7 +44,7 @@ export class PartBuffer {
     return this.#buffer?.subarray(0, this.#filled) ?? Buffer.alloc(0)
   }
 
-  /** Copies what there is room for and says how much that was. */
+  /** Copies as much as fits and returns how much that was. */
   fill(chunk: Uint8Array): number {
     const count = Math.min(chunk.length, this.#memory.partBytes - this.#filled)
     if (count === 0) return 0

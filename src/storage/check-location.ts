@@ -1,0 +1,146 @@
+import { constants } from 'node:fs'
+import { access, lstat, mkdtemp, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
+import type { StorageOptions } from './location.ts'
+import type { Storage } from './storage.ts'
+
+export interface LocationCheck {
+  action: 'read' | 'write'
+  allowed: boolean
+  detail: string
+}
+
+/** A storage and the options that opened it. */
+export interface OpenedLocation {
+  options: StorageOptions
+  storage: Storage
+}
+
+/**
+ * Checks by trying what the process may do at the location: in a folder by creating and removing an empty folder, in a
+ * bucket by creating the probe object.
+ */
+export function checkLocation({ options, storage }: OpenedLocation, signal: AbortSignal): Promise<LocationCheck[]> {
+  return options.backend !== 'filesystem' ? checkBucket(storage, signal) : checkFolder(rootOf(options))
+}
+
+export async function locationExists({ options, storage }: OpenedLocation, signal: AbortSignal): Promise<boolean> {
+  if (options.backend === 'filesystem') return may(rootOf(options), constants.F_OK)
+  for await (const _ of storage.list('', signal)) return true
+  return options.prefix === undefined
+}
+
+/** Call before writing. Folders need no probe: a hard link never replaces a file. */
+export async function assertWriteOnceLocation(
+  { options, storage }: OpenedLocation,
+  signal: AbortSignal,
+): Promise<void> {
+  if (options.backend !== 'filesystem') await assertWriteOnce(storage, signal)
+}
+
+async function checkBucket(storage: Storage, signal: AbortSignal): Promise<LocationCheck[]> {
+  const attempt = async (action: LocationCheck['action'], work: () => Promise<string>): Promise<LocationCheck> => {
+    try {
+      return { action, allowed: true, detail: await work() }
+    } catch (error) {
+      if (signal.aborted) throw error
+      const { message, help } = toKafkaBackupError(error)
+      return { action, allowed: false, detail: `${message}. ${help}` }
+    }
+  }
+  const read = await attempt('read', async () => {
+    for await (const _ of storage.list('', signal)) return 'the bucket can be listed'
+    return 'the bucket can be listed and is empty'
+  })
+  if (!read.allowed) return [read]
+  const write = await attempt('write', async () => {
+    await assertWriteOnce(storage, signal)
+    return 'existing objects are not replaced'
+  })
+  return [read, write]
+}
+
+/** Creates and removes an empty folder, because permission bits are not reliable on every file system. */
+async function checkFolder(root: string): Promise<LocationCheck[]> {
+  const existing = await nearestExisting(root)
+  const fault = await findFolderFault(existing)
+  if (fault !== undefined) {
+    const detail = `${fault}. Choose another folder as the location, or create it`
+    return [{ action: 'read', allowed: false, detail }]
+  }
+  const canRead = await may(existing, constants.R_OK | constants.X_OK)
+  const writeFault = await findWriteFault(existing)
+  const created = existing === root ? '' : ` (${root} will be created in it)`
+  return [
+    { action: 'read', allowed: canRead, detail: canRead ? existing : `${existing} cannot be read` },
+    { action: 'write', allowed: writeFault === undefined, detail: writeFault ?? `${existing}${created}` },
+  ]
+}
+
+async function findFolderFault(path: string): Promise<string | undefined> {
+  const found = await stat(path).catch(() => undefined)
+  if (found === undefined) return `${path} is a symbolic link to a folder that does not exist`
+  return found.isDirectory() ? undefined : `${path} is a file, not a folder`
+}
+
+async function findWriteFault(folder: string): Promise<string | undefined> {
+  try {
+    await rmdir(await mkdtemp(join(folder, '.kafka-backup-check-')))
+    return undefined
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+    // The parent exists: file systems such as /proc do not support creating folders.
+    if (code === 'ENOENT') return `no folder can be created in ${folder}: its file system does not allow it`
+    return `${folder} is not writable (${code})`
+  }
+}
+
+function rootOf({ path, prefix }: { path: string; prefix?: string }): string {
+  return join(path, prefix ?? '')
+}
+
+async function nearestExisting(path: string): Promise<string> {
+  const parent = dirname(path)
+  return parent === path || (await exists(path)) ? path : nearestExisting(parent)
+}
+
+/** A dangling link counts as existing. */
+function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+function may(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Always the same key, so probes do not pile up where objects cannot be removed. */
+export const probeKey = '.kafka-backup-probe'
+
+const text =
+  'kafka-backup creates this object to check that the store never replaces an existing object. It may be removed.\n'
+
+/**
+ * Fails with STORAGE_UNFIT if the store replaces an object that was to be created only. Two runs of one backup would then
+ * both commit, and one would be lost. Once the object exists, a probe costs one request and changes nothing.
+ */
+export async function assertWriteOnce(storage: Storage, signal: AbortSignal): Promise<void> {
+  for (const version of ['1', '2']) {
+    try {
+      await storage.create(probeKey, Buffer.from(`${text}${version}\n`), signal)
+    } catch (error) {
+      if (hasCode(error, 'STORAGE_EXISTS')) return
+      throw error
+    }
+  }
+  throw new KafkaBackupError(
+    'STORAGE_UNFIT',
+    `${storage.location} replaces existing objects on a create-only request (it ignores \`If-None-Match: *\` or \`ifGenerationMatch=0\`)`,
+  )
+}
