@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { cliReference, errorReference, lossReference } from '../src/cli/reference.ts'
+import { cliReference, detailReference, errorReference, lossReference } from '../src/cli/reference.ts'
 import { faults, restoreFaults } from '../test/faults/catalog.ts'
 import { formatFaults } from '../test/faults/report.ts'
 import { formatResults, readResults } from '../test/fuzz/report.ts'
@@ -18,6 +18,7 @@ import { progressTable } from './progress-table.ts'
 await writeConfigDocs()
 await fill('cli.md', 'cli', cliReference())
 await fill('errors.md', 'errors', errorReference())
+await fill('errors.md', 'error-details', detailReference())
 await fill('schemas.md', 'losses', lossReference())
 await fill('metrics.md', 'job-metrics', jobMetricsTable())
 await fill('metrics.md', 'progress-fields', progressFieldsTable())

@@ -17,7 +17,7 @@ import {
   subjectMetadataSchema,
 } from '../src/archive/registry-section.ts'
 import { shardSchema } from '../src/archive/shard.ts'
-import { cliReference, errorReference, lossReference } from '../src/cli/reference.ts'
+import { cliReference, detailReference, errorReference, lossReference } from '../src/cli/reference.ts'
 import { formatResult } from '../src/cli/result/format-result.ts'
 import { Outcome } from '../src/cli/result/outcome.ts'
 import { configTables } from '../src/config/config-table.ts'
@@ -58,6 +58,7 @@ test('docs/cli.md has the commands and options of the program', () => {
 
 test('docs/errors.md has the table of errors', () => {
   assert.equal(marked(read('docs/errors.md'), 'errors'), errorReference().trim())
+  assert.equal(marked(read('docs/errors.md'), 'error-details'), detailReference().trim())
 })
 
 test('docs/schemas.md has the kinds of loss', () => {

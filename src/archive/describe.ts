@@ -1,4 +1,4 @@
-import { type ErrorCode, KafkaBackupError } from '../errors.ts'
+import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { AccessKind, AccessSection } from './access-section.ts'
@@ -11,7 +11,7 @@ import { type Totals, totalsOf } from './summary.ts'
 import { earlier, later } from './times.ts'
 
 export type BackupSummary = { backup_id: string } & (
-  | { error: string; code: ErrorCode }
+  | { error: string; code: ErrorCode; details?: ErrorDetails }
   | ({
       generation: number
       complete: boolean
@@ -108,7 +108,7 @@ export async function listBackups(storage: Storage, signal: AbortSignal): Promis
     } catch (error) {
       signal.throwIfAborted()
       if (!(error instanceof KafkaBackupError)) throw error
-      return { backup_id, error: error.message, code: error.code }
+      return { backup_id, error: error.message, code: error.code, ...detailsField(error) }
     }
   })
 }

@@ -1,4 +1,4 @@
-import type { KafkaBackupError } from '../errors.ts'
+import { detailsField, type KafkaBackupError } from '../errors.ts'
 import { formatJson } from '../lib/json.ts'
 import type { Log } from '../observe/log.ts'
 import type { Redactor } from '../observe/redact.ts'
@@ -29,11 +29,12 @@ export function reportFailure(error: KafkaBackupError, output: FailureOutput): n
   const causes = options.verbose > 0 ? causesOf(error) : []
   if (options.format === 'json') {
     const findings = error instanceof RestoreRefusal ? { findings: error.findings } : {}
-    const document = { error: { code, message, help, exit_code: exitCode, ...findings } }
+    const document = { error: { code, message, help, exit_code: exitCode, ...detailsField(error), ...findings } }
     io.stdout.write(`${formatJson(redactor.value(document), 2)}\n`)
   }
   if (options.logFormat === 'json') {
-    log.write('error', message, { code, help, exit_code: exitCode, ...(causes.length > 0 && { causes }) })
+    const fields = { code, help, exit_code: exitCode, ...detailsField(error) }
+    log.write('error', message, { ...fields, ...(causes.length > 0 && { causes }) })
   } else {
     screen.write(`${redactor.text(formatFailure(error, causes, output.errorLook))}\n`)
   }

@@ -1,4 +1,5 @@
 import { errorTable } from '../error-table.ts'
+import { detailTable } from '../errors.ts'
 import { lossKinds } from '../registry/loss-kinds.ts'
 import type { CommandSpec } from './command-spec.ts'
 import { commandTable } from './command-table.ts'
@@ -17,6 +18,12 @@ export function errorReference(): string {
       `| \`${code}\` | ${exitCode} | ${retryable ? 'yes' : 'no'} | ${escapeCell(help)} |`,
   )
   return ['| Code | Exit code | Retried | What to do |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+/** What errors carry as data, for docs/errors.md. */
+export function detailReference(): string {
+  const rows = Object.entries(detailTable).map(([name, meaning]) => `| \`${name}\` | ${escapeCell(meaning)} |`)
+  return ['| Detail | Meaning |', '|---|---|', ...rows].join('\n')
 }
 
 export function lossReference(): string {

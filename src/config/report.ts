@@ -28,7 +28,8 @@ export function reportProblems(problems: readonly Problem[], origin: Origin): Ka
   const lines = placed.map(
     ({ problem, line }) => `${formatProblem(problem, origin.written)}${formatPlace(problem, line, origin)}`,
   )
-  return invalid(origin.source, lines)
+  const [top] = placed
+  return invalid(origin.source, lines, top && formatPath(top.problem.path))
 }
 
 export function reportYamlFaults(faults: readonly YamlFault[], source: string): KafkaBackupError {
@@ -118,7 +119,8 @@ function isOverridden(path: FieldPath, origin: Origin): boolean {
   return origin.overridden.some(start => startsWith(path, start))
 }
 
-function invalid(source: string, lines: readonly string[]): KafkaBackupError {
+function invalid(source: string, lines: readonly string[], field?: string): KafkaBackupError {
   const count = lines.length === 1 ? '1 error' : `${lines.length} errors`
-  return new KafkaBackupError('CONFIG_INVALID', [`${source}: ${count}`, ...lines.map(line => `  ${line}`)].join('\n'))
+  const message = [`${source}: ${count}`, ...lines.map(line => `  ${line}`)].join('\n')
+  return new KafkaBackupError('CONFIG_INVALID', message, { details: { field } })
 }

@@ -14,7 +14,10 @@ export class RestoreRefusal extends KafkaBackupError {
     super(
       refusalCode(findings),
       message,
-      first && { help: `${written ?? 'Nothing was written.'} ${helpFor(errors.length, first)}` },
+      first && {
+        help: `${written ?? 'Nothing was written.'} ${helpFor(errors.length, first)}`,
+        details: first.details,
+      },
     )
     this.findings = findings
     this.written = written

@@ -128,23 +128,30 @@ describe('a failure', () => {
   })
 
   test('with --format json is one document on standard output, and text on standard error', async () => {
-    const error = new KafkaBackupError('BACKUP_NOT_FOUND', 'no backup `x`', { help: 'Look again.' })
+    const details = { backup_id: 'x', location: undefined }
+    const error = new KafkaBackupError('BACKUP_NOT_FOUND', 'no backup `x`', { help: 'Look again.', details })
     const { code, out, err } = await run([...list, '--format', 'json'], failing(error))
     assert.equal(code, 1)
     assert.deepEqual(JSON.parse(out), {
-      error: { code: 'BACKUP_NOT_FOUND', message: 'no backup `x`', help: 'Look again.', exit_code: 1 },
+      error: {
+        code: 'BACKUP_NOT_FOUND',
+        message: 'no backup `x`',
+        help: 'Look again.',
+        exit_code: 1,
+        details: { backup_id: 'x' },
+      },
     })
     assert.match(err, /^error: no backup `x`\n/)
   })
 
   test('with --log-format json is a line of the log', async () => {
-    const error = new KafkaBackupError('STORAGE_FULL', 'no space')
+    const error = new KafkaBackupError('STORAGE_FULL', 'no space', { details: { key: 'orders/a', offset: 7n } })
     const { code, err } = await run([...list, '--log-format', 'json'], failing(error))
     assert.equal(code, 1)
-    const { level, msg, code: named, exit_code } = JSON.parse(err)
+    const { level, msg, code: named, exit_code, details } = JSON.parse(err)
     assert.deepEqual(
-      { level, msg, named, exit_code },
-      { level: 'error', msg: 'no space', named: 'STORAGE_FULL', exit_code: 1 },
+      { level, msg, named, exit_code, details },
+      { level: 'error', msg: 'no space', named: 'STORAGE_FULL', exit_code: 1, details: { key: 'orders/a', offset: 7 } },
     )
   })
 

@@ -1,5 +1,5 @@
 import { errorTable } from '../../error-table.ts'
-import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy-jobs.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { parseLocation } from '../../storage/location.ts'
@@ -53,7 +53,7 @@ async function copyOne(
   } catch (error) {
     const isOwn = hasCode(error, ...ofBackup)
     if (!isOneOfSeveral || !isOwn) throw error
-    return { backup_id: backupId, error: error.message, code: error.code }
+    return { backup_id: backupId, error: error.message, code: error.code, ...detailsField(error) }
   }
 }
 

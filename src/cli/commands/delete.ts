@@ -1,4 +1,4 @@
-import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
 import { formatBytes } from '../../lib/units.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -75,11 +75,12 @@ function showInUse(
   session: Session,
   { location }: Storage,
   reports: readonly DeleteReport[],
-  { code, message, help, exitCode }: KafkaBackupError,
+  { code, message, help, exitCode, details }: KafkaBackupError,
 ): number {
-  session.outcome.note({ problem: { code, message } })
-  session.log.write('error', message, { code, help, exit_code: exitCode })
-  const error = { code, message, help, exit_code: exitCode }
+  session.outcome.note({ problem: { code, message, details } })
+  const fields = { code, help, exit_code: exitCode, ...detailsField({ details }) }
+  session.log.write('error', message, fields)
+  const error = { ...fields, message }
   session.print(
     () => [],
     () => ({ location, backups: reports.map(deleteDocument), error }),

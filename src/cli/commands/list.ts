@@ -1,6 +1,6 @@
 import type { BackupSummary } from '../../archive/describe.ts'
 import { errorTable } from '../../error-table.ts'
-import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
+import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../../errors.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Look } from '../look.ts'
@@ -12,7 +12,9 @@ import { withOpen } from './backups-at.ts'
 type Readable = Exclude<BackupSummary, { error: string }>
 
 /** What there is at a location, or why that cannot be told. */
-type Listing = { location: string; backups: BackupSummary[] } | { location: string; error: string; code: ErrorCode }
+type Listing =
+  | { location: string; backups: BackupSummary[] }
+  | { location: string; error: string; code: ErrorCode; details?: ErrorDetails }
 type Row = BackupSummary & { location: string }
 
 export async function run(session: Session): Promise<number> {
@@ -63,7 +65,7 @@ async function listAt(session: Session, { name, open }: Place, isOneOfSeveral: b
   } catch (error) {
     session.signal.throwIfAborted()
     if (!isOneOfSeveral || !(error instanceof KafkaBackupError)) throw error
-    return { location: name, error: error.message, code: error.code }
+    return { location: name, error: error.message, code: error.code, ...detailsField(error) }
   }
 }
 

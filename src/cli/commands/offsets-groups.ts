@@ -1,3 +1,4 @@
+import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { LaggingGroup, LaggingPosition, LagReport } from '../../offsets/lag.ts'
 import type { Look } from '../look.ts'
@@ -87,7 +88,7 @@ export function groupsDocument({ groups, leftOut }: LagReport) {
       state: one.state,
       members: one.members,
       lag: one.error ? null : totalLag(one),
-      ...(one.error && { error: { code: one.error.code, message: one.error.message } }),
+      ...(one.error && { error: { code: one.error.code, message: one.error.message, ...detailsField(one.error) } }),
       positions: one.positions.map(row => ({
         topic: row.topic,
         partition: row.partition,

@@ -1,3 +1,4 @@
+import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import { activeGroups, type OffsetsPlan, type PlannedGroup, type PlannedPosition } from '../../offsets/plan-reset.ts'
 import type { GroupOutcome, Outcome, PlanReport } from '../../offsets/run-plan.ts'
@@ -131,7 +132,7 @@ export function outcomeDocument(report: PlanReport, requests: Record<string, num
     groups: report.groups.map(({ planned, outcome, error }) => ({
       ...groupDocument(planned),
       outcome,
-      ...(error && { error: { code: error.code, message: error.message } }),
+      ...(error && { error: { code: error.code, message: error.message, ...detailsField(error) } }),
     })),
   }
 }
@@ -142,7 +143,7 @@ function groupDocument({ now, positions, error }: PlannedGroup) {
     type: now.type,
     state: now.state,
     members: now.members,
-    ...(error && { error: { code: error.code, message: error.message } }),
+    ...(error && { error: { code: error.code, message: error.message, ...detailsField(error) } }),
     positions: positions.map(one => ({
       topic: one.topic,
       partition: one.partition,

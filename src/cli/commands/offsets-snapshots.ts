@@ -1,3 +1,4 @@
+import { detailsField } from '../../errors.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { ComparedPosition, SnapshotComparison } from '../../offsets/compare-snapshot.ts'
 import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
@@ -94,7 +95,7 @@ export function snapshotsDocument(listed: readonly ListedSnapshot[]) {
         encrypted: isEncrypted ?? false,
         ...sizeOf(snapshot),
       }),
-      ...(error && { error: { code: error.code, message: error.message } }),
+      ...(error && { error: { code: error.code, message: error.message, ...detailsField(error) } }),
     })),
   }
 }

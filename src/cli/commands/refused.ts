@@ -6,9 +6,9 @@ import { formatFindings } from './finding-table.ts'
 
 /** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
 export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
-  const { findings, code, help, written } = refusal
+  const { findings, code, help, written, details } = refusal
   const title = written === undefined ? 'Found before the first write' : 'Found before the first record was written'
-  session.outcome.note({ problem: { code, message: refusal.message } })
+  session.outcome.note({ problem: { code, message: refusal.message, details } })
   const isTold = session.tell(look => formatFindings(title, findings, look).slice(1))
   if (!isTold || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')

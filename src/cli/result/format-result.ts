@@ -1,3 +1,4 @@
+import type { ErrorDetails } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
 
 /** What a command has to say of itself when it has ended; docs/result-file.md has the fields. */
@@ -8,6 +9,8 @@ export interface Result {
   code: string | null
   message: string | null
   help: string | null
+  /** What the error is about, as data; empty if there is nothing to name. */
+  details: ErrorDetails
   /** The same command may succeed when it is run again as it is. */
   retryable: boolean
   totals: Totals
@@ -33,11 +36,10 @@ const MAX_NAME_BYTES = 256
 
 /**
  * Pure. One line of JSON, its newline included, of at most 4096 bytes. Texts that are too long are cut, the message last
- * and least; where totals alone would not fit there are none.
+ * and least; totals that alone would not fit are left out, and details after them.
  */
 export function formatResult(result: Result): string {
-  const whole = fit(result)
-  return whole ?? fit({ ...result, totals: {} }) ?? ''
+  return fit(result) ?? fit({ ...result, totals: {} }) ?? fit({ ...result, totals: {}, details: {} }) ?? ''
 }
 
 function fit(result: Result): string | undefined {
@@ -51,6 +53,7 @@ function fit(result: Result): string | undefined {
     started_at: cutText(rest.started_at, MAX_NAME_BYTES),
     finished_at: cutText(rest.finished_at, MAX_NAME_BYTES),
     help: cutNullable(help, MAX_HELP_BYTES),
+    details: cutDetails(rest.details),
   }
   const format = (text: string | null) => `${formatJson(inOrder({ ...short, message: text }))}\n`
   if (message === null) return within(format(null))
@@ -63,12 +66,20 @@ function within(line: string): string | undefined {
 }
 
 /** The verdict and its reason come first, for people who read the line. */
-function inOrder({ ok, command, exit, code, message, help, ...rest }: Result): Result {
-  return { ok, command, exit, code, message, help, ...rest }
+function inOrder({ ok, command, exit, code, message, help, details, ...rest }: Result): Result {
+  return { ok, command, exit, code, message, help, details, ...rest }
 }
 
 function cutNullable(text: string | null, maxBytes: number): string | null {
   return text === null ? null : cutText(text, maxBytes)
+}
+
+function cutDetails(details: ErrorDetails): ErrorDetails {
+  const cut = Object.entries(details).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? cutText(value, MAX_NAME_BYTES) : value,
+  ])
+  return Object.fromEntries(cut)
 }
 
 const ELLIPSIS = '…'

@@ -33,7 +33,7 @@ function problemOf(groups: PlanReport['groups']): Facts['problem'] {
   const { planned, error } = first
   const reason = error?.message ?? planned.positions.find(one => one.problem !== undefined)?.problem ?? 'unknown'
   const message = `${plural(short.length, 'group')} not set, or set in part; ${planned.now.group}: ${reason}`
-  return { ...(error && { code: error.code }), message }
+  return { ...(error && { code: error.code, details: error.details }), message }
 }
 
 export function snapshotFacts({ snapshot_id, groups }: OffsetSnapshot): Facts {

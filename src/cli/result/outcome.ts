@@ -1,5 +1,5 @@
 import { errorTable } from '../../error-table.ts'
-import type { ErrorCode, KafkaBackupError } from '../../errors.ts'
+import type { ErrorCode, ErrorDetails, KafkaBackupError } from '../../errors.ts'
 import { formatUtc } from '../../lib/clock.ts'
 import type { ProgressEvent } from '../../observe/progress.ts'
 import type { Result, Totals } from './format-result.ts'
@@ -13,7 +13,7 @@ export interface Facts {
   gaps?: number
   report?: string
   /** Why the exit code is not 0, where nothing was thrown or the error says less. */
-  problem?: { code?: ErrorCode; message: string }
+  problem?: { code?: ErrorCode; message: string; details?: ErrorDetails }
 }
 
 export interface Ended {
@@ -89,6 +89,7 @@ export class Outcome {
       command: this.#command,
       exit,
       ...this.#reasonOf(exit, error, problem),
+      details: (exit === 0 ? undefined : (error?.details ?? problem?.details)) ?? {},
       retryable: isWorthRetrying(exit, error ?? problem?.code),
       totals: { ...this.#totalsSoFar(), ...totals },
       backup_id: this.#backupId ?? null,

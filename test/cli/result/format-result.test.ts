@@ -9,6 +9,7 @@ const done: Result = {
   code: null,
   message: null,
   help: null,
+  details: {},
   retryable: false,
   totals: { records: 3, backup: { records: 9_007_199_254_740_993n } },
   backup_id: 'orders',
@@ -57,6 +58,7 @@ describe('the line of a result', () => {
         ...failed(randomText(dice, seed % 4 === 0 ? 10 : 6000), randomText(dice, 3000)),
         backup_id: randomText(dice, 2000),
         command: randomText(dice, 600),
+        details: { topic: randomText(dice, 2000), key: randomText(dice, 2000), field: randomText(dice, 2000) },
         report: randomText(dice, 2000),
         totals: { strategy: randomText(dice, seed % 5 === 0 ? 9000 : 20), records: dice(1e9) },
       }

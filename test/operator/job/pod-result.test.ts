@@ -10,6 +10,7 @@ const written = {
   code: 'KAFKA_DENIED',
   message: 'topic `orders`: not allowed',
   help: 'Ask for it.',
+  details: { topic: 'orders' },
   retryable: false,
   totals: { records: 5, bytes: 7, backup: { stored_bytes: 9, may_hold_deleted_keys: 2 } },
   backup_id: 'orders',
