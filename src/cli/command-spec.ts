@@ -8,12 +8,12 @@ export interface CommandSpec {
   argument?: { name: 'shell' | 'action'; choices: readonly string[]; description: string }
   options: readonly OptionSpec[]
   examples: readonly { command: string; meaning: string }[]
-  /** What the process ends with beyond 0 for done, 1 for failed and 2 for a bad command line. */
+  /** Exit codes other than 0 for success, 1 for failure and 2 for a wrong command line. */
   exits?: string
-  /** What an interruption leaves behind; the error table's words where it is not given. */
+  /** The state after an interruption; defaults to the help of the error table. */
   onInterrupt?: string
-  /** It ends at once; others finish what is in hand first. */
+  /** Stops immediately after a signal; other commands finish their current work first. */
   stopsAtOnce?: true
-  /** It runs for ever beside others: its log has what happens, as JSON where nothing else is asked for. */
+  /** A long-running service: it logs events, by default as JSON. */
   isService?: true
 }

@@ -36,7 +36,7 @@ complete -F _kafka_backup kafka-backup
 `
 }
 
-/** What follows an option; options of one name take the same values in every command. */
+/** The values of an option; options with the same name take the same values in every command. */
 function valueCases(): string {
   const options = [...commandTable.flatMap(command => command.options), ...commonOptions]
   const byName = new Map(options.flatMap(option => (option.value ? [[option.name, option] as const] : [])))

@@ -25,7 +25,7 @@ function formatCommand({ name, summary, argument, options }: CommandSpec): strin
   ]
 }
 
-/** The word may also be what another command is told to do: `schemas backup` is no `backup`. */
+/** A word may also be an action of another command: `schemas backup` is not `backup`. */
 function conditionOf(name: string): string {
   const others = commandTable.filter(({ argument }) => argument?.choices.includes(name)).map(other => other.name)
   const isNone = others.map(other => `; and not __fish_seen_subcommand_from ${other}`)

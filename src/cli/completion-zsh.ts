@@ -3,7 +3,7 @@ import { commandTable } from './command-table.ts'
 import { commonOptions, help, type OptionSpec, type ValueSpec, version } from './option-specs.ts'
 import { withoutMarks } from './text.ts'
 
-/** Serves both ways zsh knows: as a file of `fpath`, and sourced. */
+/** Works as a file in `fpath` and when sourced. */
 export function formatZshCompletion(): string {
   return `#compdef kafka-backup
 _kafka_backup() {

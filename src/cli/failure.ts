@@ -15,13 +15,13 @@ export interface FailureOutput {
   screen: Screen
   redactor: Redactor
   log: Log
-  /** Of standard error. */
+  /** The format of standard error. */
   errorLook: Look
 }
 
 /**
- * Says what went wrong and answers with the exit code. Standard error always has it; where the result was to be JSON,
- * standard output has it too, in place of the result.
+ * Prints an error to standard error and returns the exit code. With JSON output,
+ * standard output also gets the error, instead of the result.
  */
 export function reportFailure(error: KafkaBackupError, output: FailureOutput): number {
   const { options, io, screen, redactor, log } = output
@@ -41,7 +41,7 @@ export function reportFailure(error: KafkaBackupError, output: FailureOutput): n
   return exitCode
 }
 
-/** What went wrong, by what, and what to do. */
+/** The error, its causes, and what to do. */
 function formatFailure({ message, help, code }: KafkaBackupError, causes: readonly string[], look: Look): string {
   return [
     `${look.bad('error:')} ${printableMessage(message)}`,
@@ -50,7 +50,7 @@ function formatFailure({ message, help, code }: KafkaBackupError, causes: readon
   ].join('\n')
 }
 
-/** The chain of causes; a bug shows its stack, because there is nothing better to go by. */
+/** The chain of causes; an internal error also shows its stack. */
 function causesOf(error: KafkaBackupError): string[] {
   const causes: string[] = []
   const seen = new Set<unknown>([error])

@@ -1,34 +1,34 @@
 import { stripVTControlCharacters } from 'node:util'
 
-/** What a table has to know of a column to give it room. */
+/** The properties of a column that determine its width. */
 export interface Fitted {
-  /** The widest of its cells, title included. */
+  /** The width of the widest cell, including the title. */
   wanted: number
   shrinks?: true | undefined
-  /** True, or the least width that it reads well in. */
+  /** True, or the minimum readable width. */
   wraps?: true | number | undefined
   dropAs?: number | undefined
-  /** The longest of its words, which stay in one piece. */
+  /** The length of the longest word, which is not broken. */
   word?: number | undefined
 }
 
 export interface Fit {
-  /** Of each column; undefined where it has no place in the line. */
+  /** The width of each column; undefined if it is omitted from the line. */
   widths: (number | undefined)[]
-  /** Texts that stand below their line, over its whole width. */
+  /** Texts that are printed below their line, with its full width. */
   below: number[]
   dropped: number[]
 }
 
 export const GAP = '  '
-/** A name is recognized in so many characters, and a text reads well. */
+/** Minimum widths for a recognizable name and a readable text. */
 const EASY_NAME = 24
 const EASY_TEXT = 32
 const LEAST_NAME = 12
 
 /**
- * Pure. Room for columns in a line. What the first of these steps does not achieve, the next does: texts wrap and names
- * are cut to an easy width, columns that may be dropped are, texts move below the line, names are cut further.
+ * Pure. Fits columns into a line, in steps until it suffices: wrap texts and truncate names to a
+ * comfortable width, drop optional columns, move texts below the line, truncate names further.
  */
 export function fitColumns(columns: readonly Fitted[], limit: number | undefined): Fit {
   const below = new Set<number>()
@@ -47,13 +47,13 @@ export function fitColumns(columns: readonly Fitted[], limit: number | undefined
     if (next !== undefined) dropped.add(next)
     else if (text !== undefined) {
       below.add(text)
-      // What it has left may be enough for them.
+      // The space it leaves may be enough for the others.
       dropped.clear()
     } else return result(narrow(columns, shown(), limit, LEAST_NAME))
   }
 }
 
-/** Takes the excess from texts first, then from the widest of the names, one character at a time. */
+/** Shrinks texts first, then the widest names, one character at a time. */
 function narrow(
   columns: readonly Fitted[],
   shown: readonly number[],
@@ -86,7 +86,7 @@ function lastToDrop(columns: readonly Fitted[], shown: readonly number[]): numbe
   return rank(last) > 0 ? last : undefined
 }
 
-/** Lines of at most so many characters, broken between words; a longer word keeps a line of its own. */
+/** Wraps text between words; a word longer than the width gets a separate line. */
 export function wrapWords(text: string, width: number): string[] {
   const lines: string[] = []
   let line: string | undefined

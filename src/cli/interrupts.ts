@@ -4,7 +4,7 @@ import type { Io, StopSignal } from './io.ts'
 const codes = { SIGINT: 'INTERRUPTED', SIGTERM: 'TERMINATED' } as const
 const exitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
-/** One press can arrive twice, from the terminal and from a parent such as npx that passes it on. */
+/** One key press can arrive twice: from the terminal, and from a parent process such as npx that forwards it. */
 const SAME_PRESS_MS = 250
 
 export interface Interrupts extends Disposable {
@@ -14,15 +14,15 @@ export interface Interrupts extends Disposable {
 
 export interface InterruptParts {
   say(text: string): void
-  /** Called before the process is ended. */
+  /** Called before the process exits. */
   leave(exitCode: number): void
-  /** What an interruption leaves behind; the error table's words where it is undefined. */
+  /** The state after an interruption; defaults to the help of the error table. */
   onInterrupt: string | undefined
-  /** The command has nothing to finish. */
+  /** The command has no work to finish after a signal. */
   stopsAtOnce: boolean
 }
 
-/** The first signal asks the work to end in order, the second ends the process. */
+/** The first signal stops the work gracefully, the second exits the process. */
 export function watchInterrupts(io: Io, { say, leave, onInterrupt, stopsAtOnce }: InterruptParts): Interrupts {
   const controller = new AbortController()
   let firstMs: number | undefined

@@ -2,19 +2,19 @@ import { writeFileSync } from 'node:fs'
 import { createInterface } from 'node:readline/promises'
 import { type Clock, systemClock } from '../lib/clock.ts'
 
-/** Everything the CLI touches of the process around it, so that a test can stand in for it. */
+/** Everything that the CLI uses of its process, so that tests can replace it. */
 export interface Io {
   stdout: Output
   stderr: Output
   env: Readonly<Record<string, string | undefined>>
   clock: Clock
-  /** Calls back for each signal that asks to stop; the function returned ends that. */
+  /** Calls back for each SIGINT and SIGTERM; the returned function unsubscribes. */
   onSignal(listener: (name: StopSignal) => void): () => void
-  /** Replaces what the file holds, in place: it may be a mount of its own. Done when it returns. */
+  /** Synchronously replaces the contents of the file in place, because the file may be a mount. */
   writeFile(path: string, text: string): void
-  /** Ends the process at once. */
+  /** Exits the process immediately. */
   exit(code: number): void
-  /** Asks whoever sits there, and waits for a line; absent where nobody does. */
+  /** Asks the user and waits for a line; absent without a terminal. */
   ask?: ((question: string, signal: AbortSignal) => Promise<string>) | undefined
 }
 
@@ -45,7 +45,7 @@ export function processIo(): Io {
   }
 }
 
-/** Without raw mode, so that Ctrl-C stays a signal. */
+/** Does not use raw mode, to keep Ctrl-C a signal. */
 async function askOnTerminal(question: string, signal: AbortSignal): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
   try {
@@ -56,8 +56,8 @@ async function askOnTerminal(question: string, signal: AbortSignal): Promise<str
 }
 
 /**
- * A reader that leaves early, as `head` does, is no failure and must not end a backup that is under way: what else is
- * written is dropped. An output that cannot be written, such as a file on a full disk, makes the process fail.
+ * A reader that closes early, such as `head`, must not fail a running backup: later output is
+ * dropped. An output that cannot be written, such as a file on a full disk, fails the process.
  */
 export function guardOutputs(): void {
   for (const stream of [process.stdout, process.stderr]) {

@@ -1,6 +1,6 @@
 import type { RunCommand } from './session.ts'
 
-/** What each command runs, loaded when it is its turn. Kept apart from the table, which some of the commands read. */
+/** Loads the code of a command on demand. Separate from the command table, which some commands import. */
 const loaders: Record<string, () => Promise<{ run: RunCommand }>> = {
   check: () => import('./commands/check.ts'),
   backup: () => import('./commands/backup.ts'),

@@ -3,10 +3,10 @@ import type { Log, LogFields, LogLevel } from '../observe/log.ts'
 import type { ProgressEvent } from '../observe/progress.ts'
 import { plural } from './text.ts'
 
-/** A short wait belongs to every election of a leader; from here on it is worth a word. */
+/** Shorter waits are normal during a leader election; longer ones are logged. */
 const NOTABLE_WAIT_MS = 1000
 
-/** What happens on the way, as a line of the log: complete as text, its parts again as fields for programs. */
+/** Formats an event as a log line: the complete text, and its parts as fields for programs. */
 export function logEvent(log: Log, event: ProgressEvent): void {
   const level = levelOf(event)
   if (log.has(level)) log.write(level, messageOf(event), fieldsOf(event))

@@ -1,11 +1,11 @@
 import { styleText } from 'node:util'
 import type { Output } from './io.ts'
 
-/** How text may look on an output: colours, characters beyond ASCII, and the width it has to fit. */
+/** The capabilities of an output: colors, non-ASCII characters, and its width. */
 export interface Look {
   hasColor: boolean
   hasUnicode: boolean
-  /** Undefined where it is no terminal: then nothing is cut. */
+  /** Undefined without a terminal: nothing is truncated. */
   columns: number | undefined
   bold(text: string): string
   dim(text: string): string
@@ -30,7 +30,7 @@ export function lookOf(output: Output, env: Readonly<Record<string, string | und
   }
 }
 
-/** `NO_COLOR` wins over `FORCE_COLOR`, which wins over what the output is. */
+/** `NO_COLOR` takes precedence over `FORCE_COLOR`, which takes precedence over the kind of output. */
 function wantsColor(output: Output, env: Readonly<Record<string, string | undefined>>): boolean {
   if (env.NO_COLOR) return false
   const force = env.FORCE_COLOR

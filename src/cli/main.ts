@@ -16,7 +16,7 @@ import { plainOutput, Screen } from './screen.ts'
 import { Session } from './session.ts'
 import { terminalText } from './text.ts'
 
-/** The whole program: arguments in, exit code out. Every failure becomes a message and its exit code. */
+/** Runs the program: arguments in, exit code out. Every failure becomes a message and an exit code. */
 export async function main(argv: readonly string[], raw: Io, actions: Actions = realActions): Promise<number> {
   const io = forText(raw)
   try {
@@ -29,7 +29,7 @@ export async function main(argv: readonly string[], raw: Io, actions: Actions = 
   }
 }
 
-/** Names and messages come from archives and servers. Here is the one place that keeps them from steering a terminal; `Screen` does the same for standard error. */
+/** Names and messages come from archives and servers, so control characters are escaped here; `Screen` does the same for standard error. */
 function forText(io: Io): Io {
   const { ask } = io
   return {
@@ -66,7 +66,7 @@ async function runCommand(command: CommandSpec, options: CommandOptions, io: Io,
   }
 }
 
-/** With what a command is told to do: `offsets reset`. */
+/** The command with its action: `offsets reset`. */
 function nameOf({ name }: CommandSpec, { action }: CommandOptions): string {
   return action === undefined ? name : `${name} ${action}`
 }
@@ -96,7 +96,7 @@ function reportNotice(text: string, { options, screen, log }: Awaited<ReturnType
   else screen.write(`${text}\n`)
 }
 
-/** The formats to answer in where the arguments could not be read. */
+/** The output formats to use if the arguments are invalid. */
 function guessOptions(argv: readonly string[]): OutputOptions {
   const asks = (name: string) =>
     argv.some((arg, at) => arg === `${name}=json` || (arg === name && argv[at + 1] === 'json'))

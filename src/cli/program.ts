@@ -15,10 +15,10 @@ import {
 } from './option-specs.ts'
 import { terminalText, withoutMarks } from './text.ts'
 
-/** What the arguments ask for. Help and version are answered while parsing. */
+/** The command to run. Help and version are handled while parsing. */
 export type CommandLine = { exitCode: number } | { command: CommandSpec; options: CommandOptions }
 
-/** Throws USAGE for arguments that make no command. */
+/** Throws USAGE if the arguments are not a valid command. */
 export function parseCommandLine(argv: readonly string[], io: Io, version: string): CommandLine {
   let chosen: CommandLine = { exitCode: 0 }
   const program = buildProgram(io, version, (command, values, argument) => {
@@ -84,7 +84,7 @@ function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Comman
   })
 }
 
-/** Whoever runs a service reads its log, mostly with a program. */
+/** Services log JSON by default, because programs read their logs. */
 function asService(command: Command): Record<string, unknown> {
   const { verbose = 0, logFormat, ...rest } = command.opts()
   const isAsked = command.getOptionValueSource('logFormat') === 'cli'
@@ -109,7 +109,7 @@ function setUp(command: Command, io: Io, look: Look): void {
     .configureOutput({
       writeOut: text => io.stdout.write(text),
       writeErr: text => io.stderr.write(terminalText(text)),
-      // Shown by whoever catches the error.
+      // The caller prints the error.
       outputError: () => undefined,
       getOutHelpWidth: () => Math.min(io.stdout.columns ?? 100, 100),
       getErrHelpWidth: () => Math.min(io.stderr.columns ?? 100, 100),
@@ -118,7 +118,7 @@ function setUp(command: Command, io: Io, look: Look): void {
     })
 }
 
-/** The rest values of all options. */
+/** The defaults of all options. */
 const none = { set: [], keyFile: [], recipientFile: [], kmsKey: [], group: [], topicMapping: [], match: [], keep: [] }
 const several = { newIncarnation: [], paths: [], configs: [], backupIds: [], namespaces: [], jobImagePullSecret: [] }
 const flags = {
@@ -168,12 +168,12 @@ function usageError(error: CommanderError, argv: readonly string[]): KafkaBackup
   )
 }
 
-/** The parser of arguments labels its texts itself. */
+/** Commander adds the label `error:` itself. */
 function withoutLabel(text: string): string {
   return text.replace(/^error: /, '')
 }
 
-/** The first of the words: what a command is told to do may be the name of another. */
+/** Only the first word is the command, because an action may have the name of another command. */
 export function commandIn(argv: readonly string[]): string | undefined {
   return argv.find(word => commandTable.some(command => command.name === word))
 }

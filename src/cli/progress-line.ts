@@ -6,9 +6,9 @@ import { plural } from './text.ts'
 const WIDEST_BAR = 30
 const NARROWEST_BAR = 8
 
-/** One line with a bar that fits the terminal; what matters least gives way first. */
+/** One line with a bar that fits the terminal; the least important parts are omitted first. */
 export function formatBarLine(label: string, reading: Reading, look: Look): string {
-  // One column stays free: a terminal that wraps at its last column would leave traces behind.
+  // One column stays free: a terminal that wraps at its last column would leave remnants.
   const width = (look.columns ?? 80) - 1
   if (reading.idleMs !== undefined) return `${label}: ${formatIdleLine(reading)}`.slice(0, Math.max(width, 0))
   const { amount, bytes, rate, remaining } = formatParts(reading)
@@ -69,7 +69,7 @@ function formatRemaining(ms: number): string {
   return seconds < 100 * 3600 ? formatDuration(seconds * 1000) : `${formatCount(Math.round(seconds / 86400))} d`
 }
 
-/** Rounded down: 100% is said only of what is complete. */
+/** Rounds down: only complete work is 100%. */
 function formatPercent(fraction: number): string {
   return `${Math.floor(fraction * 100)}%`
 }

@@ -8,14 +8,14 @@ import type { Screen } from './screen.ts'
 
 export interface Progress {
   onProgress: OnProgress
-  /** Must be called when the operation has ended, however it did. */
+  /** Must be called when the operation has ended, successfully or not. */
   close(isDone: boolean): void
 }
 
 const REDRAW_MS = 100
 const LINE_MS = 10_000
 
-/** A bar at the foot of the terminal, redrawn ten times a second. It does not touch the cursor, and leaves nothing. */
+/** A bar at the bottom of the terminal, redrawn ten times a second. It does not move the cursor, and is removed at the end. */
 export function openBar(label: string, preparing: string, screen: Screen, look: () => Look, clock: Clock): Progress {
   const meter = new ProgressMeter(clock.monotonic())
   const draw = () => {
@@ -40,7 +40,7 @@ function formatSchemas({ schemas }: Reading): string | undefined {
   return schemas && `${formatCount(schemas.done)} of ${formatCount(schemas.total)} schema versions registered`
 }
 
-/** A restore that compares in the end says so. */
+/** The label changes while a restore compares. */
 function labelOf(label: string, { task }: Reading): string {
   return phaseOf(task) ?? label
 }
@@ -62,7 +62,7 @@ export function openLines(label: string, writeLine: (line: string) => void, cloc
       const wasPlanned = meter.isPlanned && !isNext
       meter.add(event, clock.monotonic())
       if (!wasPlanned && meter.isPlanned) say(formatStartLine(read()))
-      // A quiet cluster makes no lines: only a new generation is worth one.
+      // Logs only new generations, to stay silent on an idle cluster.
       if (event.type === 'idle' && read().generation !== told) {
         told = read().generation
         say(formatIdleLine(read()))

@@ -1,7 +1,7 @@
 import type { Output } from './io.ts'
 import { terminalText } from './text.ts'
 
-/** `output` for text of any origin: nothing written to it can steer a terminal. */
+/** Wraps `output` for untrusted text: control sequences are escaped. */
 export function plainOutput(output: Output): Output {
   return {
     write: text => output.write(terminalText(text)),
@@ -14,7 +14,7 @@ export function plainOutput(output: Output): Output {
   }
 }
 
-/** Standard error: lines one after the other and, on a terminal, one status below them that is redrawn in place. */
+/** Standard error: log lines and, on a terminal, one status line below them that is redrawn in place. */
 export class Screen {
   readonly #output: Output
   #status = ''
@@ -24,7 +24,7 @@ export class Screen {
     this.#output = output
   }
 
-  /** Whole lines, each with its newline; the status stays below them. */
+  /** Writes complete lines, each with its newline, above the status. */
   write(lines: string): void {
     const { clear, draw } = this.#strokes(this.#status)
     this.#output.write(`${clear}${terminalText(lines)}${draw}`)
@@ -39,7 +39,7 @@ export class Screen {
     if (!this.#isHidden) this.#output.write(`${clear}${status}`)
   }
 
-  /** Takes the status away while something else writes to the terminal, and draws it again. */
+  /** Hides the status while other code writes to the terminal, then draws it again. */
   async withoutStatus<T>(work: () => T | Promise<T>): Promise<T> {
     this.#hide()
     try {
@@ -49,7 +49,7 @@ export class Screen {
     }
   }
 
-  /** The same for what is written at once. */
+  /** Like `withoutStatus`, for synchronous writes. */
   writeElsewhere(write: () => void): void {
     this.#hide()
     write()

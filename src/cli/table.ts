@@ -7,19 +7,19 @@ export interface Column<R> {
   title: string
   cell(row: R): string
   align?: 'right'
-  /** A name: may be cut where the terminal is too narrow. */
+  /** A name: may be truncated if the terminal is too narrow. */
   shrinks?: true
-  /** A text: breaks between words, or moves below its line, where the terminal is too narrow for its least width. */
+  /** A text: wraps between words, or moves below its line if the terminal is narrower than its minimum width. */
   wraps?: true | number
-  /** May be left out where the terminal is too narrow; the highest number goes first. */
+  /** May be omitted if the terminal is too narrow; the highest number is omitted first. */
   dropAs?: number
-  /** Colours the finished cell. */
+  /** Colors the finished cell. */
   paint?(text: string, row: R): string
 }
 
 const INDENT = '    '
 
-/** Aligned columns under dim titles. On a terminal they fit its width; what that leaves out is named below. */
+/** Aligned columns under dim titles. On a terminal they fit its width; omitted columns are named below the table. */
 export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[], look: Look): string[] {
   const cells = rows.map(row => columns.map(column => printableLines(column.cell(row)).replaceAll('\n', ' ')))
   const wanted = columns.map(({ title }, at) =>
@@ -57,7 +57,7 @@ export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[]
 
 type Paint = (text: string, at: number) => string
 
-/** The lines of one row: as many as its longest text needs. */
+/** The lines of one row, as many as its longest text needs. */
 function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | undefined)[], look: Look) {
   const shown = columns.flatMap((column, at) => (widths[at] === undefined ? [] : [{ column, at, width: widths[at] }]))
   return (texts: readonly string[], paint: Paint): string[] => {
@@ -82,7 +82,7 @@ function layOutOf<R>(columns: readonly Column<R>[], widths: readonly (number | u
   }
 }
 
-/** Keeps both ends: names that differ mostly do so at one of them. */
+/** Keeps both ends, because names usually differ at one of them. */
 export function cutMiddle(text: string, width: number, look: Pick<Look, 'hasUnicode'>): string {
   if (text.length <= width) return text
   const mark = look.hasUnicode ? '…' : '..'
@@ -91,10 +91,10 @@ export function cutMiddle(text: string, width: number, look: Pick<Look, 'hasUnic
   return `${text.slice(0, head)}${mark}${text.slice(text.length - (kept - head))}`
 }
 
-/** One line of a block; without a value it is left out. */
+/** One line of a block; omitted without a value. */
 export type Field = readonly [name: string, value: string | undefined, paint?: (text: string) => string]
 
-/** A block of names and values, one a line. */
+/** A block of names and values, one per line. */
 export function formatFields(fields: readonly Field[], look: Look): string[] {
   const width = Math.max(0, ...fields.map(([name, value]) => (value === undefined ? 0 : name.length)))
   const indent = ' '.repeat(width + GAP.length)
@@ -106,7 +106,7 @@ export function formatFields(fields: readonly Field[], look: Look): string[] {
   })
 }
 
-/** A text of its own, which breaks between words on a terminal; further lines are indented as the first. */
+/** A paragraph that wraps between words on a terminal; further lines have the indentation of the first. */
 export function formatText(text: string, look: Look, indent = ''): string[] {
   if (look.columns === undefined) return [indent + text]
   return wrapWords(text, look.columns - indent.length).map(line => indent + line)

@@ -3,14 +3,14 @@ import { formatCount } from '../lib/units.ts'
 
 const LAST_DATE_MS = 8_640_000_000_000_000
 
-/** A record's time to the second; its digits where it lies outside of what dates can say. */
+/** A record timestamp to the second; the raw number if it is outside of the range of dates. */
 export function formatTimestamp(ms: bigint | null): string {
   if (ms === null) return '-'
   const value = Number(ms)
   return Math.abs(value) > LAST_DATE_MS ? ms.toString() : shorten(formatUtc(value))
 }
 
-/** A time of the manifest; as it is where it is no date. */
+/** A time of the manifest; unchanged if it is not a valid date. */
 export function formatInstant(text: string): string {
   return /^\d{4}-\d{2}-\d{2}T[\d:.]+Z$/.test(text) ? shorten(text) : printable(text)
 }
@@ -19,7 +19,7 @@ function shorten(iso: string): string {
   return iso.replace('T', ' ').replace(/\.\d+Z$/, 'Z')
 }
 
-/** How much smaller the stored bytes are; nothing to say where there are none. */
+/** The compression ratio; `-` without bytes. */
 export function formatRatio(bytes: number, storedBytes: number): string {
   return bytes === 0 || storedBytes === 0 ? '-' : `${(bytes / storedBytes).toFixed(1)}x`
 }
@@ -29,19 +29,19 @@ export function plural(count: number | bigint, noun: string): string {
 }
 
 /**
- * A name or value of unknown origin, on one line: control characters, which could steer a terminal or pretend to be the next
- * line, are shown as their codes.
+ * An untrusted name or value on one line: control characters, which could control a terminal or fake another
+ * line, are escaped.
  */
 export function printable(text: string): string {
   return printableLines(text).replace(/[\n\t]/g, showCode)
 }
 
-/** The same for text that may have several lines. */
+/** Like `printable`, for text with several lines. */
 export function printableLines(text: string): string {
   return text.replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, showCode)
 }
 
-/** With its further lines indented: a name in a message cannot pretend to be what the program prints below it. */
+/** Indents further lines, so that a name in a message cannot fake other output of the program. */
 export function printableMessage(text: string): string {
   return printableLines(text).replace(/\n(?! {2})/g, '\n  ')
 }
@@ -51,11 +51,11 @@ function showCode(character: string): string {
   return `\\u${code.toString(16).padStart(4, '0')}`
 }
 
-/** The styles of `lookOf`: the only control sequences that text may hold when it reaches a terminal. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences are what is looked for
+/** The styles of `lookOf`: the only control sequences that may reach a terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: matches escape sequences
 const style = /\x1b\[(?:1|2|22|31|32|33|39)m/
 
-/** What leaves for a terminal: everything that could steer it is shown as its code, except our own styles. */
+/** Text for a terminal: escapes all control characters except our own styles. */
 export function terminalText(text: string): string {
   return text
     .split(new RegExp(`(${style.source})`))
@@ -63,7 +63,7 @@ export function terminalText(text: string): string {
     .join('')
 }
 
-/** A text of the command table without the marks that only documentation shows. */
+/** Removes the Markdown marks from a text of the command table. */
 export function withoutMarks(text: string): string {
   return text.replaceAll('`', '')
 }

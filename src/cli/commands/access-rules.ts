@@ -29,7 +29,7 @@ const outcomes: Record<Shown, string> = {
   failed: 'FAILED',
 }
 
-/** What became of access rules, in one line; undefined where the job asks for none. */
+/** The results for access rules in one line; undefined if the job restores none. */
 export function formatAccessTotals(report: AccessReport | undefined): string | undefined {
   if (!report) return undefined
   if (report.reason !== undefined) return `none: ${printable(report.reason)}`
@@ -51,7 +51,7 @@ interface Row {
   notes: string[]
 }
 
-/** What is there already is counted: a list of all rules would hide those that matter. */
+/** Lists only rules that changed or failed; existing rules are counted in the totals. */
 export function formatAccess(kinds: Kinds, look: Look): string[] {
   const rows = rowsOf(kinds).filter(({ decision }) => decision !== 'kept')
   if (rows.length === 0) return []
@@ -102,7 +102,7 @@ export function accessPlanDocument({ findings: _, ...kinds }: AccessPlan) {
   return kindsDocument(kinds)
 }
 
-/** The fields of each as the archive has them. */
+/** The fields as in the archive. */
 function kindsDocument({ acls, quotas, users }: Kinds) {
   return {
     acls: acls ? kindDocument<Acl>(acls, storeAcl) : null,

@@ -3,18 +3,18 @@ import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 
 export interface Proposal {
-  /** What would be done, for people. */
+  /** The plan as text. */
   plan: (look: Look) => readonly string[]
   ask: () => Promise<boolean>
-  /** The message where nothing is done. */
+  /** The message if the user declines. */
   nothing: string
-  /** False for actions that do not take --dry-run. */
+  /** False for actions without --dry-run. */
   hasDryRun?: boolean
 }
 
 /**
- * Shows the plan and asks. Without a terminal to ask on it fails: people find the plan on standard output, programs that
- * want JSON get one document, the error.
+ * Shows the plan and asks for confirmation. Without a terminal it prints the plan and fails; with JSON output
+ * it prints only the error, as one document.
  */
 export async function agrees(session: Session, { plan, ask, nothing, hasDryRun = true }: Proposal): Promise<boolean> {
   if (!session.canAsk) {

@@ -46,7 +46,7 @@ export async function run(session: Session): Promise<number> {
   return 0
 }
 
-/** A backup is one of four things: whole, a shard, the commit of shards, or a look at what it would be. */
+/** `--dry-run`, `--shard` and `--commit` exclude each other. */
 function refuseTogether({ dryRun, shard, commit, report }: CommandOptions): void {
   if (dryRun && report) throw together('--dry-run', '--report')
   const given = [dryRun && '--dry-run', shard !== undefined && '--shard', commit && '--commit'].filter(
@@ -56,7 +56,7 @@ function refuseTogether({ dryRun, shard, commit, report }: CommandOptions): void
   if (first && second) throw together(first, second)
 }
 
-/** Another round or shard would start the next incarnation again. */
+/** Refuses --new-incarnation with several rounds or shards, because each would start another incarnation. */
 async function loadRun(session: Session): Promise<BackupRun> {
   const job = await session.loadBackupJob(session.options.config ?? '')
   const { newIncarnation: newIncarnations, shard, commit } = session.options
@@ -150,13 +150,13 @@ function changedParts({ topics, schemas, consumerGroups, access }: BackupReport[
   ]
 }
 
-/** Where groups could not be read, or are not taken, a warning says more. */
+/** Groups that could not be read, or are not backed up, are reported as warnings. */
 function groupsOf({ consumer_groups: section }: BackupReport['manifest']): string | undefined {
   if (section?.state !== 'taken') return undefined
   return `${plural(section.groups, 'consumer group')}, ${plural(section.positions, 'position')}`
 }
 
-/** The same of ACLs, quotas and users. */
+/** ACLs, quotas and users in one line. */
 function accessOf({ access }: BackupReport['manifest']): string | undefined {
   const count = (kind: 'acls' | 'quotas' | 'users', word: string) => {
     const said = access?.[kind]

@@ -4,13 +4,13 @@ import { parseLocation } from '../../storage/location.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Session } from '../session.ts'
 
-/** How the store is opened. */
+/** How to open the storage. */
 interface Opener {
   ofJob(job: Job): Promise<Storage>
   ofPath(path: string): Promise<Storage>
 }
 
-/** With the keys of what is encrypted. */
+/** Decrypts with the configured keys. */
 function opened(session: Session): Opener {
   const { actions, signal } = session
   return {
@@ -19,7 +19,7 @@ function opened(session: Session): Opener {
   }
 }
 
-/** Without any keys: what is encrypted shows as it is stored. */
+/** Does not decrypt: encrypted objects are read as stored. */
 export function bare({ actions, signal }: Session): Opener {
   return {
     ofJob: job => actions.openBareStorage(job.storage, signal),
@@ -27,7 +27,7 @@ export function bare({ actions, signal }: Session): Opener {
   }
 }
 
-/** Opens the location that `--path` or the job of `--config` names, for the time of the work. */
+/** Opens the location of `--path` or of the job of `--config` during the work. */
 export async function withBackupsAt<T>(
   session: Session,
   work: (storage: Storage, job: Job | undefined) => Promise<T>,
@@ -44,7 +44,7 @@ export async function withBackupsAt<T>(
   return withOpen(await open.ofPath(path), storage => work(storage, undefined))
 }
 
-/** The same for one backup: `--backup-id`, or the one of the job. */
+/** Like `withBackupsAt`, for one backup: `--backup-id`, or the one of the job. */
 export function withBackup<T>(
   session: Session,
   work: (storage: Storage, backupId: string, job: Job | undefined) => Promise<T>,

@@ -5,7 +5,7 @@ import type { Look } from '../look.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
-/** What became of consumer groups, in one line; undefined where there is nothing to say. */
+/** The results for consumer groups in one line; undefined without groups. */
 export function formatCarried(report: CarryReport | undefined): string | undefined {
   if (!report) return undefined
   const { groups, kept, failed } = report.totals
@@ -65,7 +65,7 @@ export function carriedDocument({ groups, totals, reason }: CarryReport) {
   }
 }
 
-/** What a restore would carry over. Where that is on the target is known when its records are there. */
+/** The groups that a restore would set. Their target offsets are known only after the records are restored. */
 export function plannedGroupsDocument({ groups, reason }: CarryPlan) {
   return {
     reason: reason ?? null,

@@ -38,7 +38,7 @@ function formatReport(report: CheckReport, isVerbose: boolean, look: Look): stri
   ]
 }
 
-/** One row for what is allowed on the same subject. */
+/** Joins the granted permissions of a resource into one row. */
 function mergeActions(checks: readonly Check[]): Check[] {
   const rows: Check[] = []
   for (const check of checks) {
@@ -50,7 +50,7 @@ function mergeActions(checks: readonly Check[]): Check[] {
   return rows
 }
 
-/** One row for many topics that are alike in having all they need, so that what is missing is seen. */
+/** Joins topics with all permissions into one row, to make missing ones visible. */
 function foldTopics(checks: readonly Check[]): Check[] {
   const isFine = (check: Check) => check.allowed && check.subject.startsWith('topic ')
   const groups = Map.groupBy(checks, check => (isFine(check) ? `${check.action}\n${check.detail}` : check))
@@ -94,7 +94,7 @@ function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
   ]
 }
 
-/** One line a resource: `--operation Read --operation Describe --topic orders`. */
+/** One line per resource: `--operation Read --operation Describe --topic orders`. */
 function planGrants(missing: readonly Check[]): string[] {
   const operations = new Map<string, string[]>()
   for (const check of missing) {
@@ -119,7 +119,7 @@ const aclOperations = new Set([
   'Delete',
 ])
 
-/** The resource in the words of kafka-acls; undefined where the check is about something else than a permission. */
+/** The resource as an option of kafka-acls; undefined if the check is not about a permission. */
 function aclResource({ subject, action }: Check): string | undefined {
   if (!aclOperations.has(action)) return undefined
   if (subject === 'cluster') return '--cluster'

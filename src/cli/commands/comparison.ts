@@ -9,10 +9,10 @@ import { formatWarnings } from './gap-table.ts'
 const MAX_MISSING = 10
 const MAX_ROWS = 20
 
-/** What a process ends with that has compared, and found something. */
+/** The exit code of a comparison with differences. */
 export const DIFFERENCES_FOUND = 3
 
-/** What a comparison of the target with the backup found. */
+/** The result of comparing the target with the backup. */
 export function formatComparison(report: CompareReport, look: Look): string[] {
   const { backupId, generation, ok, totals } = report
   const verdict = ok ? look.good('the target holds the same records') : look.bad('THE TARGET DIFFERS')
@@ -30,7 +30,7 @@ export function formatComparison(report: CompareReport, look: Look): string[] {
   ]
 }
 
-/** The cause first: all records of what is not there are missing. */
+/** Reports a missing topic or partition instead of all its missing records. */
 function formatMissing({ topics }: CompareReport, look: Look): string[] {
   const names = topics.flatMap(({ target, partitions, isMissing }) =>
     isMissing
@@ -71,13 +71,13 @@ function formatTopics({ topics }: CompareReport, look: Look): string[] {
   )
 }
 
-/** Where a partition was given up, there may be more. */
+/** If the comparison of a partition stopped early, there may be more differences. */
 function formatFound(partitions: readonly PartitionComparison[]): string {
   const count = partitions.reduce((total, { differences }) => total + differences.length, 0)
   return `${formatCount(count)}${partitions.some(({ isCut }) => isCut) ? '+' : ''}`
 }
 
-/** Nothing where there are none. */
+/** Empty without differences. */
 export function formatDifferences({ topics }: CompareReport, look: Look): string[] {
   const found = topics.flatMap(({ target, partitions }) =>
     partitions
@@ -105,7 +105,7 @@ export function formatDifferences({ topics }: CompareReport, look: Look): string
   return ['', ...table, ...more]
 }
 
-/** With the partition before the offset where a partition of the target has records of several. */
+/** With the source partition if a target partition has records of several source partitions. */
 function formatOrigin({ isMixed, sourcePartition, sourceOffset }: Difference & { isMixed: boolean }): string {
   if (sourceOffset === undefined) return '-'
   return isMixed ? `${sourcePartition}/${sourceOffset}` : String(sourceOffset)

@@ -5,7 +5,7 @@ import type { Look } from '../look.ts'
 import { plural, printable } from '../text.ts'
 import { formatProblems } from './verify.ts'
 
-/** One that could not be copied has its error. */
+/** A backup that could not be copied has an error. */
 export type CopyRow = CopyReport | { backup_id: string; error: string; code: ErrorCode }
 
 export function formatCopies({ rows, from, to }: { rows: CopyRow[]; from: string; to: string }, look: Look): string[] {

@@ -9,7 +9,7 @@ import type { Session } from '../session.ts'
 import { type CopyRow, formatCopies } from './copy-report.ts'
 
 const DAMAGE_FOUND = 3
-/** What is wrong with one backup, and not with the others. */
+/** Error codes that concern only one of several backups. */
 const ofBackup = [
   ...(['ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW', 'WRITER_CONFLICT', 'BACKUP_NOT_FOUND', 'BACKUP_PRUNED'] as const),
   ...(['ENCRYPTION_KEY', 'ENCRYPTION_MISMATCH'] as const),
@@ -36,7 +36,7 @@ export async function run(session: Session): Promise<number> {
   return Math.max(0, ...rows.rows.map(exitCodeOf))
 }
 
-/** Of several backups, one that cannot be copied does not keep the others back. */
+/** Copies the other backups if one of several fails. */
 async function copyOne(
   session: Session,
   copies: Copies,
@@ -69,7 +69,7 @@ async function readSide(session: Session, side: 'from' | 'to'): Promise<StorageP
   return session.loadOtherJob(config)
 }
 
-/** Undefined stands for all that are there. */
+/** Undefined means all backups. */
 function namedIds({ backupIds, all }: CommandOptions, ofJob: string | undefined): string[] | undefined {
   if (all && backupIds.length > 0) throw usage('give either --backup-id or --all, not both')
   if (all) return undefined

@@ -24,7 +24,7 @@ export async function run(session: Session): Promise<number> {
       remove(session, storage, await session.actions.findBackupsAt(storage, match, session.signal))
     return await withBackupsAt(session, ofMatch, bare(session))
   } catch (error) {
-    // A location that is not there holds nothing; a removal that is run again may find it so.
+    // A location that does not exist is empty; a repeated removal may find this.
     if (!yes || !hasCode(error, 'STORAGE_NOT_FOUND')) throw error
     session.print(
       () => [`nothing to remove: ${printable(error.message)}`],
@@ -49,7 +49,7 @@ async function remove(session: Session, storage: Storage, ids: readonly string[]
   return removeAll(session, storage, ids)
 }
 
-/** One that is in use does not keep the others. */
+/** Removes the other backups if one is in use. */
 async function removeAll(session: Session, storage: Storage, ids: readonly string[]): Promise<number> {
   const reports: DeleteReport[] = []
   const busy: KafkaBackupError[] = []
@@ -70,7 +70,7 @@ async function removeAll(session: Session, storage: Storage, ids: readonly strin
   return code
 }
 
-/** One document with both: what was removed, and what was not. */
+/** One document with the removed backups and the failures. */
 function showInUse(
   session: Session,
   { location }: Storage,

@@ -107,7 +107,7 @@ function formatSettings(topics: readonly DescribedTopic[], look: Look): string[]
   return lines.length === 0 ? [] : ['', 'Settings that differ from the default', ...lines]
 }
 
-/** It decides what a restore and a prune do, also where it comes from the brokers. */
+/** The cleanup policy, which a restore and a prune depend on, even if it is a broker default. */
 function inheritedPolicy({ configs, effective_configs }: DescribedTopic): [string, string][] {
   const policy = effective_configs?.['cleanup.policy']
   if (policy === undefined || policy === 'delete' || 'cleanup.policy' in configs) return []
@@ -150,7 +150,7 @@ function formatSubjects({ subjects }: DescribedRegistry, look: Look): string[] {
     [
       { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
       { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
-      // An id is a name, not a quantity: no separators.
+      // IDs have no thousands separators.
       { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latest_id ?? '-') },
     ],
     subjects,

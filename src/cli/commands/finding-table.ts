@@ -4,7 +4,7 @@ import { type Column, formatTable } from '../table.ts'
 
 const remedies: Column<Finding> = { title: 'WHAT TO DO', wraps: true, cell: finding => finding.remedy }
 
-/** What was found before the first write, with what to do, under a title; nothing where that is nothing. */
+/** A titled table of preflight findings with their remedies; empty without findings. */
 export function formatFindings(title: string, findings: readonly Finding[], look: Look): string[] {
   if (findings.length === 0) return []
   const rows = formatTable<Finding>(

@@ -19,7 +19,7 @@ const reasons: Record<GapReason, string> = {
   unreadable: 'the source cannot read it',
 }
 
-/** Under a title; nothing where there are no gaps. */
+/** A titled table of gaps; empty without gaps. */
 export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look): string[] {
   if (gaps.length === 0) return []
   const rows = formatTable<ShownGap>(
@@ -42,7 +42,7 @@ export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look)
   return ['', look.warn(title), ...rows]
 }
 
-/** Under a title; nothing where there are no warnings. */
+/** A titled list of warnings; empty without warnings. */
 export function formatWarnings(warnings: readonly string[], look: Look): string[] {
   if (warnings.length === 0) return []
   return ['', look.warn('Warnings'), ...warnings.flatMap(warning => formatText(warning, look, '  '))]

@@ -2,8 +2,8 @@ import type { Job } from '../../config/load-job.ts'
 import type { Session } from '../session.ts'
 
 /**
- * Puts the report into the storage where `--report` asks for it. The work is done by then: a store that takes no more
- * objects, as that of a restore may well be, is worth a warning and no failure.
+ * Stores the report if `--report` was passed. The work is done at this point, so a read-only storage, as it may be
+ * for a restore, causes a warning and not a failure.
  */
 export async function keepReport(session: Session, job: Job, document: unknown): Promise<void> {
   const { actions, options, outcome, log, signal } = session

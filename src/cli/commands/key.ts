@@ -15,7 +15,7 @@ export function run(session: Session): Promise<number> {
   return { new: runNew, list: runList, rewrap: runRewrap }[action](session)
 }
 
-/** Without a file the key is the only thing on standard output, for a secret store to take. */
+/** Without a file, standard output contains only the key, to pipe it into a secret store. */
 async function runNew(session: Session): Promise<number> {
   const { id, file, text } = await session.actions.newKeyJob(session.options.out)
   session.print(
@@ -102,7 +102,7 @@ function formatListing(listing: KeyListing, look: Look): string[] {
   return [...head, '', ...rows]
 }
 
-/** An option that would have no effect is a misunderstanding. */
+/** Refuses options that would have no effect. */
 function refuseIdle(options: CommandOptions, action: Action): void {
   const owners: readonly [option: string, isGiven: boolean, actions: readonly Action[]][] = [
     ['--out', options.out !== undefined, ['new']],

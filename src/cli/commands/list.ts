@@ -11,7 +11,7 @@ import { withOpen } from './backups-at.ts'
 
 type Readable = Exclude<BackupSummary, { error: string }>
 
-/** What there is at a location, or why that cannot be told. */
+/** The backups at a location, or the error. */
 type Listing =
   | { location: string; backups: BackupSummary[] }
   | { location: string; error: string; code: ErrorCode; details?: ErrorDetails }
@@ -26,15 +26,15 @@ export async function run(session: Session): Promise<number> {
     () => formatListings(listings, session.look),
     () => (listings.length === 1 ? first : { locations: listings }),
   )
-  // Damage outranks what may pass, such as a folder that cannot be read now.
+  // Damage takes precedence over transient errors, such as an unreadable folder.
   const codes = listings.flatMap(listing =>
     'error' in listing ? [listing.code] : listing.backups.filter(isBroken).map(({ code }) => code),
   )
-  // That there is no key for a backup is no failure of a listing.
+  // A missing key does not fail a listing.
   return Math.max(0, ...codes.filter(code => code !== 'ENCRYPTION_KEY').map(code => errorTable[code].exitCode))
 }
 
-/** A location as it was given, and how it is opened. */
+/** A location as the user wrote it, and how to open it. */
 interface Place {
   name: string
   open(): Promise<Storage>
@@ -55,7 +55,7 @@ function readPlaces(session: Session): Place[] {
   ]
 }
 
-/** One of several that cannot be read does not hide the others. */
+/** Lists the other locations if one of several cannot be read. */
 async function listAt(session: Session, { name, open }: Place, isOneOfSeveral: boolean): Promise<Listing> {
   try {
     return await withOpen(await open(), async storage => ({

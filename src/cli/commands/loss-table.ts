@@ -4,18 +4,18 @@ import { type Loss, type Losses, lossesOf, openLosses } from '../../registry/res
 import type { Look } from '../look.ts'
 import { formatTable, formatText } from '../table.ts'
 
-/** What a process ends with where the target does not hold all that it was given, and the job does not accept that. */
+/** The exit code if the target registry cannot store everything and the job does not accept the loss. */
 export const LOSSY = 4
 
 const NOTHING_LOST = 'No loss is expected: the target registry can keep everything that the job restores.'
 const FIELD = 'enterprise.schema_registry.restore.accept_loss'
 
-/** A loss that the job does not accept: it is no plain success. */
+/** There are losses that the job does not accept. */
 export function isOpen(schemas: Losses | undefined): boolean {
   return schemas !== undefined && openLosses(schemas).length > 0
 }
 
-/** One row a kind of loss, for a person to sign off; nothing where nothing is lost. */
+/** One row per kind of loss; empty without losses. */
 export function formatLosses(title: string, schemas: Losses, look: Look): string[] {
   const losses = lossesOf(schemas)
   if (losses.length === 0) return []

@@ -5,7 +5,7 @@ import type { Look } from '../look.ts'
 import { formatTable } from '../table.ts'
 import { plural, printable } from '../text.ts'
 
-/** One row a group. */
+/** One row per group. */
 export function formatGroups({ groups, leftOut }: LagReport, look: Look): string[] {
   if (groups.length === 0) return ['There are no consumer groups.', ...formatLeftOut(leftOut, look)]
   const table = formatTable<LaggingGroup>(
@@ -36,7 +36,7 @@ export function formatGroups({ groups, leftOut }: LagReport, look: Look): string
   ]
 }
 
-/** One row a partition. */
+/** One row per partition. */
 export function formatPositions({ groups }: LagReport, look: Look): string[] {
   return groups.flatMap((one, at) => {
     const title = `${look.bold(printable(one.group))}: ${one.type}, ${one.state}, ${plural(one.members, 'member')}`
@@ -75,7 +75,7 @@ function formatLeftOut(leftOut: LagReport['leftOut'], look: Look): string[] {
   return ['', look.dim(`Not shown, because groups of these types do not commit offsets: ${names.join(', ')}`)]
 }
 
-/** A position behind the end of its log counts as none. */
+/** An offset beyond the end of the log counts as no lag. */
 function totalLag({ positions }: LaggingGroup): bigint {
   return positions.reduce((sum, { lag }) => sum + (lag !== null && lag > 0n ? lag : 0n), 0n)
 }

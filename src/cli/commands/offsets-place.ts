@@ -8,7 +8,7 @@ import type { OffsetAction } from '../offsets-table.ts'
 import type { CommandOptions } from '../option-specs.ts'
 import type { Session } from '../session.ts'
 
-/** Opens what the options name, for the time of the work. */
+/** Opens the cluster and storage of the options during the work. */
 export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSession) => Promise<T>): Promise<T> {
   const place = await placeOf(session)
   return session.withProgress('offsets', 'asking the brokers', async onProgress => {
@@ -73,7 +73,7 @@ function split(text: string | undefined): string[] {
 const planned = ['group', 'topic', 'partition', 'strategy', 'timestamp', 'offset', 'mapping', 'fromSnapshot'] as const
 const planning = [...planned, 'backupId', 'topicMapping', 'since', 'acceptPlainSnapshot'] as const
 
-/** Besides the place, which every action takes. */
+/** The options of each action, in addition to those for cluster and storage. */
 const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
   list: ['group'],
   show: ['group', 'topic', 'partition'],
@@ -87,7 +87,7 @@ const optionsOf: Record<OffsetAction, readonly (keyof CommandOptions)[]> = {
   delete: ['snapshotId', 'yes'],
 }
 
-/** An option that an action would not look at is a misunderstanding. */
+/** Refuses options that the action would ignore. */
 export function refuseOthers(action: OffsetAction, options: CommandOptions): void {
   const others = [...planning, 'snapshotId', 'dryRun', 'strict', 'yes'] as const
   const given = others.filter(name => {
@@ -100,7 +100,7 @@ export function refuseOthers(action: OffsetAction, options: CommandOptions): voi
   throw usage(`--${name} is not an option of \`offsets ${action}\``)
 }
 
-/** With `--file` the file itself says which snapshot it is. */
+/** With `--file`, the file contains the snapshot ID. */
 export function snapshotIdOf({ snapshotId, file }: CommandOptions): string {
   if (snapshotId !== undefined && file !== undefined) throw usage('give either --snapshot-id or --file, not both')
   if (snapshotId === undefined && file === undefined) throw usage('say which snapshot, with --snapshot-id or --file')

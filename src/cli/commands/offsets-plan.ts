@@ -8,7 +8,7 @@ import { plural, printable } from '../text.ts'
 
 type Row = PlannedPosition & { group: string }
 
-/** From, to and difference of every partition, and what stands in the way. */
+/** The current offset, new offset and difference of every partition, and the blockers. */
 export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
   const active = activeGroups(plan)
   const changes = countChanges(plan)
@@ -33,7 +33,7 @@ function describeActive({ group, state, members }: PlannedGroup['now']): string 
   return `  ${printable(group)}: ${state}, ${plural(members, 'member')}`
 }
 
-/** What became of every group; with the requests to brokers where they are given. */
+/** The result for every group, and the broker requests if passed. */
 export function formatOutcome(report: PlanReport, requests: Record<string, number> | undefined, look: Look): string[] {
   const count = (outcome: Outcome) => report.groups.filter(one => one.outcome === outcome).length
   const parts = (['done', 'unchanged', 'partly', 'failed'] as const)

@@ -11,7 +11,7 @@ import { selectionOf, usage } from './offsets-place.ts'
 
 const strategyOptions = ['timestamp', 'offset', 'mapping', 'fromSnapshot', 'backupId', 'topicMapping', 'since'] as const
 
-/** What each strategy looks at. */
+/** The options of each strategy. */
 const optionsOf: Record<Strategy, readonly (typeof strategyOptions)[number][]> = {
   earliest: [],
   latest: [],
@@ -22,7 +22,7 @@ const optionsOf: Record<Strategy, readonly (typeof strategyOptions)[number][]> =
   from_mapping: ['mapping', 'fromSnapshot', 'backupId'],
 }
 
-/** Reads the options of a plan; what a strategy needs and what it would not look at are both said. */
+/** Reads the options of a plan; refuses missing options and options that the strategy ignores. */
 export async function requestOf(
   options: CommandOptions,
   offsets: OffsetsSession,

@@ -41,7 +41,7 @@ export function formatSnapshots(listed: readonly ListedSnapshot[], look: Look): 
   ]
 }
 
-/** Jobs with other keys share the folder: their snapshots are not damaged. */
+/** Jobs with other keys share the folder, so a snapshot without a key is not damaged. */
 export function lacksKey({ error }: ListedSnapshot): boolean {
   return error?.code === 'ENCRYPTION_KEY'
 }

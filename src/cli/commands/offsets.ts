@@ -132,7 +132,7 @@ interface Setting {
   act: () => Promise<PlanReport>
 }
 
-/** Confirms where something is to change. A plan with active groups is refused by the act itself, which names them. */
+/** Asks for confirmation if the plan changes something. The action itself refuses a plan with active groups, and names them. */
 async function setOffsets(session: Session, offsets: OffsetsSession, { plan, act }: Setting): Promise<number> {
   refuseDryRunWithYes(session.options)
   const { dryRun, yes } = session.options
@@ -156,7 +156,7 @@ function showPlan(session: Session, plan: OffsetsPlan): number {
   return plan.groups.every(({ error }) => error) ? FAILED : 0
 }
 
-/** Before the first position is changed, so that a run that is cut short leaves a trace of the way back. */
+/** Reported before the first offset is changed, so that an interrupted run shows the snapshot to roll back to. */
 function tell(session: Session, snapshotId: string): void {
   session.outcome.note({ totals: { snapshot_id: snapshotId } })
   session.log.write('info', `the positions are kept as snapshot ${snapshotId}`, { snapshot_id: snapshotId })

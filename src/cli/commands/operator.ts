@@ -61,13 +61,13 @@ function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOpt
   throw usage('--namespace and --all-namespaces do not go together')
 }
 
-/** The API server answers that there is nothing in a namespace that cannot be. */
+/** Checks names here, because the API server returns an empty list for an invalid namespace. */
 function readNamespace(name: string): string {
   if (/^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 63) return name
   throw usage(`--namespace ${name} is not a valid namespace name: up to 63 lower case letters, digits and "-"`)
 }
 
-/** As Kubernetes names most objects. */
+/** The name format of most Kubernetes objects. */
 function readName(option: string, name: string): string {
   if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(name) && name.length <= 253) return name
   throw usage(`${option} ${name} is not a valid Kubernetes name: lower case letters, digits, "-" and "."`)

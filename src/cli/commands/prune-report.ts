@@ -4,7 +4,7 @@ import type { Look } from '../look.ts'
 import { formatTable, formatText } from '../table.ts'
 import { formatInstant, plural, printable } from '../text.ts'
 
-/** The plan of a prune, or what it has done: every backup with the reason, then what goes of it and what waits. */
+/** The plan or the result of a prune: every backup with the reason, what is removed, and what waits. */
 export function formatPrune(report: PruneReport, look: Look): string[] {
   if (report.backups.length === 0) return [`No backups at ${printable(report.location)} match.`]
   return [

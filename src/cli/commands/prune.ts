@@ -72,13 +72,13 @@ function show(session: Session, report: PruneReport): number {
   return 0
 }
 
-/** Nothing to ask for: a prune would only look. */
+/** There is nothing to remove, so no confirmation is needed. */
 function isNothing({ backups }: PruneReport): boolean {
   const totals = totalsOf(backups)
   return totals.backups + totals.segments + totals.generations + totals.removed.objects === 0
 }
 
-/** What the options say of the rules. */
+/** The retention rules of the options. */
 function rulesOf(options: CommandOptions): Partial<RetentionPolicy> {
   const fields = ['keepLast', ...periodRules.map(([, field]) => field)] as const
   const counts = fields.map(field => [field, parseCount(field, options[field])] as const)

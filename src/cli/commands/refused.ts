@@ -4,7 +4,7 @@ import type { Session } from '../session.ts'
 import { plural } from '../text.ts'
 import { formatFindings } from './finding-table.ts'
 
-/** People get a table, and an error that does not say it all again. Programs get the error with all in its message. */
+/** Prints findings as a table with a short error; with JSON output the error message contains all findings. */
 export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
   const { findings, code, help, written, details } = refusal
   const title = written === undefined ? 'Found before the first write' : 'Found before the first record was written'

@@ -31,7 +31,7 @@ export async function run(session: Session): Promise<number> {
   }
 }
 
-/** Undefined where the options speak of none. */
+/** Undefined if no option names a backup. */
 async function servedBackup(session: Session): Promise<ServedRegistry['backup']> {
   const { path, backupId, config, set, generation } = session.options
   const isAsked = [path, backupId, config, generation].some(one => one !== undefined) || set.length > 0
@@ -62,7 +62,7 @@ function parseAddress(text: string): { host: string; port: number } {
   throw usage(`--listen ${text} is not an address: give a host and a port, such as 127.0.0.1:8081`)
 }
 
-/** Ids are four bytes in a message, and the first bit is none of them. */
+/** A schema ID in a record is a positive signed 32-bit integer. */
 function parseFirstId(text: string): number {
   const id = Number(text)
   if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id

@@ -9,7 +9,7 @@ const loaders: Record<Action, () => Promise<{ run: RunCommand }>> = {
   probe: () => import('./registry-probe.ts'),
 }
 
-/** The options that only one of the actions has. */
+/** Options that belong to only one action. */
 const owners: readonly [option: string, key: keyof CommandOptions, action: Action][] = [
   ['--url', 'url', 'probe'],
   ['--write', 'write', 'probe'],
@@ -30,7 +30,7 @@ export async function run(session: Session): Promise<number> {
   return (await loaders[action]()).run(session)
 }
 
-/** An option that would have no effect is a misunderstanding. */
+/** Refuses options that would have no effect. */
 function refuseIdle(options: CommandOptions, action: Action): void {
   for (const [option, key, owner] of owners) {
     const value = options[key]

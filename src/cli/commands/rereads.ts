@@ -1,6 +1,6 @@
 import type { RereadNotice } from '../../backup/reread-notices.ts'
 
-/** Compacted topics that are read again from their log start, as documents show them. */
+/** Compacted topics that are read again from their log start, for JSON output. */
 export function rereadDocuments(rereads: readonly RereadNotice[]) {
   return rereads.map(({ topic, partitions, reason, deleteRetentionMs, isResumed }) => ({
     topic,

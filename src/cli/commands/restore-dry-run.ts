@@ -17,7 +17,7 @@ import { formatWindow, windowDocument } from './restore-window.ts'
 import { formatPlannedIds } from './restored-ids.ts'
 import { planDocument, plannedFields } from './schema-report.ts'
 
-/** `restore --dry-run`: the exit code is that of the restore, where it would be refused or lose something. */
+/** `restore --dry-run`: the exit code is that of the restore if it would be refused or lose something. */
 export async function showRestoreDryRun(session: Session, job: RestoreJob): Promise<number> {
   const plan = await session.actions.dryRunRestoreJob(job, session.signal)
   session.print(
@@ -122,7 +122,7 @@ function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string
   )
 }
 
-/** Where records were counted one by one, their bytes were not: those of the whole batches are the most that there can be. */
+/** If records were counted one by one, the bytes of their batches are an upper bound. */
 function bytesOf({ isEstimate, precision }: Pick<RestoreDryRunTopic, 'isEstimate' | 'precision'>): Precision {
   if (!isEstimate) return 'exact'
   return precision === 'exact' ? 'at_most' : precision
@@ -132,7 +132,7 @@ function ofBytes(totals: RestoreDryRun['totals']): string {
   return qualifiers[bytesOf(totals)]
 }
 
-/** Settings with a value of their own; that the brokers' defaults are held back, too, is for programs. */
+/** Settings with an explicit value; deferred broker defaults are only in the JSON output. */
 function formatHeld(topics: readonly RestoreDryRunTopic[], look: Look): string[] {
   const held = topics.flatMap(({ target, heldBack }) =>
     heldBack.filter(({ afterwards }) => afterwards !== null).map(setting => ({ target, ...setting })),

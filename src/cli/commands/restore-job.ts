@@ -2,7 +2,7 @@ import { KafkaBackupError } from '../../errors.ts'
 import type { LocatedRestoreJob } from '../../jobs/restore-schemas.ts'
 import type { Session } from '../session.ts'
 
-/** The job of `--config`, or the plain one that `--path`, `--backup-id` and `--target` describe. */
+/** The job of `--config`, or a job from `--path`, `--backup-id` and `--target`. */
 export async function restoreJobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, target, set } = session.options
   const isPlain = path !== undefined || backupId !== undefined || target !== undefined

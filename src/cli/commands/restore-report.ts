@@ -17,7 +17,7 @@ import { formatSchemaIds } from './restored-ids.ts'
 import { formatTopics } from './restored-topics.ts'
 import { formatIds, schemaDocument, schemaFields } from './schema-report.ts'
 
-/** What a restore has done, for people: the outcome first, then figures, topics and what should be known. */
+/** The report of a restore as text: the outcome, figures, topics and warnings. */
 export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look): string[] {
   const { restoreId, generation, wasComplete, topics, totals, gaps, verification, schemas } = report
   const warnings = warningsOf(report)
@@ -101,12 +101,12 @@ function formatVerdict({ ok, totals, durationMs }: CompareReport): string {
   return `${plural(records, 'record')} ${found}${since}, in ${formatDuration(durationMs)}`
 }
 
-/** Those of the restore, and those that the comparison adds. */
+/** The warnings of the restore and of the comparison. */
 function warningsOf({ warnings, verification }: RestoreReport): string[] {
   return [...new Set([...warnings, ...(verification?.warnings ?? [])])]
 }
 
-/** Some groups have not got their positions, or some rules were refused; the same command goes on with them. */
+/** Some groups or access rules failed; running the same command again continues with them. */
 export function isPartlyDone({ consumerGroups, access }: RestoreReport): boolean {
   return (consumerGroups?.totals.failed ?? 0) + (access?.totals.failed ?? 0) > 0
 }

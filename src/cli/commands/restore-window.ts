@@ -3,7 +3,7 @@ import { formatUtc } from '../../lib/clock.ts'
 
 type Job = Pick<RestoreJob, 'restore'>
 
-/** The times that records must have to be restored; undefined where all are. */
+/** The time window of a restore; undefined without one. */
 export function formatWindow({ restore: { timeWindowStartMs: start, timeWindowEndMs: end } }: Job): string | undefined {
   if (start === undefined && end === undefined) return undefined
   const from = start === undefined ? '' : `from ${instant(start)} (inclusive)`
@@ -16,7 +16,7 @@ export function windowDocument({ restore: { timeWindowStartMs: start, timeWindow
   return { start: start === undefined ? null : instant(start), end: end === undefined ? null : instant(end) }
 }
 
-/** Times of a job are dates, which a number holds. */
+/** Times of a job are dates, so they fit into a number. */
 function instant(ms: bigint): string {
   return formatUtc(Number(ms))
 }

@@ -3,7 +3,7 @@ import type { RestoreDryRunTopic } from '../../restore/dry-run.ts'
 import { type Amounts, sumChecks } from '../../restore/report.ts'
 import { plural } from '../text.ts'
 
-/** What a restore has done to schema ids, in one line; undefined where it did not look for any. */
+/** The results for schema IDs in one line; undefined if they were not checked. */
 export function formatSchemaIds({ schemaIds, idCheck }: Pick<Amounts, 'schemaIds' | 'idCheck'>): string | undefined {
   const sampled = idCheck?.mode === 'sample' ? formatIdCheck({ idCheck }) : undefined
   if (!schemaIds) return sampled
@@ -18,12 +18,12 @@ export function formatSchemaIds({ schemaIds, idCheck }: Pick<Amounts, 'schemaIds
   ].join('; ')
 }
 
-/** The same of a dry run. */
+/** The schema ID checks of a dry run in one line. */
 export function formatPlannedIds(topics: readonly RestoreDryRunTopic[]): string | undefined {
   return formatIdCheck(sumChecks(topics.flatMap(({ idCheck }) => idCheck ?? [])))
 }
 
-/** What was looked at to find ids that the target does not have. */
+/** The records that were checked for IDs that the target does not have. */
 function formatIdCheck({ idCheck }: Pick<Amounts, 'idCheck'>): string | undefined {
   if (!idCheck) return undefined
   const { mode, records, unknown } = idCheck

@@ -5,14 +5,14 @@ import { type Column, formatTable } from '../table.ts'
 
 interface Row extends Omit<TopicReport, 'origin' | 'durationMs'> {
   origin: string
-  /** Undefined in the sum: topics are filled side by side. */
+  /** Undefined in the total, because topics are restored in parallel. */
   durationMs?: number
   gaps: number
 }
 
 const origins: Record<TopicReport['origin'], string> = { created: 'made', resumed: 'resumed', existed: 'existed' }
 
-/** One row a topic, and the sum of several. A column that would say nothing is left out. */
+/** One row per topic, and a total for several. Columns without content are omitted. */
 export function formatTopics({ topics, totals, gaps }: RestoreReport, look: Look): string[] {
   const rows: Row[] = topics.map(topic => ({
     ...topic,
@@ -50,7 +50,7 @@ function formatTime({ durationMs, records }: Row): string {
   return durationMs === undefined || records === 0 ? '' : formatDuration(durationMs)
 }
 
-/** Of a moment nothing can be said. */
+/** No rate for very short durations. */
 function formatRate({ durationMs, bytes }: Row): string {
   return durationMs === undefined || durationMs < 1 ? '' : `${formatBytes(Math.round((bytes / durationMs) * 1000))}/s`
 }

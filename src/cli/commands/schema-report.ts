@@ -9,7 +9,7 @@ import { isOpen, lossDocument } from './loss-table.ts'
 
 const MOST_IDS = 20
 
-/** A few lines of a larger block. */
+/** Lines of a larger block. */
 export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
   const { subjects, versions, wasComplete } = schemas
   return [
@@ -71,7 +71,7 @@ function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {
   return `${formatCount(others)} of ${plural(ids.length, 'ID')} changed${without}`
 }
 
-/** Those that have changed come first; programs get all. */
+/** Changed IDs come first; JSON output contains all. */
 export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): string[] {
   if (ids.length === 0) return []
   const isSame = ({ source, target }: SchemaReport['ids'][number]) => source === target
@@ -81,7 +81,7 @@ export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): strin
   const table = formatTable<SchemaReport['ids'][number]>(
     [
       ...(hasContexts ? [{ title: 'CONTEXT', cell: (id: SchemaReport['ids'][number]) => id.context }] : []),
-      // An id is a name, not a quantity: no separators.
+      // IDs have no thousands separators.
       { title: 'SOURCE ID', align: 'right', cell: id => String(id.source) },
       { title: 'TARGET ID', align: 'right', cell: id => String(id.target) },
       { title: '', cell: id => (isSame(id) ? 'same' : ''), paint: text => look.dim(text) },
@@ -93,7 +93,7 @@ export function formatIds({ ids }: Pick<SchemaReport, 'ids'>, look: Look): strin
   return ['', ...table, ...(more === 0 ? [] : [`and ${formatCount(more)} more; --format json shows all`])]
 }
 
-/** Under a title; nothing where there are none. */
+/** A titled table; empty without rows. */
 export function formatNotes(notes: readonly Note[], look: Look): string[] {
   if (notes.length === 0) return []
   const table = formatTable<Note>(

@@ -9,7 +9,7 @@ import {
 } from '../../jobs/schema-sides.ts'
 import type { Session } from '../session.ts'
 
-/** The one that `--registry`, `--config` or `--path` and `--backup-id` name. */
+/** The side named by `--registry`, `--config`, or `--path` and `--backup-id`. */
 export async function chooseSide(session: Session): Promise<ChosenSide> {
   const { registry, source, config, path, backupId, generation } = session.options
   if (registry !== undefined) {
@@ -28,12 +28,12 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
   return chooseBackup(session)
 }
 
-/** A backup: that of the job, or the one that `--path` and `--backup-id` name. */
+/** The backup of the job, or the one named by `--path` and `--backup-id`. */
 export async function backupSideOf(session: Session): Promise<SchemaSide> {
   return (await chooseBackup(session)).side
 }
 
-/** What `diff` compares with: what the `--against` options name, or the registry of the job. */
+/** The other side of `diff`: named by the `--against` options, by default the registry of the job. */
 export async function chooseOther(session: Session, first: ChosenSide): Promise<ChosenSide> {
   const { against, againstPath, againstBackupId, againstGeneration, source } = session.options
   if (against !== undefined) {
@@ -50,7 +50,7 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
   throw usage('say what to compare with, with --against, or with --against-path and --against-backup-id')
 }
 
-/** What is not said of it is as it is of the first. */
+/** Defaults to the values of the first side. */
 function otherBackup(session: Session, first: SchemaSide): SchemaSide {
   const { againstPath, againstBackupId, againstGeneration } = session.options
   const generation = parseGeneration('--against-generation', againstGeneration)

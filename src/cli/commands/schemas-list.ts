@@ -37,7 +37,7 @@ function documentOf(listing: SchemaListing) {
   }
 }
 
-/** Where schemas were read and how many there are, for programs. */
+/** The source and the number of schemas, for JSON output. */
 export function sourceDocument(source: SchemaSource) {
   return {
     source: source.name,
@@ -72,7 +72,7 @@ function formatSubjects(subjects: readonly ListedSubject[], look: Look): string[
       { title: 'SUBJECT', cell: subject => subject.name, shrinks: true, paint: text => look.bold(text) },
       { title: 'TYPE', dropAs: 2, cell: subject => subject.schemaType ?? '-' },
       { title: 'VERSIONS', align: 'right', cell: subject => formatCount(subject.versions) },
-      // An id is a name, not a quantity: no separators.
+      // IDs have no thousands separators.
       { title: 'LATEST ID', align: 'right', cell: subject => String(subject.latestId ?? '-') },
       { title: 'COMPATIBILITY', dropAs: 1, cell: subject => subject.compatibility ?? '-' },
       { title: '', wraps: true, cell: formatRemarks, paint: text => look.warn(text) },

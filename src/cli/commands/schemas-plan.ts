@@ -8,7 +8,7 @@ import { formatAcceptance, formatLossDetails, formatLosses } from './loss-table.
 import { formatNotes, plannedFields } from './schema-report.ts'
 import { dryRunDocument, exitOf, formatWrites, headFields, isRefusedBy } from './schemas-restore.ts'
 
-/** `schemas plan`: what the target registry will not keep, for a person to accept before anything is written. */
+/** `schemas plan`: shows what the target registry cannot store, before anything is written. */
 export async function run(session: Session): Promise<number> {
   const job = await session.loadSchemaJob(session.options.config ?? '', 'restore')
   const plan = await session.actions.dryRunSchemasJob(job, session.signal)

@@ -44,7 +44,7 @@ async function showDryRun(session: Session, job: SchemaRestoreJob): Promise<numb
   return exitOf(plan)
 }
 
-/** The exit code of the restore, as far as its plan tells. */
+/** The exit code of the restore, as far as the plan determines it. */
 export function exitOf(plan: SchemaRestoreDryRun): number {
   if (isRefusedBy(plan)) return errorTable[refusalCode(plan.findings)].exitCode
   return isOpen(plan) ? LOSSY : 0
@@ -108,7 +108,7 @@ function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): 
   ]
 }
 
-/** Undefined where the restore would be refused: nothing is planned then, which does not mean that all is there. */
+/** Undefined if the restore would be refused: an empty plan does not mean that nothing is missing. */
 export function formatWrites(plan: SchemaRestoreDryRun): string | undefined {
   if (isRefusedBy(plan)) return undefined
   const parts = Object.entries(plan.writes).map(([type, count]) => `${formatCount(count)} ${type}`)

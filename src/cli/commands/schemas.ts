@@ -12,7 +12,7 @@ const loaders: Record<Action, () => Promise<{ run: RunCommand }>> = {
   diff: () => import('./schemas-diff.ts'),
 }
 
-/** The options that only some of the actions have, and those that have them. */
+/** Options that belong to only some of the actions. */
 const owners: readonly [option: string, key: keyof CommandOptions, actions: readonly Action[]][] = [
   ['--dry-run', 'dryRun', ['restore']],
   ['--path', 'path', ['list', 'diff']],
@@ -33,7 +33,7 @@ export async function run(session: Session): Promise<number> {
   return (await loaders[action]()).run(session)
 }
 
-/** An option that would have no effect is a misunderstanding. */
+/** Refuses options that would have no effect. */
 function refuseIdle(options: CommandOptions, action: Action): void {
   for (const [option, key, actions] of owners) {
     const isGiven = options[key] !== undefined && options[key] !== false

@@ -19,7 +19,7 @@ export function parseShard(text: string): ShardNumber {
   })
 }
 
-/** Answers with what a program reads of it. */
+/** Prints the report and returns its JSON document. */
 export function showShard(session: Session, report: ShardReport, location: string): unknown {
   const document = documentOf(report, location)
   session.print(

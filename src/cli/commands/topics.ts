@@ -4,7 +4,7 @@ import type { LocatedRestoreJob } from '../../jobs/restore-schemas.ts'
 import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
 import type { Session } from '../session.ts'
 
-/** The plan of a restore asks no cluster, so any address will do. */
+/** Planning does not connect to a cluster, so any address works. */
 const NO_CLUSTER = 'localhost:9092'
 
 export async function run(session: Session): Promise<number> {
@@ -18,7 +18,7 @@ export async function run(session: Session): Promise<number> {
   return 0
 }
 
-/** Documents of one stream, each with its mark. For readers of YAML 1.1, such as kubectl, `on` and `1_000` are no texts. */
+/** A multi-document YAML stream. Quotes `on` and `1_000`, because YAML 1.1 parsers such as kubectl do not read them as texts. */
 function formatResources(resources: readonly KafkaTopic[]): string[] {
   return resources.flatMap(resource => ['---', stringify(resource, { lineWidth: 0, compat: 'yaml-1.1' }).trimEnd()])
 }

@@ -2,7 +2,7 @@ import type { Hooks } from '../../jobs/parts.ts'
 import { formatCount } from '../../lib/units.ts'
 import type { Session } from '../session.ts'
 
-/** Runs a job with its progress shown, and logs in the end which requests it made. */
+/** Runs a job with progress output, and logs its request counts at the end. */
 export async function watchJob<T>(
   session: Session,
   { label, preparing }: { label: string; preparing: string },

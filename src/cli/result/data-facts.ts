@@ -11,7 +11,7 @@ import { plural } from '../text.ts'
 import type { Facts } from './outcome.ts'
 import { problemOfSchemas, schemaTotals } from './schema-facts.ts'
 
-/** `totals` is what the run has copied, `totals.backup` what the backup holds after it. */
+/** `totals` is what the run copied, `totals.backup` the contents of the backup afterwards. */
 export function backupFacts({ manifest, copied, newGaps, occupiedBytes }: BackupReport): Facts {
   const { topics, partitions, records, bytes, gaps } = totalsOf(manifest.topics)
   const schemas = schemaTotalsOf(manifest)

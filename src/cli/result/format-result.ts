@@ -1,7 +1,7 @@
 import type { ErrorDetails } from '../../errors.ts'
 import { formatJson } from '../../lib/json.ts'
 
-/** What a command has to say of itself when it has ended; docs/result-file.md has the fields. */
+/** The result of a command; docs/result-file.md describes the fields. */
 export interface Result {
   ok: boolean
   command: string | null
@@ -11,31 +11,31 @@ export interface Result {
   help: string | null
   /** What the error is about, as data; empty if there is nothing to name. */
   details: ErrorDetails
-  /** The same command may succeed when it is run again as it is. */
+  /** Running the same command again may succeed. */
   retryable: boolean
   totals: Totals
   backup_id: string | null
   generation: number | null
   warnings: number
   gaps: number
-  /** The key of the report in the storage, where one was asked for. */
+  /** The key of the report in the storage, if `--report` was passed. */
   report: string | null
   started_at: string
   finished_at: string
 }
 
-/** Numbers of the run by their names; groups of numbers that are about something else have a name of their own. */
+/** Figures of the run by name; figures about another object are nested. */
 export interface Totals {
   [name: string]: number | bigint | string | boolean | null | Totals
 }
 
-/** What Kubernetes keeps of a termination message. */
+/** The size limit of a Kubernetes termination message. */
 export const MAX_RESULT_BYTES = 4096
 const MAX_HELP_BYTES = 1024
 const MAX_NAME_BYTES = 256
 
 /**
- * Pure. One line of JSON, its newline included, of at most 4096 bytes. Texts that are too long are cut, the message last
+ * Pure. One line of JSON with its newline, at most 4096 bytes. Long texts are truncated, the message last;
  * and least; totals that alone would not fit are left out, and details after them.
  */
 export function formatResult(result: Result): string {
@@ -65,7 +65,7 @@ function within(line: string): string | undefined {
   return Buffer.byteLength(line) <= MAX_RESULT_BYTES ? line : undefined
 }
 
-/** The verdict and its reason come first, for people who read the line. */
+/** Puts the result and its reason first, for human readers. */
 function inOrder({ ok, command, exit, code, message, help, details, ...rest }: Result): Result {
   return { ok, command, exit, code, message, help, details, ...rest }
 }
@@ -84,7 +84,7 @@ function cutDetails(details: ErrorDetails): ErrorDetails {
 
 const ELLIPSIS = '…'
 
-/** The text, or as much of its beginning as takes no more bytes inside a JSON string, with a mark at the end. */
+/** Truncates a text to a number of bytes inside a JSON string, with an ellipsis at the end. */
 export function cutText(text: string, maxBytes: number): string {
   const markBytes = jsonBytes(ELLIPSIS)
   let bytes = 0
@@ -99,7 +99,7 @@ export function cutText(text: string, maxBytes: number): string {
   return text
 }
 
-/** What a text takes between its quotes; control characters and halves of pairs are escaped. */
+/** The length of a text inside a JSON string, with its escapes. */
 function jsonBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text)) - 2
 }

@@ -4,7 +4,7 @@ import type { OffsetSnapshot } from '../../offsets/snapshot.ts'
 import { plural } from '../text.ts'
 import type { Facts } from './outcome.ts'
 
-/** `partitions` are those whose position was changed, and read back. */
+/** `partitions` counts those whose committed offset was changed and read back. */
 export function planFacts({ strategy, snapshotId, groups }: PlanReport): Facts {
   const count = (...outcomes: string[]) => groups.filter(({ outcome }) => outcomes.includes(outcome)).length
   const set = groups.filter(({ outcome }) => outcome === 'done' || outcome === 'partly')
@@ -19,7 +19,7 @@ export function planFacts({ strategy, snapshotId, groups }: PlanReport): Facts {
       groups_partly: count('partly'),
       groups_failed: count('failed'),
       partitions: changed.length,
-      // The way back that was told when it was written is not forgotten.
+      // Keeps a snapshot ID that was noted before.
       ...(snapshotId !== null && { snapshot_id: snapshotId }),
     },
     ...(problem && { problem }),
@@ -51,7 +51,7 @@ export function snapshotFacts({ snapshot_id, groups }: OffsetSnapshot): Facts {
   }
 }
 
-/** A difference is no error, but whoever reads the result wants to know of which group it is. */
+/** A difference is not an error, but the result names the first group that differs. */
 export function comparisonFacts({ snapshotId, isStrict, groups }: SnapshotComparison): Facts {
   const different = groups.filter(({ isDifferent }) => isDifferent)
   const totals = { groups: groups.length, groups_different: different.length }

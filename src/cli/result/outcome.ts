@@ -5,14 +5,14 @@ import type { ProgressEvent } from '../../observe/progress.ts'
 import type { Result, Totals } from './format-result.ts'
 import { isWorthRetrying } from './retryable.ts'
 
-/** What a command knows of its own outcome; what is given replaces what was known before. */
+/** Facts about the result of a command; later facts replace earlier ones. */
 export interface Facts {
   generation?: number
   totals?: Totals
   warnings?: number
   gaps?: number
   report?: string
-  /** Why the exit code is not 0, where nothing was thrown or the error says less. */
+  /** The reason for a nonzero exit code without an error, or a better message than that of the error. */
   problem?: { code?: ErrorCode; message: string; details?: ErrorDetails }
 }
 
@@ -22,7 +22,7 @@ export interface Ended {
   nowMs: number
 }
 
-/** Gathers what is known of a run: from its events while it goes on, and from its report where it has come to one. */
+/** Collects facts about a run: from its events while it runs, and from its report at the end. */
 export class Outcome {
   readonly startedMs: number
   readonly #command: string | null
@@ -46,12 +46,12 @@ export class Outcome {
     this.#facts = { ...this.#facts, ...facts, totals }
   }
 
-  /** The backup that the command is about; the first that is named stays. */
+  /** Sets the backup of the command; the first call wins. */
   isAbout(backupId: string | undefined): void {
     this.#backupId ??= backupId
   }
 
-  /** A warning beside those that events tell. */
+  /** Counts a warning that was not an event. */
   warn(): void {
     this.#warnings++
   }
@@ -77,7 +77,7 @@ export class Outcome {
     }
   }
 
-  /** What the run writes to the store, indexes and manifests included. */
+  /** Counts the bytes written to the store, including indexes and manifests. */
   onStorageCall({ operation, bytes }: { operation: string; bytes: number }): void {
     if (operation === 'create' || operation === 'replace' || operation === 'write') this.#storedBytes += bytes
   }
@@ -113,7 +113,7 @@ export class Outcome {
     return { code: code ?? null, message, help: code === undefined ? null : errorTable[code].help }
   }
 
-  /** Of a run that came to no report: what was copied, of which the last part may not be committed. */
+  /** For a run without a report: what was copied; the last part may not be committed. */
   #totalsSoFar(): Totals {
     const copied = { ...this.#copied, topics: this.#topics.size, partitions: this.#partitions.size }
     if (this.#command === 'backup') return { ...copied, stored_bytes: this.#storedBytes }

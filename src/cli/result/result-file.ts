@@ -5,18 +5,18 @@ import type { Io } from '../io.ts'
 import { formatResult, type Result } from './format-result.ts'
 import { Outcome } from './outcome.ts'
 
-/** Names the file that gets the result; for a pod of Kubernetes, /dev/termination-log. */
+/** The environment variable with the path of the result file; in a Kubernetes pod, /dev/termination-log. */
 export const RESULT_FILE_VARIABLE = 'KAFKA_BACKUP_RESULT_FILE'
 
 export interface ResultFile {
   outcome: Outcome
-  /** Writes the result in one call, so that the process may end right after it, and answers with the exit code. */
+  /** Writes the result synchronously, because the process may exit right after, and returns the exit code. */
   close(exit: number, error?: KafkaBackupError): number
 }
 
 /**
- * Where the environment names a file, it is emptied now: one that stays empty tells of a process that was killed. A file
- * that cannot be written is a warning at the end, and changes nothing else.
+ * If the environment names a file, it is truncated now: a file that stays empty means that the process was killed. A file
+ * that cannot be written only causes a warning at the end.
  */
 export function openResultFile(
   command: string | null,
@@ -36,7 +36,7 @@ export function openResultFile(
     outcome,
     close: (exit, error) => {
       const result = outcome.resultOf({ exit, ...(error && { error }), nowMs: io.clock.now() })
-      // Secrets go before anything is cut: the beginning of one is not known as a secret any more.
+      // Redact before truncating: the beginning of a secret would not be recognized.
       write(formatResult(redactor.value(result) as Result), reason =>
         log.write('warn', `the result cannot be written to ${path} (${RESULT_FILE_VARIABLE}): ${reason}`),
       )

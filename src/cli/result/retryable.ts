@@ -7,13 +7,13 @@ const PARTLY_DONE = 4
 const HELD_BY_OTHERS = 5
 
 /**
- * Whether the same command may succeed when it is run again as it is, without anybody having changed anything. Exit codes
- * alone do not tell: a wrong password and a broker that is down both end with 1.
+ * Whether running the same command again may succeed without any change. Exit codes
+ * are not enough: a wrong password and an unavailable broker both exit with 1.
  */
 export function isWorthRetrying(exit: number, reason: KafkaBackupError | ErrorCode | undefined): boolean {
   if (INTERRUPTED.has(exit)) return true
   if (![FAILED, PARTLY_DONE, HELD_BY_OTHERS].includes(exit)) return false
-  // What was done in part is judged by what ended it.
+  // A partial result is retryable if its cause is.
   if (reason instanceof KafkaBackupError && reason.code === 'BACKUP_PARTIAL') return mayPass(reason.cause)
   const code = reason instanceof KafkaBackupError ? reason.code : reason
   return code !== undefined && errorTable[code].retryable

@@ -18,7 +18,7 @@ export function schemaTotals({ subjects, versions: { register, keep, replace, me
   return { subjects, registered: register, kept: keep, replaced: replace, merged: merge, left: leave }
 }
 
-/** A loss is no error: all else is restored. */
+/** A loss is not an error: everything else is restored. */
 export function problemOfSchemas(schemas: Losses | undefined): Facts['problem'] {
   const open = schemas ? openLosses(schemas) : []
   if (open.length === 0) return undefined
