@@ -30,7 +30,7 @@ export function watchInterrupts(io: Io, { say, leave, onInterrupt, stopsAtOnce }
     const nowMs = io.clock.monotonic()
     if (firstMs === undefined) {
       firstMs = nowMs
-      say(stopsAtOnce ? 'stopping' : 'finishing what is in hand; press again to stop at once')
+      say(stopsAtOnce ? 'stopping' : 'finishing current work; press Ctrl-C again to stop now')
       const help = onInterrupt === undefined ? {} : { help: onInterrupt }
       controller.abort(new KafkaBackupError(codes[name], `interrupted by ${name}`, help))
     } else if (nowMs - firstMs >= SAME_PRESS_MS) {

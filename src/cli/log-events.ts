@@ -49,7 +49,7 @@ function messageOf(event: ProgressEvent): string {
   switch (event.type) {
     case 'gap': {
       const { topic, partition, from, to, reason } = event
-      return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} are lost to this backup (${reason})`
+      return `${topic}/${partition}: offsets ${from} to ${to ?? 'unknown'} were lost at the source (${reason})`
     }
     case 'warning':
     case 'note':
@@ -57,7 +57,7 @@ function messageOf(event: ProgressEvent): string {
     case 'removed':
       return `${event.backupId}: ${event.objects} of ${plural(event.totalObjects, 'object')} removed`
     case 'pruned':
-      return `pruned: ${plural(event.backups, 'backup')} given up, ${plural(event.segments, 'segment')} cut off, ${plural(event.objects, 'object')} (${formatBytes(event.bytes)}) removed`
+      return `pruned: ${plural(event.backups, 'backup')} expired, ${plural(event.segments, 'segment')} and ${plural(event.objects, 'object')} (${formatBytes(event.bytes)}) removed`
     case 'retry':
       return `${event.what}; trying again in ${formatDuration(event.delayMs)}`
     case 'planned':
@@ -67,13 +67,13 @@ function messageOf(event: ProgressEvent): string {
     case 'copied':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')}, ${formatBytes(event.bytes)} copied`
     case 'begun':
-      return `${event.topic}/${event.partition}: begins`
+      return `${event.topic}/${event.partition}: started`
     case 'compared':
       return `${event.topic}/${event.partition}: ${plural(event.records, 'record')} compared`
     case 'schemas_read':
       return `read ${plural(event.versions, 'schema version')} of ${plural(event.subjects, 'subject')}`
     case 'groups_read':
-      return `read ${plural(event.positions, 'position')} of ${plural(event.groups, 'consumer group')}`
+      return `read ${plural(event.positions, 'committed offset')} of ${plural(event.groups, 'consumer group')}`
     case 'groups':
       return `${event.done} of ${plural(event.total, 'consumer group')} at their positions`
     case 'schemas':
@@ -81,11 +81,11 @@ function messageOf(event: ProgressEvent): string {
     case 'shard_written':
       return `wrote ${event.key}${event.complete ? ', complete' : ''}`
     case 'resumed':
-      return `continues from generation ${event.generation} of ${event.committedAt}`
+      return `continuing from generation ${event.generation} of ${event.committedAt}`
     case 'round':
       return `a round ended ${event.ok ? 'well' : 'with a failure'}`
     case 'idle':
-      return `the next round begins in ${formatDuration(event.ms)}`
+      return `the next round starts in ${formatDuration(event.ms)}`
     case 'bounds':
       return `checked the ends of ${plural(event.partitions.length, 'partition')}`
     case 'measured':

@@ -40,9 +40,9 @@ type OnChosen = (command: CommandSpec, values: Record<string, unknown>, argument
 function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
   const look = lookOf(io.stdout, io.env)
   const program = new Command('kafka-backup')
-    .description('Backs up Kafka topics byte for byte, puts them back exactly, and proves both.')
+    .description('Back up Kafka topics byte for byte, restore them exactly, and verify both.')
     .version(version, formatFlags(versionOption), versionOption.description)
-    .helpCommand('help [command]', 'shows the help of a command')
+    .helpCommand('help [command]', 'show the help of a command')
     .addHelpText('after', ['', look.bold('Examples:'), ...firstSteps, '', ...exitCodes].join('\n'))
   for (const spec of commandTable) program.addCommand(buildCommand(spec, look, onChosen))
   for (const command of [program, ...program.commands]) setUp(command, io, look)
@@ -50,15 +50,15 @@ function buildProgram(io: Io, version: string, onChosen: OnChosen): Command {
 }
 
 const firstSteps = [
-  ['backup --config job.yaml', 'copies what is new'],
-  ['verify --config job.yaml --deep', 'reads every byte of it'],
-  ['restore --config restore.yaml', 'puts it back'],
-  ['compare --config restore.yaml', 'proves that all is there again'],
+  ['backup --config job.yaml', 'copy new records'],
+  ['verify --config job.yaml --deep', 'check every byte'],
+  ['restore --config restore.yaml', 'restore the backup'],
+  ['compare --config restore.yaml', 'compare the restored records with the backup'],
 ].map(([args = '', meaning]) => `  kafka-backup ${args.padEnd(33)} # ${meaning}`)
 
 const exitCodes = [
-  'Exit codes: 0 done, 1 failed, 2 bad command line or job file, 3 damage or a difference found,',
-  '4 partly done, 5 another writer holds it, 130/143 interrupted.',
+  'Exit codes: 0 success, 1 failure, 2 wrong command line or job file, 3 damage or a difference found,',
+  '4 partial success, 5 conflict with another writer, 130/143 interrupted.',
 ]
 
 function buildCommand(spec: CommandSpec, look: Look, onChosen: OnChosen): Command {

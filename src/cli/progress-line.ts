@@ -33,7 +33,7 @@ export function formatIdleLine(reading: Reading): string {
   const { amount, bytes } = formatParts(reading)
   if (reading.isBehind) return `the last round failed, trying again; ${amount}, ${bytes} so far`
   const generation = reading.generation === undefined ? '' : `, generation ${reading.generation}`
-  return `up to date${generation}, next look in ${formatRemaining(reading.idleMs ?? 0)}; ${amount}, ${bytes} so far`
+  return `up to date${generation}, next round in ${formatRemaining(reading.idleMs ?? 0)}; ${amount}, ${bytes} so far`
 }
 
 export function formatStartLine({ task }: Reading): string {

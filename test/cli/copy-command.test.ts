@@ -35,7 +35,7 @@ describe('copy', () => {
       out,
       `From /backups to /copies
 orders: generations 2 to 3 copied
-  12 objects, 376 MiB copied and verified; 4 objects, 1.9 MiB there before
+  12 objects, 376 MiB copied and verified; 4 objects, 1.9 MiB existed before
 `,
     )
     assert.deepEqual(calls.withCopies, [
@@ -123,8 +123,8 @@ orders: generations 2 to 3 copied
     assert.match(await told({ generations: [], newest_generation: null }), /^orders: no generation copied$/m)
     const tried = await told({ dry_run: true, older_generations: [1] })
     assert.match(tried, /^orders: generations 2 to 3 would be copied\n {2}12 objects, 376 MiB to copy;/m)
-    assert.match(tried, /^ {2}generation 1 of the source: older than all at the target, left out$/m)
-    assert.match(await told({ existing_verified: true }), /there before, read and compared$/m)
+    assert.match(tried, /^ {2}generation 1 of the source: older than all at the target, skipped$/m)
+    assert.match(await told({ existing_verified: true }), /existed before, read and compared$/m)
     const empty: Partial<Actions> = {
       withCopies: (_places, _hooks, _signal, work) =>
         work({ from: '/backups', to: '/copies', listIds: async () => [], copy: () => assert.fail() }),
@@ -137,10 +137,10 @@ orders: generations 2 to 3 copied
     [['--from', '/a', '--all'], /say where the copy goes, with --to or --to-config/],
     [[...sides, '--from-config', 'a.yaml', '--all'], /either --from or --from-config/],
     [[...sides, '--to-config', 'a.yaml', '--all'], /either --to or --to-config/],
-    [sides, /say which backup, with --backup-id, or --all/],
+    [sides, /pass --backup-id or --all/],
     [[...one, '--all'], /either --backup-id or --all/],
-    [[...one, '--generation', '0'], /--generation is a number from 1 on, or `newest`/],
-    [[...sides, '--all', '--generation', '2'], /--generation with a number is about one backup/],
+    [[...one, '--generation', '0'], /--generation must be a number from 1, or `newest`/],
+    [[...sides, '--all', '--generation', '2'], /--generation with a number needs exactly one backup/],
     [['--from', 'ftp://a', '--to', '/b', '--all'], /scheme `ftp:`/],
   ] as [string[], RegExp][]) {
     test(`refuses ${argv.join(' ')}`, async () => {

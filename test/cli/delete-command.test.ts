@@ -68,7 +68,7 @@ describe('delete', () => {
     assert.deepEqual([code, dryRuns], [0, [false]])
     assert.match(
       out,
-      /^backup orders: 12 objects \(4\.0 KiB\), 3 generations removed\n1 object that no backup has, left: /,
+      /^backup orders: 12 objects \(4\.0 KiB\), 3 generations removed\n1 object of no backup, not removed: /,
     )
     assert.deepEqual(
       [result.ok, result.command, result.backup_id, result.totals],
@@ -112,7 +112,7 @@ describe('delete', () => {
     const outcome = { ...deleteReport.outcome, retained: { objects: 2, bytes: 7 }, waiting: { objects: 3, bytes: 9 } }
     const { code, out, result } = await run([...at, '--yes'], { report: { outcome } })
     assert.deepEqual([code, result.code, result.retryable, result.totals.retained], [4, 'STORAGE_RETAINED', false, 5])
-    assert.match(out, /5 objects kept by the store until it lets go/)
+    assert.match(out, /5 objects protected by the retention of the store/)
   })
 
   test('--match takes all that match, and asks for the pattern', async () => {

@@ -29,7 +29,7 @@ for (const [name, code, error] of [
     const ended = main(backup, io, actions)
     await started
     io.signal(name)
-    assert.equal(io.stderr.text, 'finishing what is in hand; press again to stop at once\n')
+    assert.equal(io.stderr.text, 'finishing current work; press Ctrl-C again to stop now\n')
     assert.equal(await ended, code)
     assert.match(
       io.stderr.text,

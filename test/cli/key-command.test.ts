@@ -17,7 +17,7 @@ test('key new makes a file, and says what to do with it', async () => {
   const { code, out, calls } = await run('key', 'new', '--out', 'backup.key')
   assert.equal(code, 0)
   assert.deepEqual(calls.newKeyJob, ['backup.key'])
-  assert.match(out, /The key 0011223344556677 is in backup\.key\. Keep a copy outside of the store\./)
+  assert.match(out, /The key 0011223344556677 is in backup\.key\. Keep a copy outside the store\./)
 })
 
 test('key list shows data keys and recipients', async () => {
@@ -61,9 +61,9 @@ test('key rewrap takes its recipients from the job or from files, and the old ke
 
 test('what makes no sense is refused before anything is done', async () => {
   for (const [argv, pattern] of [
-    [['key', 'rewrap', ...at], /say who is to open the backup/],
-    [['key', 'list', '--path', '/backups'], /say which backup/],
-    [['key', 'list'], /say where the backup is/],
+    [['key', 'rewrap', ...at], /the new recipients are missing/],
+    [['key', 'list', '--path', '/backups'], /pass --backup-id or --config/],
+    [['key', 'list'], /pass --path and --backup-id, or --config/],
     [['key', 'new', ...at], /--path is not for `key new`/],
     [['key', 'list', ...at, '--recipient-file', 'x'], /--recipient-file is not for `key list`/],
     [['key', 'other'], /other/],

@@ -193,7 +193,7 @@ describe('the log', () => {
   const backup = ['backup', '--config', 'job.yaml', '--no-progress']
   const warnings = [
     'warning: broker 1 does not answer; trying again in 5.0 s',
-    'warning: orders/1: offsets 3 to 7 are lost to this backup (retention)',
+    'warning: orders/1: offsets 3 to 7 were lost at the source (retention)',
   ]
 
   test('by default has what needs attention: gaps, warnings, long waits', async () => {

@@ -76,7 +76,7 @@ const at = ['--bootstrap-server', 'kafka:9092']
 test('offsets plan prints from, to and difference, and says that nothing was changed', async () => {
   const { code, io, seen } = await offsets(['plan', ...at, '--group', 'billing', '--strategy', 'earliest'])
   assert.equal(code, 0)
-  assert.match(io.stdout.text, /^earliest: 2 positions of 1 group to change; nothing was changed$/m)
+  assert.match(io.stdout.text, /^earliest: 2 committed offsets of 1 group to change; nothing changed$/m)
   assert.match(io.stdout.text, /^billing +orders +0 +5 +50 +\+45$/m)
   assert.match(io.stdout.text, /^billing +orders +1 +9 +3 +-6 +3 is where it ends$/m)
   assert.equal(seen.closed, 1)
@@ -90,7 +90,7 @@ test('offsets plan names groups with members', async () => {
   const now = { group: 'busy', type: 'consumer', state: 'Stable', members: 2, positions: [] } as const
   const answers = { plan: async () => plan(planned('busy', { now: { ...now, positions: [], undecided: [] } })) }
   const { io } = await offsets(['plan', ...at, '--group', 'busy', '--strategy', 'earliest'], answers)
-  assert.match(io.stdout.text, /active members, which a reset refuses\n {2}busy: Stable, 2 members/)
+  assert.match(io.stdout.text, /active members, which block a reset\n {2}busy: Stable, 2 members/)
 })
 
 for (const [outcomes, exitCode] of [
@@ -109,10 +109,10 @@ for (const [outcomes, exitCode] of [
     const reset = ['reset', ...at, '--path', '/x', '-g', 'a', '--strategy', 'earliest', '--yes']
     const { code, io } = await offsets([...reset, '-v'], answers)
     assert.equal(code, exitCode)
-    assert.match(io.stdout.text, /the snapshot s1;/)
+    assert.match(io.stdout.text, /saved as snapshot s1;/)
     assert.match(io.stdout.text, /3 requests to brokers: OffsetCommit 2, Metadata 1/)
     assert.doesNotMatch((await offsets(reset, answers)).io.stdout.text, /requests to brokers/)
-    assert.match(io.stderr.text, /kept as snapshot s1/)
+    assert.match(io.stderr.text, /saved as snapshot s1/)
     if (outcomes.includes('failed')) assert.match(io.stdout.text, /g1: g1 came back \(GROUP_ACTIVE\)/)
   })
 }
@@ -163,7 +163,7 @@ for (const [action, ...args] of [
     const done: string[] = []
     const { code, io } = await offsets([...line, '--dry-run'], answers(done))
     assert.deepEqual([code, done], [0, []])
-    assert.match(io.stdout.text, /2 positions of 1 group to change; nothing was changed/)
+    assert.match(io.stdout.text, /2 committed offsets of 1 group to change; nothing changed/)
   })
 }
 
@@ -179,8 +179,8 @@ test('offsets writes its result on lines of its own, not behind the progress', a
       close: async () => undefined,
     }) as Partial<OffsetsSession> as OffsetsSession
   await main(['offsets', 'plan', ...at, '-g', 'a', '--strategy', 'earliest'], io, fakeActions({ openOffsets }))
-  assert.ok(io.stderr.text.startsWith('offsets: asking the brokers\r\u001b[K'), io.stderr.text)
-  assert.ok(/\[K.*earliest.*: 2 positions/.test(io.stderr.text), io.stderr.text)
+  assert.ok(io.stderr.text.startsWith('offsets: querying the brokers\r\u001b[K'), io.stderr.text)
+  assert.ok(/\[K.*earliest.*: 2 committed offsets/.test(io.stderr.text), io.stderr.text)
 })
 
 test('offsets understands what each strategy needs', async t => {
@@ -225,21 +225,21 @@ test('offsets understands what each strategy needs', async t => {
 
 const asked = ['-g', 'a', '--strategy']
 for (const [args, wrong] of [
-  [['plan', ...at, '-g', 'a'], /say how, with --strategy/],
-  [['plan', ...at, '--strategy', 'latest'], /say which groups/],
+  [['plan', ...at, '-g', 'a'], /pass --strategy: earliest/],
+  [['plan', ...at, '--strategy', 'latest'], /pass --group/],
   [['plan', ...at, ...asked, 'sideways'], /sideways/],
   [['plan', ...at, ...asked, 'offset'], /the strategy needs --offset/],
   [['plan', ...at, ...asked, 'offset', '--offset', 'x'], /--offset is a number/],
-  [['plan', ...at, ...asked, 'latest', '--offset', '1'], /--offset means nothing to the strategy latest/],
+  [['plan', ...at, ...asked, 'latest', '--offset', '1'], /--offset does not apply to the strategy latest/],
   [['plan', ...at, ...asked, 'timestamp', '--timestamp', '2026-01-31'], /--timestamp 2026-01-31 is a day/],
   [['plan', ...at, ...asked, 'header_based'], /needs --from-snapshot or --backup-id/],
   [['plan', ...at, ...asked, 'latest', '--partition', 'x'], /--partition takes numbers/],
   [['plan', ...at, '-c', 'job.yaml', ...asked, 'latest'], /either --bootstrap-server or --config/],
   [['plan', ...at, ...asked, 'latest', '--strict'], /--strict is not an option of `offsets plan`/],
   [['list', ...at, '--snapshot-id', 's1'], /--snapshot-id is not an option of `offsets list`/],
-  [['rollback', ...at, '--path', '/x'], /say which snapshot/],
+  [['rollback', ...at, '--path', '/x'], /pass --snapshot-id or --file/],
   [['rollback', ...at, '--file', 'y', '--snapshot-id', 's'], /either --snapshot-id or --file/],
-  [['show', ...at], /say which groups/],
+  [['show', ...at], /pass --group/],
   [['explode', ...at], /explode/],
 ] as [string[], RegExp][]) {
   test(`offsets ${args.join(' ')} is refused`, async () => {

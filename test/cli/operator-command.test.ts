@@ -63,7 +63,7 @@ const refused: [string[], RegExp][] = [
   [['--namespace', 'A'], /--namespace A is not a valid namespace name/],
   [['--namespace', 'team.a'], /--namespace team\.a is not a valid namespace name/],
   [['--namespace', 'a'.repeat(64)], /is not a valid namespace name/],
-  [['--namespace', 'a', '--all-namespaces'], /do not go together/],
+  [['--namespace', 'a', '--all-namespaces'], /exclude each other/],
   [['--api-group', 'kafka'], /--api-group: "kafka" is not a valid API group name/],
   [['--api-group', 'Kafka.dev'], /is not a valid API group name/],
   [['--metrics-address', '8080'], /--metrics-address 8080 is not an address/],
@@ -73,9 +73,9 @@ const refused: [string[], RegExp][] = [
   [['--job-fs-group', 'root'], /--job-fs-group root is not a group/],
   [['--workers', '0'], /--workers 0 is not a number/],
   [['--workers', 'x'], /--workers x is not a number/],
-  [['--metrics-hold', 'long'], /--metrics-hold long is not a time/],
-  [['--progress-interval', '5'], /--progress-interval 5 is not a time/],
-  [['--progress-interval', '10ms'], /is not a time from 1s/],
+  [['--metrics-hold', 'long'], /--metrics-hold long is not a duration/],
+  [['--progress-interval', '5'], /--progress-interval 5 is not a duration/],
+  [['--progress-interval', '10ms'], /is not a duration from 1s/],
   [['--job-service-account', ''], /--job-service-account {2}is not a valid Kubernetes name/],
 ]
 for (const [args, message] of refused) {

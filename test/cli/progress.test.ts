@@ -190,7 +190,7 @@ test('a continuous run whose cluster is gone does not look up to date', () => {
   meter.add(planned, 0)
   meter.add({ type: 'round', ok: true }, 0)
   meter.add({ type: 'idle', ms: 60_000 }, 0)
-  assert.match(formatIdleLine(meter.read(30_000)), /^up to date, next look in 30 s/)
+  assert.match(formatIdleLine(meter.read(30_000)), /^up to date, next round in 30 s/)
   meter.add({ type: 'round', ok: false }, 90_000)
   assert.match(formatIdleLine(meter.read(90_000)), /^the last round failed, trying again; 0 records/)
   meter.add({ type: 'round', ok: true }, 120_000)
@@ -241,7 +241,7 @@ describe('lines', () => {
       progress.onProgress({ type: 'round', ok: true })
       progress.onProgress({ type: 'idle', ms })
     }
-    assert.deepEqual(lines.slice(1), ['backup: up to date, generation 7, next look in 1m 00s; 0 records, 0 B so far'])
+    assert.deepEqual(lines.slice(1), ['backup: up to date, generation 7, next round in 1m 00s; 0 records, 0 B so far'])
   })
 
   test('do not come where there never was a plan', () => {

@@ -52,10 +52,13 @@ describe('prune', () => {
   test('--dry-run shows every backup with its reason and asks nobody', async () => {
     const { code, out, prunes, questions } = await run([...at, '--keep-last', '1', '--dry-run'], { answer: 'y' })
     assert.deepEqual([code, questions, prunes.map(({ isDryRun }) => isDryRun)], [0, [], [true]])
-    assert.match(out, /^prune, a plan: 4 objects \(4\.0 KiB\) would go, 12 objects .* would wait for the end/)
-    assert.match(out, /orders-1 .* give up +no rule keeps it/)
+    assert.match(
+      out,
+      /^prune \(dry run\): 4 objects \(4\.0 KiB\) would be removed, 12 objects .* would wait for the end/,
+    )
+    assert.match(out, /orders-1 .* expire +no rule keeps it/)
     assert.match(out, /orders-2 .* keep +keep_last, the newest complete one/)
-    assert.match(out, /orders-2: 6 segments of 2 partitions, 60 records, .* would be cut off/)
+    assert.match(out, /orders-2: 6 segments of 2 partitions, 60 records, .* would be removed/)
     assert.match(out, /orders-2: in use by restore on h1/)
     assert.match(out, /left: orders-2\/notes\.txt/)
   })
@@ -149,7 +152,7 @@ ${retention}`
       [['--keep-monthly', 'two'], /--keep-monthly "two" is not a whole number/],
       [['--older-than', '30'], /--older-than "30" is not a duration/],
       [['--grace', 'soon'], /--grace "soon" is not a duration/],
-      [['--yes', '--dry-run'], /do not go together/],
+      [['--yes', '--dry-run'], /exclude each other/],
     ] as const) {
       const { code, err, prunes } = await run([...at, ...wrong])
       assert.deepEqual([code, prunes], [2, []])
@@ -166,7 +169,7 @@ ${retention}`
   test('--keep with --dry-run is refused, since it would change something', async () => {
     const { code, err, calls } = await run([...at, '--keep', 'orders-1', '--dry-run'])
     assert.deepEqual([code, calls.takeBackAt], [2, undefined])
-    assert.match(err, /--dry-run and --keep do not go together/)
+    assert.match(err, /--dry-run and --keep exclude each other/)
   })
 
   test('in JSON is one document with totals and all backups', async () => {

@@ -110,8 +110,8 @@ orders  complete    3  2025-11-15 09:36:12Z       1           1  1,500,000  1.2 
     const { code, out } = await run(['list', '--config', 'a.yaml', '--config', 'b.yaml'])
     assert.deepEqual([code, out.split('\n').length], [0, 4])
     assert.match((await run(['list', ...at, ...config])).err, /either --path or --config/)
-    assert.match((await run(['list', ...at, '--set', 'a=1'])).err, /--set changes a job file/)
-    assert.match((await run(['list'])).err, /say where the backups are/)
+    assert.match((await run(['list', ...at, '--set', 'a=1'])).err, /--set needs --config/)
+    assert.match((await run(['list'])).err, /pass --path or --config/)
   })
 
   test('closes the storage, also after a failure', async () => {
@@ -130,12 +130,12 @@ describe('describe', () => {
       `Backup      orders
 Location    /backups
 State       complete
-Generation  3, 2 earlier ones kept
+Generation  3, 2 earlier generations kept
 Created     2025-11-15 09:36:12Z, begun 2025-11-15 09:35:00Z
 Cluster     MkU3OEVBNTcwNTJENDM2Qk, 3 brokers
 Selection   orders, payments-*, without *-tmp
 Holds       2 topics, 2 partitions, 1,500,000 records
-Groups      2 consumer groups, 7 positions, 1 could not be read
+Groups      2 consumer groups, 7 committed offsets, 1 could not be read
 Access      12 ACLs, no users: denied
 Size        1.2 GiB, 376 MiB stored (3.3x)
 Written by  kafka-backup 0.1.0, format 1
@@ -151,7 +151,7 @@ Settings that differ from the default
 
 Gaps: lost at the source before they could be copied
 TOPIC   PARTITION  FROM    TO  OFFSETS  REASON
-orders          0   100  1300    1,200  deleted at the source before it was read
+orders          0   100  1300    1,200  deleted at the source before the backup read it
 
 Warnings
   orders/0 has an open transaction
@@ -238,9 +238,9 @@ describe('verify', () => {
 OBJECT                           PROBLEM
 orders/kafka/orders/0/0.log.zst  the object is missing
 
-Gaps: lost at the source and recorded; the backup itself is not damaged by them
+Gaps: lost at the source; the backup itself is intact
 TOPIC   PARTITION  FROM    TO  OFFSETS  REASON
-orders          0   100  1300    1,200  deleted at the source before it was read
+orders          0   100  1300    1,200  deleted at the source before the backup read it
 
 Warnings
   the copy is old

@@ -135,9 +135,9 @@ const incomplete: [string[], RegExp][] = [
   [['--tls-cert', 'a.pem'], /both --tls-cert and --tls-key/],
   [['--tls-ca', 'a.pem'], /both --tls-cert and --tls-key/],
   [['--tls-cert', '/nowhere/a.pem', '--tls-key', 'b.pem'], /--tls-cert \/nowhere\/a.pem cannot be read/],
-  [['--backup-id', 'orders'], /say where the backup is/],
-  [['--path', '/backups'], /say which backup/],
-  [['--set', 'a=b'], /--set changes a job file/],
+  [['--backup-id', 'orders'], /pass --path and --backup-id, or --config/],
+  [['--path', '/backups'], /pass --backup-id or --config/],
+  [['--set', 'a=b'], /--set needs --config/],
   [['--path', '/b', '--backup-id', 'o', '--first-id', '9'], /--first-id is for an empty registry/],
 ]
 for (const [args, message] of incomplete) {
@@ -185,7 +185,7 @@ test('registry probe reads only, unless --write lets it announce and try the res
     )
     assert.match(read.io.stdout.text, /^http:\/\/127\.0\.0\.1:\d+: confluent 8\.0\.0$/m)
     assert.match(read.io.stdout.text, /^contexts +yes/m)
-    assert.match(read.io.stdout.text, /Use --write to try all of them/)
+    assert.match(read.io.stdout.text, /Pass --write to probe all of them/)
     assert.ok(!read.io.stderr.text.includes('Writing'))
 
     const written = await probe(['--url', targetUrl, '--write', '--format', 'json'])
@@ -223,10 +223,10 @@ test('registry probe takes the registry of a job, with its login', async () => {
 })
 
 const misused: [string[], RegExp][] = [
-  [['probe'], /say which registry, with --url or --config/],
-  [['probe', '--url', 'http://a:1', '--config', 'job.yaml'], /give either --url or --config, not both/],
+  [['probe'], /pass --url or --config/],
+  [['probe', '--url', 'http://a:1', '--config', 'job.yaml'], /pass either --url or --config, not both/],
   [['probe', '--url', 'registry:8081'], /--url is not an address/],
-  [['probe', '--url', 'http://a:1', '--set', 'a=b'], /--set changes a job file/],
+  [['probe', '--url', 'http://a:1', '--set', 'a=b'], /--set needs --config/],
   [['probe', '--url', 'http://a:1', '--first-id', '5'], /--first-id is not for `registry probe`, but for serve/],
   [['serve', '--write'], /--write is not for `registry serve`, but for probe/],
 ]

@@ -38,10 +38,10 @@ describe('restore', () => {
   Into        2 topics, 5 partitions
   Rebuilt     12 batches: 2 with holes, 10 merged
   Generation  3
-  Restore id  5f1c9a3b7d2e4f60
+  Restore ID  5f1c9a3b7d2e4f60
 
 SOURCE  TARGET    TOPIC    PARTITIONS    RECORDS    BYTES   TIME        RATE  REBUILT
-orders  orders-2  made              4  1,500,000  400 MiB  8.0 s  50.0 MiB/s       12
+orders  orders-2  created           4  1,500,000  400 MiB  8.0 s  50.0 MiB/s       12
 audit   audit     existed           1          1     80 B   4 ms  19.5 KiB/s        0
 TOTAL                               5  1,500,001  400 MiB                          12
 `,
@@ -58,7 +58,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const runRestoreJob = async () => ({ ...restoreReport, warnings: [lossyNote.message], schemas: lossy })
     const told = await run([], { runRestoreJob })
     assert.equal(told.code, 4)
-    assert.match(told.out, /^ {2}Lossy .*cannot hold all/m)
+    assert.match(told.out, /^ {2}Lossy .*cannot store everything/m)
     assert.match(told.out, /^ {2}the registry keeps no metadata$/m)
     const { schemas, ok } = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
     assert.deepEqual([ok, schemas.lossy, schemas.already_complete], [false, true, true])
@@ -72,7 +72,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const runRestoreJob = async () => ({ ...restoreReport, schemas })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 0)
-    assert.match(out, /^ {2}Lossy .*cannot hold all that the backup has; restore\.accept_loss accepts it$/m)
+    assert.match(out, /^ {2}Lossy .*cannot store everything in the backup; restore\.accept_loss accepts it$/m)
     assert.match(out, /^metadata +1 {2}yes/m)
     const document = JSON.parse((await run(['--format', 'json'], { runRestoreJob })).out)
     assert.deepEqual([document.ok, document.schemas.lossy, document.schemas.unaccepted_losses], [true, true, []])
@@ -80,7 +80,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, findings: [], schemas: plan })
     const dry = await run(['--dry-run'], { dryRunRestoreJob })
     assert.equal(dry.code, 0)
-    assert.match(dry.out, /^What the target registry will not keep$/m)
+    assert.match(dry.out, /^Losses in the target registry$/m)
     const other = { ...schemaPlan, notes: [lossyNote], acceptLoss: ['mode'] as const }
     const still = await run(['--dry-run'], {
       dryRunRestoreJob: async () => ({ ...restoreDryRun, findings: [], schemas: other }),
@@ -127,7 +127,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const { out } = await run([], { runRestoreJob: () => report(0) })
     assert.match(out, /^ {2}Schema IDs {2}rewritten in 1,200 keys and 3 values$/m)
     const passed = await run([], { runRestoreJob: () => report(7) })
-    assert.match(passed.out, /1,200 keys and 3 values; 7 unknown ones left$/m)
+    assert.match(passed.out, /1,200 keys and 3 values; 7 unknown, not changed$/m)
     const { out: json } = await run(['--format', 'json'], { runRestoreJob: () => report(7) })
     assert.equal(JSON.parse(json).totals.schema_ids.value.unknown, 7)
   })
@@ -136,7 +136,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     const runRestoreJob = async () => ({ ...restoreReport, consumerGroups: carried })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 4)
-    assert.match(out, /^ {2}Groups {6}3 consumer groups, 1 had positions already, which stay, 1 FAILED$/m)
+    assert.match(out, /^ {2}Groups {6}3 consumer groups, 1 already had committed offsets, which are kept, 1 FAILED$/m)
     assert.match(out, /^billing {2}billing-2 +1 +0 +2 +0 *$/m)
     assert.match(out, /^web +web +0 +0 +0 +0 {2}it has members$/m)
     const json = await run(['--format', 'json'], { runRestoreJob })
@@ -167,10 +167,13 @@ TOTAL                               5  1,500,001  400 MiB                       
     const runRestoreJob = async () => ({ ...restoreReport, access: accessReport })
     const { code, out } = await run([], { runRestoreJob })
     assert.equal(code, 4)
-    assert.match(out, /^ {2}Access {6}1 created, 1 there already, 1 differ and stay, 1 cannot be restored, 1 FAILED$/m)
+    assert.match(
+      out,
+      /^ {2}Access {6}1 created, 1 already exist, 1 differ and are kept, 1 cannot be restored, 1 FAILED$/m,
+    )
     assert.match(out, /^ACLs +ALLOW User:a READ on topic orders +created *$/m)
     assert.match(out, /^ACLs +DENY User:a READ on topic orders {2,}FAILED +no$/m)
-    assert.match(out, /^client quotas +user <default>: consumer_byte_rate 2 +DIFFERS, stays +the target has 3$/m)
+    assert.match(out, /^client quotas +user <default>: consumer_byte_rate 2 +DIFFERS, kept +the target has 3$/m)
     assert.match(out, /^SCRAM users +b \(SCRAM-SHA-256\) +not restored +a command$/m)
     assert.doesNotMatch(out, /topic kept/)
     const json = await run(['--format', 'json'], { runRestoreJob })
@@ -190,7 +193,7 @@ TOTAL                               5  1,500,001  400 MiB                       
     assert.match(left.out, /^ {2}Access {6}none: why$/m)
   })
 
-  test('a dry run shows the access rules that would be made', async () => {
+  test('a dry run shows the access rules that would be created', async () => {
     const create = { item: rule({}), decision: 'create' as const, notes: ['for topic x of the backup'] }
     const access = { acls: { items: [create] }, findings: [] }
     const dryRunRestoreJob = async () => ({ ...restoreDryRun, access })
@@ -283,7 +286,7 @@ TOTAL                               5  1,500,001  400 MiB                       
   test('reminds that retention is off where the job holds it', async () => {
     const held = { ...restoreJob, restore: { ...restoreJob.restore, retention: 'hold' as const } }
     const { out } = await run([], { loadRestoreJob: async () => held })
-    assert.match(out, /\n\nRetention is off on the topics that were made \(restore\.retention: hold\)/)
+    assert.match(out, /\n\nRetention is off on the created topics \(restore\.retention: hold\)/)
     assert.doesNotMatch((await run([])).out, /Retention/)
   })
 
@@ -294,7 +297,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       const { code, out } = await run([], { runRestoreJob })
       assert.equal(code, 0)
       assert.match(out, /^Restored orders .*\n {2}Wrote .* in 10\.0 s \(40\.0 MiB\/s\)$/m)
-      assert.match(out, /^ {2}Compared +1,500,000 records all the same, in 2\.0 s$/m)
+      assert.match(out, /^ {2}Compared +1,500,000 records all equal, in 2\.0 s$/m)
       const json = await run(['--format', 'json'], { runRestoreJob })
       const { ok, complete, verification: told } = JSON.parse(json.out)
       assert.deepEqual([json.code, ok, complete, told.ok, told.totals.records], [0, true, true, true, 1_500_000])
@@ -305,10 +308,10 @@ TOTAL                               5  1,500,001  400 MiB                       
       const { code, out } = await run([], { runRestoreJob })
       assert.equal(code, 3)
       assert.match(out, /^THE TARGET DIFFERS: the restore of orders from \/backups$/m)
-      assert.match(out, /^ {2}Compared +7 records the same, 3 differences shown below, 2 removed by compaction since/m)
+      assert.match(out, /^ {2}Compared +7 records equal, 3 differences shown below, 2 removed by compaction since/m)
       assert.match(out, /^copy\/1 +12 +2 +different key, value +"b" +null$/m)
       assert.match(out, /^ {2}copy\/1: a transaction is open$/m)
-      assert.match(out, /\n\nThe settings that were held back stay so, .*restore\.verify: false.*\n$/)
+      assert.match(out, /\n\nThe restore is not complete, and its deferred settings .*restore\.verify: false.*\n$/)
       const json = await run(['--format', 'json'], { runRestoreJob })
       const { ok, complete, verification } = JSON.parse(json.out)
       assert.deepEqual([json.code, ok, complete, verification.totals.differences], [3, false, false, 3])
@@ -370,7 +373,7 @@ TOTAL                               5  1,500,001  400 MiB                       
       io.signal(name)
       const { code: ended_with, err } = await ended
       assert.equal(ended_with, code)
-      assert.match(err, /^finishing what is in hand; press again to stop at once\nerror: interrupted/)
+      assert.match(err, /^finishing current work; press Ctrl-C again to stop now\nerror: interrupted/)
       assert.match(err, /help: What was written is recorded on the target; run the same command to continue\. /)
     })
   }
@@ -384,12 +387,12 @@ describe('a refused restore', () => {
     assert.deepEqual([code, out], [1, ''])
     assert.equal(
       err,
-      `Found before the first write
+      `Preflight findings
          SUBJECT         PROBLEM                 WHAT TO DO
 error    topic audit     it already has records  delete it
 error    topic orders-2  it does not exist       create it
 warning  topic orders-2  it is odd               look at it
-error: the target is not fit for this restore: 2 problems
+error: the target is not suitable for this restore: 2 problems
 help: Nothing was written. Resolve every problem listed, then run the command again. (RESTORE_REFUSED)
 `,
     )
@@ -443,18 +446,18 @@ describe('restore --dry-run', () => {
       `Dry run of the restore of orders: nothing is written
   From         generation 3 at /backups
   To cluster   T2U3OEVBNTcwNTJENDM2Qk
-  Restore id   5f1c9a3b7d2e4f60
-  State        not begun
+  Restore ID   5f1c9a3b7d2e4f60
+  State        not started
   Would write  about 1,500,001 records, about 400 MiB into 2 topics, 5 partitions
 
 SOURCE  TARGET    PARTITIONS     RECORDS     BYTES
-orders  orders-2           4  ~1,500,000  ~400 MiB  would be made
+orders  orders-2           4  ~1,500,000  ~400 MiB  would be created
 audit   audit              1           1      80 B  exists
 
-Settings that are held back until all is written
-TOPIC     SETTING         WHILE FILLING  AFTERWARDS
-orders-2  cleanup.policy  delete         compact
-orders-2  retention.ms    -1             stays so
+Settings deferred until all records are written
+TOPIC     SETTING         DURING RESTORE  AFTERWARDS
+orders-2  cleanup.policy  delete          compact
+orders-2  retention.ms    -1              unchanged
 `,
     )
   })
@@ -465,7 +468,7 @@ orders-2  retention.ms    -1             stays so
     assert.deepEqual([code, err], [1, ''])
     assert.match(out, /^error {4}topic audit +it already has records +delete it$/m)
     assert.match(out, /^Warnings\n {2}generation 3 is incomplete$/m)
-    assert.match(out, /\nThe restore would be refused before its first write\.\n$/)
+    assert.match(out, /\nThe restore would be refused before it writes anything\.\n$/)
   })
 
   test('exits 0 where there are only warnings', async () => {
@@ -521,7 +524,7 @@ storage: { backend: filesystem, path: /backups }
     const job = { ...restoreJob, target: { ...restoreJob.target, security } } as typeof restoreJob
     const leak = new RestoreRefusal([{ severity: 'error', subject: 'topic t', problem: `has ${secret}`, remedy: 'x' }])
     const { err } = await run([], { loadRestoreJob: async () => job, runRestoreJob: () => Promise.reject(leak) })
-    assert.match(err, /Found before the first write/)
+    assert.match(err, /Preflight findings/)
     assert.doesNotMatch(err, /hunter2/)
   })
 })

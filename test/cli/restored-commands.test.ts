@@ -20,7 +20,7 @@ describe('compare', () => {
     assert.equal(code, 0)
     assert.equal(
       out,
-      `orders generation 3: the target holds the same records
+      `orders generation 3: the target has the same records
   1 partition, 1,500,000 records the same
 
 SOURCE  TARGET  PARTITIONS       SAME  DIFFERENCES
@@ -162,10 +162,13 @@ orders/0    20  20  copy/1     3        1
     })
     assert.equal(
       next.out,
-      'orders/0 offset 11: no record was restored from it; the next, from offset 20, is copy/1 offset 3\n',
+      'orders/0 offset 11: no record was restored from this offset; the next one, from offset 20, is copy/1 offset 3\n',
     )
     const none = await run(['offset-map', ...config, ...at])
-    assert.deepEqual([none.code, none.out], [1, 'orders/0 offset 11: neither it nor a later record is on the target\n'])
+    assert.deepEqual(
+      [none.code, none.out],
+      [1, 'orders/0 offset 11: neither this record nor a later one is on the target\n'],
+    )
     assert.deepEqual(none.calls.findOffsetJob?.[1], { topic: 'orders', partition: 0, offset: 11n })
   })
 

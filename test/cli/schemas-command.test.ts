@@ -90,7 +90,7 @@ SOURCE ID  TARGET ID
     const ids = Array.from({ length: 30 }, (_, at) => ({ context: '.eu', source: at + 1, target: at + 100 }))
     const restoreSchemasJob = async () => ({ ...schemaRestoreReport, ids, unmappedIds: ['7'] })
     const { out } = await run(['restore', ...config], { restoreSchemasJob })
-    assert.match(out, /^ {2}ID mapping {2}30 of 30 IDs changed; 1 ID without one on the target$/m)
+    assert.match(out, /^ {2}ID mapping {2}30 of 30 IDs changed; 1 ID not mapped to the target$/m)
     assert.match(out, /^CONTEXT {2}SOURCE ID {2}TARGET ID$/m)
     assert.equal(out.match(/^\.eu /gm)?.length, 20)
     assert.match(out, /^and 10 more; --format json shows all$/m)
@@ -104,7 +104,7 @@ SOURCE ID  TARGET ID
       const restoreSchemasJob = async () => ({ ...schemaRestoreReport, wasComplete, notes: [lossyNote] })
       const { code, out } = await run(['restore', ...config], { restoreSchemasJob })
       assert.equal(code, 4)
-      assert.match(out, /^ {2}Lossy .*cannot hold all/m)
+      assert.match(out, /^ {2}Lossy .*cannot store everything/m)
       assert.match(out, /^metadata {2}orders-value {2}the registry keeps no metadata$/m)
       const { code: other, out: text } = await run(['restore', ...config, ...json], { restoreSchemasJob })
       const { ok, lossy, notes } = JSON.parse(text)
@@ -126,8 +126,8 @@ SOURCE ID  TARGET ID
     }
     const { code, err, out } = await run(['restore', ...config], { restoreSchemasJob })
     assert.deepEqual([code, out], [1, ''])
-    assert.match(err, /^Found before the first write$/m)
-    assert.match(err, /the target is not fit for this restore: \d+ problem/)
+    assert.match(err, /^Preflight findings$/m)
+    assert.match(err, /the target is not suitable for this restore: \d+ problem/)
   })
 
   test('--dry-run shows what would be done; the exit code is that of the restore', async () => {
@@ -147,7 +147,7 @@ SOURCE ID  TARGET ID
       dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, findings: [...findings] }),
     })
     assert.equal(refused.code, 1)
-    assert.match(refused.out, /would be refused before its first write/)
+    assert.match(refused.out, /would be refused before it writes anything/)
     const lossy = await run(['restore', ...config, '--dry-run', ...json], {
       dryRunSchemasJob: async () => ({ ...schemaRestoreDryRun, notes: [lossyNote] }),
     })
@@ -172,10 +172,10 @@ describe('schemas plan', () => {
   Registry    http://registry:8081 (confluent 8.0.0)
   Generation  3
   Schemas     1 subject, 1 version: 1 to register
-  Lossy       the registry cannot hold all that the backup has
+  Lossy       the registry cannot store everything in the backup
   Would send  1 register
 
-What the target registry will not keep
+Losses in the target registry
 LOSS      SUBJECTS  ACCEPTED  MEANING
 metadata         1  yes       the metadata of schemas is dropped
 mode             1  NO        the mode of a subject, or of the registry, is not kept
@@ -214,7 +214,7 @@ To accept these losses, set in the job:
     })
     assert.equal(code, 1)
     assert.match(out, /^Blockers$/m)
-    assert.match(out, /^The restore would be refused before its first write\.$/m)
+    assert.match(out, /^The restore would be refused before it writes anything\.$/m)
     assert.doesNotMatch(out, /Would send/)
   })
 
@@ -255,7 +255,7 @@ To accept these losses, set in the job:
   })
 
   test('needs a job file, and takes no --dry-run', async () => {
-    assert.match((await run(['plan'])).err, /`schemas plan` needs a job file/)
+    assert.match((await run(['plan'])).err, /`schemas plan` needs --config/)
     assert.match((await run(['plan', ...config, '--dry-run'])).err, /--dry-run is not for `schemas plan`/)
   })
 })
@@ -341,7 +341,7 @@ describe('schemas diff', () => {
     assert.equal(code, 3)
     assert.equal(calls.loadSchemaJob, undefined)
     assert.match(out, /^THE SCHEMAS DIFFER: 2 differences$/m)
-    assert.match(out, /^ {2}IDs {4}1 version with another ID, which counts with --ids$/m)
+    assert.match(out, /^ {2}IDs {4}1 version with another ID, a difference only with --ids$/m)
     assert.match(out, /^\(registry\) {10}- {2}compatibility {2}NONE {2}FULL$/m)
     assert.match(out, /^orders-value {8}2 {2}rule set {7}- {5}\{\}$/m)
     const { out: text } = await run([...argv, ...json], { diffSchemasJob: async () => found })
@@ -394,24 +394,24 @@ describe('schemas diff', () => {
 })
 
 const refused: [string[], RegExp][] = [
-  [['backup'], /`schemas backup` needs a job file/],
-  [['restore'], /`schemas restore` needs a job file/],
+  [['backup'], /`schemas backup` needs --config/],
+  [['restore'], /`schemas restore` needs --config/],
   [['backup', ...config, '--dry-run'], /--dry-run is not for `schemas backup`, but for restore/],
   [['list', ...config, '--against', 'http://b'], /--against is not for `schemas list`, but for diff/],
   [['restore', ...config, '--path', '/b'], /--path is not for `schemas restore`, but for list and diff/],
-  [['list'], /say where the backup is/],
-  [['list', '--path', '/b'], /say which backup/],
+  [['list'], /pass --path and --backup-id, or --config/],
+  [['list', '--path', '/b'], /pass --backup-id or --config/],
   [['list', '--path', '/b', ...config], /either --path or --config/],
-  [['list', '--registry', 'http://a', ...config], /--registry and --config do not go together/],
+  [['list', '--registry', 'http://a', ...config], /--registry and --config exclude each other/],
   [['list', '--registry', 'localhost:8081'], /--registry is not an address/],
-  [['list', '--source', 'registry'], /give it with --config/],
-  [['list', '--registry', 'http://a', '--set', 'a=b'], /--set changes a job file/],
+  [['list', '--source', 'registry'], /--source registry needs --config/],
+  [['list', '--registry', 'http://a', '--set', 'a=b'], /--set needs --config/],
   [['list', ...config, '--generation', '0'], /--generation 0 is not a generation/],
-  [['diff', '--registry', 'http://a'], /say what to compare with/],
-  [['diff', ...config, '--source', 'registry'], /say what to compare with/],
-  [['diff', '--registry', 'http://a', '--against-path', '/b'], /with --against-backup-id/],
-  [['diff', '--registry', 'http://a', '--against-backup-id', 'b'], /with --against-path/],
-  [['diff', ...config, '--against', 'http://b', '--against-path', '/b'], /--against and --against-path do not/],
+  [['diff', '--registry', 'http://a'], /pass --against, or --against-path/],
+  [['diff', ...config, '--source', 'registry'], /pass --against, or --against-path/],
+  [['diff', '--registry', 'http://a', '--against-path', '/b'], /pass --against-backup-id/],
+  [['diff', '--registry', 'http://a', '--against-backup-id', 'b'], /pass --against-path/],
+  [['diff', ...config, '--against', 'http://b', '--against-path', '/b'], /--against and --against-path exclude/],
   [['diff', '--registry', 'http://a', '--against', 'http://'], /--against is not an address/],
   [['destroy'], /See `kafka-backup schemas --help`/],
   [['backup', '--nothing'], /See `kafka-backup schemas --help`/],

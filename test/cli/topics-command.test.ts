@@ -95,7 +95,7 @@ spec:
   })
 
   test('says what is missing', async () => {
-    assert.match((await run('--strimzi-cluster', 'prod')).err, /--config, or with --path and --backup-id/)
+    assert.match((await run('--strimzi-cluster', 'prod')).err, /--config, or --path and --backup-id/)
     assert.match((await run(...ofJob, '--path', '/b')).err, /either --config, or --path and --backup-id/)
     assert.match((await run('--config', 'restore.yaml')).err, /strimzi-cluster/)
     assert.equal((await run('--config', 'restore.yaml')).code, 2)

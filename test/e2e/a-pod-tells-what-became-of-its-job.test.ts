@@ -125,7 +125,7 @@ describe('a pod tells what became of its job', () => {
     assert.deepEqual([result.ok, result.command, result.generation], [true, 'restore', 1], stderr)
     const { records, topics, partitions, groups, groups_failed } = result.totals
     assert.deepEqual([records, topics, partitions, groups, groups_failed], [RECORDS, 1, 2, 1, 0])
-    assert.match(stderr, /warning: the report is not kept in the storage/)
+    assert.match(stderr, /warning: the report could not be stored/)
     assert.deepEqual([result.report, result.warnings], [null, 1])
   })
 

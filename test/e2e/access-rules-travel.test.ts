@@ -202,7 +202,7 @@ describe('access rules travel', () => {
       await allow('CLUSTER', 'kafka-cluster', ['ALTER', 'ALTER_CONFIGS'])
       const after = await cli('restore')
       assert.equal(after.code, 0, after.stderr)
-      assert.match(after.stdout, /Access +18 created, 0 there already, 2 cannot be restored/)
+      assert.match(after.stdout, /Access +18 created, 0 already exist, 2 cannot be restored/)
       assert.match(after.stdout, /kafka-configs\.sh .* --entity-name alice --add-config/)
     }))
 

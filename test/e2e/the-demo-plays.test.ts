@@ -15,7 +15,7 @@ test('the demo backs up, loses, restores and compares a real Kafka with its sche
     /^SOURCE ID {2}TARGET ID$/m,
     /^ {8}4 {7}10\d\d$/m,
     /^ {2}Schema IDs {2}rewritten in 25,000 keys and 27,300 values$/m,
-    /^shop generation 2: the target holds the same records$/m,
+    /^shop generation 2: the target has the same records$/m,
     /^ {2}orders +25,000 {2}([0-9a-f]{8}) {2}\1 {2}2, 3, 4 {2}10\d\d, 10\d\d, 10\d\d {2}\{"item":/m,
     /^ {2}customers +2,001 {2}([0-9a-f]{8}) {2}\1 {2}5 +10\d\d +\{"name":/m,
     /^ {2}payments +300 {2}([0-9a-f]{8}) {2}\1 {2}6 +10\d\d +\{"order":100,"cents":1000\}$/m,

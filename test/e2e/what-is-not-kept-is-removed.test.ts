@@ -176,7 +176,7 @@ describe('what is not kept is removed', () => {
       const apart = await cli('prune', '--keep-last', '1', '--yes', '--format', 'json')
       assert.equal(JSON.parse(apart.stdout).totals.backups, 0, 'without --match they are no series')
       const pruned = await cli('prune', '--match', 'two-*', '--keep-last', '1', '--yes')
-      assert.match(pruned.stdout, /two-1 .* given up +no rule keeps it/, pruned.stderr)
+      assert.match(pruned.stdout, /two-1 .* expired +no rule keeps it/, pruned.stderr)
       assert.doesNotMatch((await cli('list')).stdout, /two-1/)
       const described = await cli('describe', '--backup-id', 'two-1')
       assert.equal(described.code, 1)

@@ -113,7 +113,7 @@ export class RegistryModel {
   #number(made: SchemaVersion, step: RegisterStep): SchemaVersion {
     const mine = this.#versions.filter(({ subject }) => subject === made.subject)
     const known = mine.find(one => !one.isDeleted && contentOf(one) === contentOf(made))
-    if (known) refuse('already there', step)
+    if (known) refuse('unchanged', step)
     const level = this.#levelOf(made.subject)
     const isLifted = step.force || step.lift?.during.compatibility === 'NONE'
     if (level !== 'NONE' && !isLifted && made.schema.includes('incompatible')) refuse('409 incompatible', step)

@@ -23,8 +23,8 @@ type Kinds = Partial<Record<'acls', KindPlan<Acl> | KindReport<Acl>>> &
 const outcomes: Record<Shown, string> = {
   create: 'would be created',
   created: 'created',
-  kept: 'is there',
-  differs: 'DIFFERS, stays',
+  kept: 'exists',
+  differs: 'DIFFERS, kept',
   cannot: 'not restored',
   failed: 'FAILED',
 }
@@ -36,8 +36,8 @@ export function formatAccessTotals(report: AccessReport | undefined): string | u
   const { created, kept, differs, cannot, failed } = report.totals
   const parts = [
     `${formatCount(created)} created`,
-    `${formatCount(kept)} there already`,
-    ...(differs === 0 ? [] : [`${formatCount(differs)} differ and stay`]),
+    `${formatCount(kept)} already exist`,
+    ...(differs === 0 ? [] : [`${formatCount(differs)} differ and are kept`]),
     ...(cannot === 0 ? [] : [`${formatCount(cannot)} cannot be restored`]),
     ...(failed === 0 ? [] : [`${formatCount(failed)} FAILED`]),
   ]

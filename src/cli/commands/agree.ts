@@ -36,5 +36,5 @@ export async function agrees(session: Session, { plan, ask, nothing, hasDryRun =
 }
 
 export function refuseDryRunWithYes({ dryRun, yes }: Session['options']): void {
-  if (dryRun && yes) throw new KafkaBackupError('USAGE', '--dry-run and --yes do not go together')
+  if (dryRun && yes) throw new KafkaBackupError('USAGE', '--dry-run and --yes exclude each other')
 }

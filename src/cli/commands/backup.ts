@@ -72,7 +72,7 @@ async function loadRun(session: Session): Promise<BackupRun> {
 }
 
 function together(first: string, second: string): KafkaBackupError {
-  return new KafkaBackupError('USAGE', `${first} and ${second} do not go together`)
+  return new KafkaBackupError('USAGE', `${first} and ${second} exclude each other`)
 }
 
 function documentOf(report: BackupReport, location: string) {
@@ -153,7 +153,7 @@ function changedParts({ topics, schemas, consumerGroups, access }: BackupReport[
 /** Groups that could not be read, or are not backed up, are reported as warnings. */
 function groupsOf({ consumer_groups: section }: BackupReport['manifest']): string | undefined {
   if (section?.state !== 'taken') return undefined
-  return `${plural(section.groups, 'consumer group')}, ${plural(section.positions, 'position')}`
+  return `${plural(section.groups, 'consumer group')}, ${plural(section.positions, 'committed offset')}`
 }
 
 /** ACLs, quotas and users in one line. */

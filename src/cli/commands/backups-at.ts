@@ -34,13 +34,13 @@ export async function withBackupsAt<T>(
   open: Opener = opened(session),
 ): Promise<T> {
   const { path, config, set } = session.options
-  if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
-  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
+  if (config === undefined && set.length > 0) throw usage('--set needs --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
     return withOpen(await open.ofJob(job), storage => work(storage, job))
   }
-  if (path === undefined) throw usage('say where the backups are, with --path or --config')
+  if (path === undefined) throw usage('pass --path or --config')
   return withOpen(await open.ofPath(path), storage => work(storage, undefined))
 }
 
@@ -51,7 +51,7 @@ export function withBackup<T>(
   open?: Opener,
 ): Promise<T> {
   const { backupId, config } = session.options
-  if (backupId === undefined && config === undefined) throw usage('say which backup, with --backup-id or --config')
+  if (backupId === undefined && config === undefined) throw usage('pass --backup-id or --config')
   return withBackupsAt(session, (storage, job) => work(storage, backupId ?? job?.backupId ?? '', job), open)
 }
 

@@ -12,7 +12,7 @@ export function formatCarried(report: CarryReport | undefined): string | undefin
   if (groups === 0) return report.reason === undefined ? undefined : `none: ${printable(report.reason)}`
   const parts = [
     `${plural(groups, 'consumer group')}`,
-    ...(kept === 0 ? [] : [`${formatCount(kept)} had positions already, which stay`]),
+    ...(kept === 0 ? [] : [`${formatCount(kept)} already had committed offsets, which are kept`]),
     ...(failed === 0 ? [] : [`${formatCount(failed)} FAILED`]),
   ]
   return parts.join(', ')

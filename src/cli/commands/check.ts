@@ -87,7 +87,7 @@ function formatVerdict({ ok, checks }: CheckReport, look: Look): string[] {
     look.bad(`Not ready: ${plural(missing.length, 'check')} failed.`),
     ...(grants.length === 0 ? [] : ['Grant to the user of this job, as options of kafka-acls --add:']),
     ...grants.map(grant => `  ${printable(grant)}`),
-    ...(others.length === 0 ? [] : ['Put right:']),
+    ...(others.length === 0 ? [] : ['To fix:']),
     ...others.flatMap(({ subject, action, detail }) =>
       formatText(printable(`${subject}, ${action}: ${detail}`), look, '  '),
     ),

@@ -5,7 +5,7 @@ import { restoreJobOf } from './restore-job.ts'
 
 export async function run(session: Session): Promise<number> {
   const job = await restoreJobOf(session)
-  const report = await session.withProgress('compare', 'looking at the target', onProgress =>
+  const report = await session.withProgress('compare', 'reading the target', onProgress =>
     session.actions.compareJob(job, { onProgress }, session.signal),
   )
   session.outcome.note(compareFacts(report))

@@ -15,7 +15,7 @@ export const DIFFERENCES_FOUND = 3
 /** The result of comparing the target with the backup. */
 export function formatComparison(report: CompareReport, look: Look): string[] {
   const { backupId, generation, ok, totals } = report
-  const verdict = ok ? look.good('the target holds the same records') : look.bad('THE TARGET DIFFERS')
+  const verdict = ok ? look.good('the target has the same records') : look.bad('THE TARGET DIFFERS')
   return [
     `${look.bold(printable(backupId))} generation ${generation}: ${verdict}`,
     `  ${plural(totals.partitions, 'partition')}, ${plural(totals.records, 'record')} the same${formatRemoved(totals.removed)}`,

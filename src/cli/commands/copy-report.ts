@@ -32,9 +32,9 @@ function formatOutcome({ dry_run, generations, newest_generation }: CopyReport, 
 function formatExtent(report: CopyReport): string[] {
   const { objects, bytes, existing_objects, existing_bytes, existing_verified, older_generations, dry_run } = report
   const verb = dry_run ? 'to copy' : 'copied and verified'
-  const there = `${plural(existing_objects, 'object')}, ${formatBytes(existing_bytes)} there before`
+  const there = `${plural(existing_objects, 'object')}, ${formatBytes(existing_bytes)} existed before`
   const how = existing_verified && !dry_run ? ', read and compared' : ''
-  const older = `${formatGenerations(older_generations)} of the source: older than all at the target, left out`
+  const older = `${formatGenerations(older_generations)} of the source: older than all at the target, skipped`
   return [
     `${plural(objects, 'object')}, ${formatBytes(bytes)} ${verb}${existing_objects > 0 ? `; ${there}${how}` : ''}`,
     ...(older_generations.length > 0 ? [older] : []),

@@ -60,7 +60,7 @@ async function copyOne(
 async function readSide(session: Session, side: 'from' | 'to'): Promise<StoragePlace> {
   const { from, to, fromConfig, toConfig } = session.options
   const [location, config] = side === 'from' ? [from, fromConfig] : [to, toConfig]
-  if (location !== undefined && config !== undefined) throw usage(`give either --${side} or --${side}-config, not both`)
+  if (location !== undefined && config !== undefined) throw usage(`pass either --${side} or --${side}-config, not both`)
   if (location !== undefined) return { storage: parseLocation(location) }
   if (config === undefined) {
     const what = side === 'from' ? 'where the backup is' : 'where the copy goes'
@@ -71,17 +71,18 @@ async function readSide(session: Session, side: 'from' | 'to'): Promise<StorageP
 
 /** Undefined means all backups. */
 function namedIds({ backupIds, all }: CommandOptions, ofJob: string | undefined): string[] | undefined {
-  if (all && backupIds.length > 0) throw usage('give either --backup-id or --all, not both')
+  if (all && backupIds.length > 0) throw usage('pass either --backup-id or --all, not both')
   if (all) return undefined
   const ids = backupIds.length > 0 ? [...new Set(backupIds)] : ofJob === undefined ? [] : [ofJob]
-  if (ids.length === 0) throw usage('say which backup, with --backup-id, or --all')
+  if (ids.length === 0) throw usage('pass --backup-id or --all')
   return ids
 }
 
 function readGeneration({ generation, backupIds, all }: CommandOptions): number | 'newest' | undefined {
   if (generation === undefined || generation === 'newest') return generation
-  if (!/^[1-9]\d{0,14}$/.test(generation)) throw usage('--generation is a number from 1 on, or `newest`')
-  if (all || backupIds.length > 1) throw usage('--generation with a number is about one backup; `newest` fits several')
+  if (!/^[1-9]\d{0,14}$/.test(generation)) throw usage('--generation must be a number from 1, or `newest`')
+  if (all || backupIds.length > 1)
+    throw usage('--generation with a number needs exactly one backup; `newest` works for several')
   return Number(generation)
 }
 

@@ -15,7 +15,7 @@ export async function run(session: Session): Promise<number> {
   const { yes, match, backupId } = session.options
   refuseDryRunWithYes(session.options)
   if (match.length > 0 && backupId !== undefined) {
-    throw new KafkaBackupError('USAGE', 'give either --backup-id or --match, not both')
+    throw new KafkaBackupError('USAGE', 'pass either --backup-id or --match, not both')
   }
   try {
     if (match.length === 0)
@@ -89,7 +89,7 @@ function showInUse(
 }
 
 function act(session: Session, storage: Storage, backupId: string, isDryRun: boolean): Promise<DeleteReport> {
-  return session.withProgress('delete', 'looking at the backup', onProgress =>
+  return session.withProgress('delete', 'reading the backup', onProgress =>
     session.actions.deleteAt(storage, backupId, { onProgress }, { isDryRun }, session.signal),
   )
 }
@@ -113,9 +113,15 @@ function formatDelete({ backupId, location, isDryRun, isFound, outcome }: Delete
   const kept = retained.objects + waiting.objects
   return [
     head,
-    ...(kept > 0 ? [look.warn(`${plural(kept, 'object')} kept by the store until it lets go; run it again then`)] : []),
+    ...(kept > 0
+      ? [
+          look.warn(
+            `${plural(kept, 'object')} protected by the retention of the store; run it again when that has ended`,
+          ),
+        ]
+      : []),
     ...(unknown.length > 0
-      ? [`${plural(unknown.length, 'object')} that no backup has, left: ${printable(unknown.slice(0, 5).join(', '))}`]
+      ? [`${plural(unknown.length, 'object')} of no backup, not removed: ${printable(unknown.slice(0, 5).join(', '))}`]
       : []),
   ]
 }

@@ -40,7 +40,7 @@ function formatDescription(description: Description, look: Look): string[] {
 function formatHead(description: Description, look: Look): string[] {
   const { cluster, selection, totals, generation, generations } = description
   const isOfSchemas = selection.include.length === 0
-  const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier one')} kept` : ''
+  const earlier = generations.length > 1 ? `, ${plural(generations.length - 1, 'earlier generation')} kept` : ''
   const excluded = selection.exclude.length > 0 ? `, without ${selection.exclude.join(', ')}` : ''
   const stored = `${formatBytes(totals.stored_bytes)} stored (${formatRatio(totals.bytes, totals.stored_bytes)})`
   return formatFields(
@@ -126,10 +126,10 @@ function encryptionOf(encryption: Description['encryption']): string | undefined
 
 function groupsOf({ state, groups, positions, errors, error }: DescribedGroups): string | undefined {
   if (state === 'none') return undefined
-  if (state === 'off') return 'not taken (backup.consumer_groups)'
+  if (state === 'off') return 'not backed up (backup.consumer_groups)'
   if (state === 'failed') return `could not be listed: ${printable(error ?? '')}`
   const unread = errors === 0 ? '' : `, ${formatCount(errors)} could not be read`
-  return `${plural(groups, 'consumer group')}, ${plural(positions, 'position')}${unread}`
+  return `${plural(groups, 'consumer group')}, ${plural(positions, 'committed offset')}${unread}`
 }
 
 const accessWords = { acls: 'ACL', quotas: 'quota', users: 'user' } as const

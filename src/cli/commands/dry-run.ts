@@ -46,7 +46,7 @@ function formatPlan(plan: DryRun, look: Look): string[] {
         ['  Cluster', plan.clusterId ?? 'unnamed'],
         ['  Location', plan.location],
         [
-          '  Goes on from',
+          '  Continues from',
           plan.resumesFrom === null ? 'nothing: this is the first run' : `generation ${plan.resumesFrom}`,
         ],
         ['  Would copy', extent],
@@ -55,7 +55,7 @@ function formatPlan(plan: DryRun, look: Look): string[] {
       look,
     ),
     ...(topics.length === 0 ? [] : ['', ...formatTopics(topics, look)]),
-    ...formatGaps('Gaps: lost at the source, cannot be copied any more', plan.gaps, look),
+    ...formatGaps('Gaps: lost at the source, can no longer be copied', plan.gaps, look),
     ...formatWarnings(plan.warnings, look),
   ]
 }

@@ -12,11 +12,11 @@ export interface ShownGap {
 }
 
 const reasons: Record<GapReason, string> = {
-  retention: 'deleted at the source before it was read',
+  retention: 'deleted at the source before the backup read it',
   topic_deleted: 'the topic was deleted',
   topic_recreated: 'the topic was deleted and created again',
   source_truncated: 'the source lost records that this backup holds',
-  unreadable: 'the source cannot read it',
+  unreadable: 'the source cannot read these offsets',
 }
 
 /** A titled table of gaps; empty without gaps. */

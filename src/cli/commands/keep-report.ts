@@ -13,6 +13,6 @@ export async function keepReport(session: Session, job: Job, document: unknown):
     outcome.note({ report: await actions.writeReport(job, report, signal) })
   } catch (error) {
     outcome.warn()
-    log.write('warn', `the report is not kept in the storage: ${error instanceof Error ? error.message : error}`)
+    log.write('warn', `the report could not be stored: ${error instanceof Error ? error.message : error}`)
   }
 }

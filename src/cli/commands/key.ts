@@ -20,7 +20,7 @@ async function runNew(session: Session): Promise<number> {
   const { id, file, text } = await session.actions.newKeyJob(session.options.out)
   session.print(
     () =>
-      text === undefined ? [`The key ${id} is in ${printable(file ?? '')}. Keep a copy outside of the store.`] : [text],
+      text === undefined ? [`The key ${id} is in ${printable(file ?? '')}. Keep a copy outside the store.`] : [text],
     () => ({ id, ...(file !== undefined && { file }), ...(text !== undefined && { key: text }) }),
   )
   return 0
@@ -39,14 +39,16 @@ async function runRewrap(session: Session): Promise<number> {
   const { recipientFile: recipientFiles, newDataKey: isDataKeyNew, kmsKey: kmsKeys } = session.options
   const place = await placeOf(session)
   if (recipientFiles.length === 0 && !place.encryption) {
-    throw usage('say who is to open the backup: `encryption.recipients` in the job of --config, or --recipient-file')
+    throw usage(
+      'the new recipients are missing: set `encryption.recipients` in the job of --config, or pass --recipient-file',
+    )
   }
   const result = await session.actions.rewrapKeysJob(place, { recipientFiles, isDataKeyNew, kmsKeys }, session.signal)
   session.print(
     () => [
       ...formatListing(result, session.look),
       '',
-      `Only these open the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
+      `Only these keys can decrypt the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
     ],
     () => ({ ...documentOf(result), removed: result.removed }),
   )
@@ -55,14 +57,14 @@ async function runRewrap(session: Session): Promise<number> {
 
 async function placeOf(session: Session): Promise<KeyPlace> {
   const { path, config, set, backupId, keyFile: keyFiles } = session.options
-  if (path !== undefined && config !== undefined) throw usage('give either --path or --config, not both')
-  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
+  if (config === undefined && set.length > 0) throw usage('--set needs --config')
   if (config !== undefined) {
     const job = await session.loadJob(config)
     return { ...job, backupId: backupId ?? job.backupId, keyFiles }
   }
-  if (path === undefined) throw usage('say where the backup is, with --path and --backup-id, or with --config')
-  if (backupId === undefined) throw usage('say which backup, with --backup-id or --config')
+  if (path === undefined) throw usage('pass --path and --backup-id, or --config')
+  if (backupId === undefined) throw usage('pass --backup-id or --config')
   return { storage: parseLocation(path), backupId, keyFiles }
 }
 
@@ -86,13 +88,13 @@ function formatListing(listing: KeyListing, look: Look): string[] {
       ['Location', location],
       ['Keys file', `version ${version}, ${formatInstant(createdAt)}`],
       ['Data key', dataKeys.map(({ id }) => id).join(', ')],
-      ['Names', hideNames ? 'hidden' : 'topics and subjects are readable in the keys of objects'],
+      ['Names', hideNames ? 'hidden' : 'topics and subjects are readable in object keys'],
     ],
     look,
   )
   const rows = formatTable<KeyListing['recipients'][number]>(
     [
-      { title: 'OPENS WITH', cell: ({ kind }) => kind },
+      { title: 'KEY TYPE', cell: ({ kind }) => kind },
       { title: 'ID', cell: ({ id }) => id, shrinks: true, paint: text => look.bold(text) },
       { title: 'NAME', wraps: true, cell: ({ name }) => name ?? '-' },
     ],

@@ -43,9 +43,9 @@ interface Place {
 function readPlaces(session: Session): Place[] {
   const { actions, signal } = session
   const { paths, configs, set } = session.options
-  if (paths.length > 0 && configs.length > 0) throw usage('give either --path or --config, not both')
-  if (configs.length === 0 && set.length > 0) throw usage('--set changes a job file; give it with --config')
-  if (paths.length + configs.length === 0) throw usage('say where the backups are, with --path or --config')
+  if (paths.length > 0 && configs.length > 0) throw usage('pass either --path or --config, not both')
+  if (configs.length === 0 && set.length > 0) throw usage('--set needs --config')
+  if (paths.length + configs.length === 0) throw usage('pass --path or --config')
   return [
     ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, session.givenKeys(), signal) })),
     ...configs.map(config => ({

@@ -58,11 +58,11 @@ function readPlace({
 
 function formatPlace({ topic, partition, offset }: Required<Place>, place: OffsetPlace | undefined): string {
   const asked = `${topic}/${partition} offset ${offset}`
-  if (!place) return `${asked}: neither it nor a later record is on the target`
+  if (!place) return `${asked}: neither this record nor a later one is on the target`
   const where = `${place.targetTopic}/${place.targetPartition} offset ${place.targetOffset}`
   return place.isExact
     ? `${asked} is ${where}`
-    : `${asked}: no record was restored from it; the next, from offset ${place.sourceOffset}, is ${where}`
+    : `${asked}: no record was restored from this offset; the next one, from offset ${place.sourceOffset}, is ${where}`
 }
 
 function formatRuns(runs: readonly OffsetMapRun[], look: Look): string[] {

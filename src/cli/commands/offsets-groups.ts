@@ -54,7 +54,7 @@ export function formatPositions({ groups }: LagReport, look: Look): string[] {
       one.positions,
       look,
     )
-    const rows = one.positions.length > 0 ? table : ['  no positions']
+    const rows = one.positions.length > 0 ? table : ['  no committed offsets']
     return [...(at > 0 ? [''] : []), title, ...rows, ...formatUndecided(one, look)]
   })
 }
@@ -64,7 +64,7 @@ function formatUndecided({ undecided }: LaggingGroup, look: Look): string[] {
   const places = undecided.map(({ topic, partition }) => `${printable(topic)}/${partition}`)
   return [
     look.dim(
-      `An open transaction holds a newer offset of ${places.join(', ')}; the table shows the last committed one`,
+      `An open transaction contains a newer offset of ${places.join(', ')}; the table shows the last committed one`,
     ),
   ]
 }

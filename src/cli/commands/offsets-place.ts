@@ -11,7 +11,7 @@ import type { Session } from '../session.ts'
 /** Opens the cluster and storage of the options during the work. */
 export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSession) => Promise<T>): Promise<T> {
   const place = await placeOf(session)
-  return session.withProgress('offsets', 'asking the brokers', async onProgress => {
+  return session.withProgress('offsets', 'querying the brokers', async onProgress => {
     const offsets = await session.actions.openOffsets(place, { onProgress })
     try {
       return await work(offsets)
@@ -23,8 +23,8 @@ export async function withOffsets<T>(session: Session, work: (offsets: OffsetsSe
 
 export async function placeOf(session: Session): Promise<OffsetsPlace> {
   const { bootstrapServer, config, set, path, file, acceptPlainSnapshot } = session.options
-  if (bootstrapServer !== undefined && config !== undefined) throw usage('give either --bootstrap-server or --config')
-  if (config === undefined && set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (bootstrapServer !== undefined && config !== undefined) throw usage('pass either --bootstrap-server or --config')
+  if (config === undefined && set.length > 0) throw usage('--set needs --config')
   const own = {
     ...(path !== undefined && { storage: parseLocation(path) }),
     ...(file !== undefined && placeOfFile(file)),
@@ -102,8 +102,8 @@ export function refuseOthers(action: OffsetAction, options: CommandOptions): voi
 
 /** With `--file`, the file contains the snapshot ID. */
 export function snapshotIdOf({ snapshotId, file }: CommandOptions): string {
-  if (snapshotId !== undefined && file !== undefined) throw usage('give either --snapshot-id or --file, not both')
-  if (snapshotId === undefined && file === undefined) throw usage('say which snapshot, with --snapshot-id or --file')
+  if (snapshotId !== undefined && file !== undefined) throw usage('pass either --snapshot-id or --file, not both')
+  if (snapshotId === undefined && file === undefined) throw usage('pass --snapshot-id or --file')
   return snapshotId ?? ''
 }
 

@@ -13,7 +13,7 @@ export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
   const active = activeGroups(plan)
   const changes = countChanges(plan)
   return [
-    `${look.bold(plan.strategy)}: ${plural(changes, 'position')} of ${plural(plan.groups.length, 'group')} to change; nothing was changed`,
+    `${look.bold(plan.strategy)}: ${plural(changes, 'committed offset')} of ${plural(plan.groups.length, 'group')} to change; nothing changed`,
     ...formatRows(plan.groups, look),
     ...formatErrors(
       plan.groups.map(one => ({ planned: one, ...(one.error && { error: one.error }) })),
@@ -21,7 +21,7 @@ export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
     ),
     ...(active.length === 0
       ? []
-      : ['', look.warn('Groups with active members, which a reset refuses'), ...active.map(describeActive)]),
+      : ['', look.warn('Groups with active members, which block a reset'), ...active.map(describeActive)]),
   ]
 }
 
@@ -43,8 +43,8 @@ export function formatOutcome(report: PlanReport, requests: Record<string, numbe
   return [
     `${look.bold(report.strategy)}: ${plural(report.groups.length, 'group')}: ${parts.join(', ')}`,
     report.snapshotId === null
-      ? '  nothing was to be changed, so that no snapshot was taken'
-      : `  the positions before are the snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` leads back to them`,
+      ? '  nothing to change, so no snapshot was taken'
+      : `  the previous offsets are saved as snapshot ${look.bold(report.snapshotId)}; \`offsets rollback\` restores them`,
     ...(requests ? [`  ${plural(totalOf(requests), 'request')} to brokers: ${formatRequests(requests)}`] : []),
     ...formatRows(
       shown.map(({ planned }) => planned),
@@ -56,8 +56,8 @@ export function formatOutcome(report: PlanReport, requests: Record<string, numbe
 
 const words: Record<Outcome, string> = {
   done: 'set and read back',
-  unchanged: 'already there',
-  partly: 'set in part',
+  unchanged: 'unchanged',
+  partly: 'partly set',
   failed: 'FAILED',
 }
 
@@ -101,7 +101,7 @@ function formatErrors(groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[]
     const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)
     return isLost ? [`  ${printable(planned.now.group)}: ${planned.positions[0]?.problem}`] : []
   })
-  return lines.length === 0 ? [] : ['', look.bad('Groups that are not set'), ...lines]
+  return lines.length === 0 ? [] : ['', look.bad('Groups that were not set'), ...lines]
 }
 
 function totalOf(requests: Record<string, number>): number {

@@ -30,8 +30,8 @@ export async function requestOf(
 ): Promise<ResetRequest> {
   const selection = selectionOf(options)
   const strategy = strategies.find(one => one === options.strategy)
-  if (strategy === undefined) throw usage(`say how, with --strategy: ${strategies.join(', ')}`)
-  if (selection.groups.length === 0) throw usage("say which groups, with --group; '*' is all")
+  if (strategy === undefined) throw usage(`pass --strategy: ${strategies.join(', ')}`)
+  if (selection.groups.length === 0) throw usage("pass --group; '*' is all")
   refuseUnused(strategy, options)
   switch (strategy) {
     case 'earliest':
@@ -62,7 +62,7 @@ function refuseUnused(strategy: Strategy, options: CommandOptions): void {
   const unused = given.find(name => !optionsOf[strategy].includes(name))
   if (unused === undefined) return
   const name = unused.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-  throw usage(`--${name} means nothing to the strategy ${strategy}`)
+  throw usage(`--${name} does not apply to the strategy ${strategy}`)
 }
 
 async function originOf(
@@ -70,7 +70,7 @@ async function originOf(
   offsets: OffsetsSession,
   signal: AbortSignal,
 ): Promise<Origin | undefined> {
-  if (fromSnapshot !== undefined && backupId !== undefined) throw usage('give either --from-snapshot or --backup-id')
+  if (fromSnapshot !== undefined && backupId !== undefined) throw usage('pass either --from-snapshot or --backup-id')
   if (fromSnapshot !== undefined) return offsets.readOrigin({ snapshotId: fromSnapshot }, signal)
   return backupId === undefined ? undefined : offsets.readOrigin({ backupId }, signal)
 }

@@ -13,7 +13,7 @@ export function formatTaken(snapshot: OffsetSnapshot, look: Look): string[] {
   )
   const { groups, positions } = sizeOf(snapshot)
   return [
-    `snapshot ${look.bold(snapshot.snapshot_id)}: ${plural(positions, 'position')} of ${plural(groups, 'group')}`,
+    `snapshot ${look.bold(snapshot.snapshot_id)}: ${plural(positions, 'committed offset')} of ${plural(groups, 'group')}`,
     ...(errors.length > 0 ? ['', look.bad('Groups that could not be read'), ...errors] : []),
   ]
 }
@@ -55,7 +55,7 @@ export function formatComparison(comparison: SnapshotComparison, look: Look): st
   const { snapshotId, isStrict, ok, groups } = comparison
   const rows = groups.flatMap(({ group, positions }) => positions.map(one => ({ group, ...one })))
   const changed = rows.filter(({ change }) => change !== 'same')
-  const verdict = ok ? look.good(isStrict ? 'the same' : 'the same, or gone on') : look.bad('DIFFERENT')
+  const verdict = ok ? look.good(isStrict ? 'the same' : 'equal or ahead') : look.bad('DIFFERENT')
   const errors = groups.flatMap(({ group, error }) =>
     error === undefined ? [] : [`  ${printable(group)}: ${printable(error)}`],
   )
@@ -73,7 +73,7 @@ export function formatComparison(comparison: SnapshotComparison, look: Look): st
   )
   return [
     `snapshot ${look.bold(printable(snapshotId))}: ${verdict}`,
-    `  ${plural(rows.length, 'position')} of ${plural(groups.length, 'group')}, ${formatCount(changed.length)} not the same`,
+    `  ${plural(rows.length, 'committed offset')} of ${plural(groups.length, 'group')}, ${formatCount(changed.length)} different`,
     ...(changed.length > 0 ? ['', ...table] : []),
     ...(errors.length > 0 ? ['', look.bad('Groups that cannot be compared'), ...errors] : []),
   ]

@@ -45,7 +45,7 @@ const acts: Record<OffsetAction, Act> = {
   },
   show: async (session, offsets) => {
     const selection = selectionOf(session.options)
-    if (selection.groups.length === 0) throw usage('say which groups, with --group')
+    if (selection.groups.length === 0) throw usage('pass --group')
     const report = await offsets.list(selection, session.signal)
     session.print(
       () => formatPositions(report, session.look),
@@ -115,7 +115,7 @@ const acts: Record<OffsetAction, Act> = {
   delete: async (session, offsets) => {
     const id = snapshotIdOf(session.options)
     const name = session.options.file ?? id
-    const ask = () => session.confirm(`Delete snapshot ${name}? Nothing can be rolled back to it then.`)
+    const ask = () => session.confirm(`Delete snapshot ${name}? You can no longer roll back to it.`)
     const proposal = { plan: () => [`snapshot ${name}`], ask, nothing: 'nothing was deleted', hasDryRun: false }
     if (!session.options.yes && !(await agrees(session, proposal))) return 0
     await offsets.removeSnapshot(id, session.signal)
@@ -159,7 +159,7 @@ function showPlan(session: Session, plan: OffsetsPlan): number {
 /** Reported before the first offset is changed, so that an interrupted run shows the snapshot to roll back to. */
 function tell(session: Session, snapshotId: string): void {
   session.outcome.note({ totals: { snapshot_id: snapshotId } })
-  session.log.write('info', `the positions are kept as snapshot ${snapshotId}`, { snapshot_id: snapshotId })
+  session.log.write('info', `the previous offsets are saved as snapshot ${snapshotId}`, { snapshot_id: snapshotId })
 }
 
 function showOutcome(session: Session, offsets: OffsetsSession, report: PlanReport): number {

@@ -21,7 +21,7 @@ export function readApiGroup({ apiGroup = '' }: CommandOptions): string {
   const isName = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)+$/.test(apiGroup)
   if (isName && apiGroup.length <= 200) return apiGroup
   throw usage(
-    `--api-group: ${JSON.stringify(apiGroup)} is not a valid API group name: give a domain name in lower case, such as kafka-backup.dev`,
+    `--api-group: ${JSON.stringify(apiGroup)} is not a valid API group name: use a domain name in lower case, such as kafka-backup.dev`,
   )
 }
 
@@ -32,7 +32,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
     throw usage('--job-image is missing: name the image that the Jobs run, or set KAFKA_BACKUP_IMAGE')
   }
   if (!/^\/[\w./-]*$/.test(metricsPath))
-    throw usage(`--metrics-path ${metricsPath} is not a path: give one such as /metrics`)
+    throw usage(`--metrics-path ${metricsPath} is not a path: use one such as /metrics`)
   const metrics = { ...readAddress('--metrics-address', options.metricsAddress), path: metricsPath }
   return {
     apiGroup: readApiGroup(options),
@@ -58,7 +58,7 @@ function readOptions(options: CommandOptions, env: Session['env']): ServeOptions
 function readNamespaces({ namespaces, allNamespaces }: CommandOptions): ServeOptions['namespaces'] {
   if (!allNamespaces) return [...new Set(namespaces.map(readNamespace))]
   if (namespaces.length === 0) return 'all'
-  throw usage('--namespace and --all-namespaces do not go together')
+  throw usage('--namespace and --all-namespaces exclude each other')
 }
 
 /** Checks names here, because the API server returns an empty list for an invalid namespace. */
@@ -78,14 +78,14 @@ function readAddress(option: string, text = ''): { host: string; port: number } 
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`${option} ${text} is not an address: give a host and a port, such as 0.0.0.0:8080`)
+  throw usage(`${option} ${text} is not an address: use host:port, such as 0.0.0.0:8080`)
 }
 
 function readGroup(text = ''): number | null {
   if (text === 'none') return null
   const group = Number(text)
   if (/^\d+$/.test(text) && group <= 2_147_483_647) return group
-  throw usage(`--job-fs-group ${text} is not a group: give its number, or none`)
+  throw usage(`--job-fs-group ${text} is not a group: use a number, or none`)
 }
 
 function readWorkers(text = ''): number {
@@ -97,13 +97,13 @@ function readWorkers(text = ''): number {
 function readInterval(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms >= 1000 && ms <= 3_600_000) return ms
-  throw usage(`--progress-interval ${text} is not a time from 1s to 1h; give one such as 5s`)
+  throw usage(`--progress-interval ${text} is not a duration from 1s to 1h: use one such as 5s`)
 }
 
 function readHold(text = ''): number {
   const ms = parseDurationMs(text)
   if (ms !== undefined && ms <= 3_600_000) return ms
-  throw usage(`--metrics-hold ${text} is not a time up to 1h; give one such as 45s`)
+  throw usage(`--metrics-hold ${text} is not a duration up to 1h: use one such as 45s`)
 }
 
 function usage(message: string): KafkaBackupError {

@@ -18,24 +18,24 @@ export function formatPrune(report: PruneReport, look: Look): string[] {
 
 function formatHead({ backups, isDryRun, graceMs }: PruneReport, look: Look): string {
   const totals = totalsOf(backups)
-  const [goes, waits] = isDryRun ? ['would go', 'would wait'] : ['removed', 'wait']
+  const [goes, waits] = isDryRun ? ['would be removed', 'would wait'] : ['removed', 'wait']
   const parts = [
     `${plural(totals.removed.objects, 'object')} (${formatBytes(totals.removed.bytes)}) ${goes}`,
     totals.waiting.objects > 0
       ? `${plural(totals.waiting.objects, 'object')} (${formatBytes(totals.waiting.bytes)}) ${waits} for the end of the grace period of ${formatDuration(graceMs)}`
       : '',
     totals.retained.objects > 0
-      ? `${plural(totals.retained.objects, 'object')} kept by the store until it lets go`
+      ? `${plural(totals.retained.objects, 'object')} protected by the retention of the store`
       : '',
   ]
-  return `${look.bold(isDryRun ? 'prune, a plan' : 'prune')}: ${parts.filter(part => part !== '').join(', ')}`
+  return `${look.bold(isDryRun ? 'prune (dry run)' : 'prune')}: ${parts.filter(part => part !== '').join(', ')}`
 }
 
 const words: Record<BackupOutcome['state'], [plan: string, done: string]> = {
   kept: ['keep', 'kept'],
-  given_up: ['give up', 'given up'],
+  given_up: ['expire', 'expired'],
   removed: ['remove', 'removed'],
-  left: ['leave', 'left'],
+  left: ['skip', 'skipped'],
 }
 
 function formatBackups({ backups, isDryRun }: PruneReport, look: Look): string[] {
@@ -68,12 +68,12 @@ function detailsOf(one: BackupOutcome, isDryRun: boolean): string[] {
   const would = isDryRun ? 'would be ' : ''
   const lines = [
     trimmed.segments > 0
-      ? `${plural(trimmed.segments, 'segment')} of ${plural(trimmed.partitions, 'partition')}, ${plural(trimmed.records, 'record')}, ${formatBytes(trimmed.bytes)}, ${would}cut off`
+      ? `${plural(trimmed.segments, 'segment')} of ${plural(trimmed.partitions, 'partition')}, ${plural(trimmed.records, 'record')}, ${formatBytes(trimmed.bytes)}, ${would}removed`
       : '',
     generationsRemoved > 0 ? `${plural(generationsRemoved, 'generation')} ${would}removed` : '',
     ...usedBy.map(user => `in use by ${user}`),
     unknown.length > 0
-      ? `${plural(unknown.length, 'object')} that no backup has, left: ${unknown.slice(0, 5).join(', ')}`
+      ? `${plural(unknown.length, 'object')} of no backup, not removed: ${unknown.slice(0, 5).join(', ')}`
       : '',
     ...notes,
   ]

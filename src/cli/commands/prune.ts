@@ -21,9 +21,9 @@ export async function run(session: Session): Promise<number> {
 
 async function takeBack(session: Session, storage: Storage): Promise<number> {
   const { keep, dryRun } = session.options
-  if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep do not go together: --keep has no plan to show')
+  if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep exclude each other: --keep has no plan to show')
   for (const id of keep) {
-    await session.withProgress('prune', 'taking back', onProgress =>
+    await session.withProgress('prune', 'keeping expired backups', onProgress =>
       session.actions.takeBackAt(storage, id, { onProgress }, session.signal),
     )
   }
@@ -59,7 +59,7 @@ function questionOf(plan: PruneReport): string {
 }
 
 function act(session: Session, storage: Storage, policy: RetentionPolicy, isDryRun: boolean): Promise<PruneReport> {
-  return session.withProgress('prune', 'looking at the backups', onProgress =>
+  return session.withProgress('prune', 'reading the backups', onProgress =>
     session.actions.pruneAt(storage, policy, { onProgress }, { isDryRun }, session.signal),
   )
 }
@@ -103,6 +103,6 @@ function parseSpan(name: string, text: string | undefined): number | undefined {
   if (text === undefined || ms !== undefined) return ms
   throw new KafkaBackupError(
     'USAGE',
-    `${name} ${JSON.stringify(text)} is not a duration; give one such as 30d, 12h or 0s`,
+    `${name} ${JSON.stringify(text)} is not a duration: use one such as 30d, 12h or 0s`,
   )
 }

@@ -7,12 +7,12 @@ import { formatFindings } from './finding-table.ts'
 /** Prints findings as a table with a short error; with JSON output the error message contains all findings. */
 export function showRefusal(session: Session, refusal: RestoreRefusal): KafkaBackupError {
   const { findings, code, help, written, details } = refusal
-  const title = written === undefined ? 'Found before the first write' : 'Found before the first record was written'
+  const title = written === undefined ? 'Preflight findings' : 'Findings before the first record was written'
   session.outcome.note({ problem: { code, message: refusal.message, details } })
   const isTold = session.tell(look => formatFindings(title, findings, look).slice(1))
   if (!isTold || session.options.format === 'json') return refusal
   const errors = findings.filter(({ severity }) => severity === 'error')
-  const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not fit for this restore'
+  const what = code === 'ARCHIVE_DAMAGED' ? 'the backup is damaged' : 'the target is not suitable for this restore'
   const message = `${what}: ${plural(errors.length, 'problem')}`
   return new KafkaBackupError(code, message, { cause: refusal, help })
 }

@@ -31,16 +31,16 @@ export async function run(session: Session): Promise<number> {
 
 function announce(place: string): string {
   return (
-    `Writing test schemas to ${place}, and removing them afterwards. Each may use up a schema ID of the registry for ` +
-    'good: IDs are not given twice.'
+    `Writing test schemas to ${place}, and removing them afterwards. Each may permanently use up a schema ID of the ` +
+    'registry, because IDs are not reused.'
   )
 }
 
 async function chooseRegistry(session: Session): Promise<SchemaSide> {
   const { url, config, set } = session.options
-  if (url !== undefined && config !== undefined) throw usage('give either --url or --config, not both')
-  if (url === undefined && config === undefined) throw usage('say which registry, with --url or --config')
-  if (set.length > 0 && config === undefined) throw usage('--set changes a job file; give it with --config')
+  if (url !== undefined && config !== undefined) throw usage('pass either --url or --config, not both')
+  if (url === undefined && config === undefined) throw usage('pass --url or --config')
+  if (set.length > 0 && config === undefined) throw usage('--set needs --config')
   return url === undefined ? jobRegistrySide(await session.loadSchemaJob(config ?? '')) : urlSide(url, '--url')
 }
 
@@ -77,7 +77,7 @@ function formatProbe(probe: RegistryProbe, look: Look): string[] {
     '',
     ...formatText(
       registrations === 0
-        ? `${plural(untried, 'feature')} not tried. Use --write to try all of them.`
+        ? `${plural(untried, 'feature')} not probed. Pass --write to probe all of them.`
         : `${plural(registrations, 'schema')} registered, ${leftBehind.length === 0 ? 'all of them' : 'not all of them'} removed again.`,
       look,
     ),

@@ -21,7 +21,7 @@ export async function run(session: Session): Promise<number> {
       : 'A registry in memory is'
   try {
     session.print(
-      () => [`${what} at ${look.bold(server.url)} until this command is stopped.`],
+      () => [`${what} at ${look.bold(server.url)} until you stop this command.`],
       () => ({ url: server.url, ...(backup?.kind === 'backup' && { backup_id: backup.backupId, read_only: true }) }),
     )
     await untilAborted(session.signal)
@@ -59,14 +59,14 @@ function parseAddress(text: string): { host: string; port: number } {
   const host = bracketed ?? plain
   const port = Number(digits)
   if (host !== undefined && port <= 65_535) return { host, port }
-  throw usage(`--listen ${text} is not an address: give a host and a port, such as 127.0.0.1:8081`)
+  throw usage(`--listen ${text} is not an address: use host:port, such as 127.0.0.1:8081`)
 }
 
 /** A schema ID in a record is a positive signed 32-bit integer. */
 function parseFirstId(text: string): number {
   const id = Number(text)
   if (/^\d+$/.test(text) && id >= 1 && id < 2 ** 31) return id
-  throw usage(`--first-id ${text} is not a valid ID: give a whole number from 1 to 2147483647`)
+  throw usage(`--first-id ${text} is not a valid ID: use a whole number from 1 to 2147483647`)
 }
 
 function usage(message: string): KafkaBackupError {

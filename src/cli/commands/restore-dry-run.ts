@@ -62,8 +62,8 @@ function documentOf(plan: RestoreDryRun, job: RestoreJob) {
 }
 
 const states: Record<RestoreDryRun['state'], string> = {
-  new: 'not begun',
-  begun: 'begun by an earlier run, which this one continues',
+  new: 'not started',
+  begun: 'started by an earlier run; this run continues it',
   complete: 'complete: a run would write nothing',
 }
 
@@ -78,7 +78,7 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] 
       [
         ['  From', `generation ${generation} at ${location}`],
         ['  To cluster', targetCluster ?? 'unnamed'],
-        ['  Restore id', restoreId],
+        ['  Restore ID', restoreId],
         ['  State', states[state]],
         ['  Time window', formatWindow(job)],
         [
@@ -94,10 +94,10 @@ function formatPlan(plan: RestoreDryRun, job: RestoreJob, look: Look): string[] 
     ...formatHeld(topics, look),
     ...(plan.consumerGroups ? formatPlannedGroups(plan.consumerGroups, look) : []),
     ...(plan.access ? formatAccess(plan.access, look) : []),
-    ...(plan.schemas ? formatLosses('What the target registry will not keep', plan.schemas, look) : []),
-    ...formatFindings('Found before the first write', plan.findings, look),
+    ...(plan.schemas ? formatLosses('Losses in the target registry', plan.schemas, look) : []),
+    ...formatFindings('Preflight findings', plan.findings, look),
     ...formatWarnings(plan.warnings.map(printable), look),
-    ...(isRefused(plan) ? ['', look.bad('The restore would be refused before its first write.')] : []),
+    ...(isRefused(plan) ? ['', look.bad('The restore would be refused before it writes anything.')] : []),
   ]
 }
 
@@ -115,7 +115,7 @@ function formatTopics(topics: readonly RestoreDryRunTopic[], look: Look): string
         align: 'right',
         cell: topic => `${marks[bytesOf(topic)]}${formatBytes(topic.bytes)}`,
       },
-      { title: '', cell: topic => (topic.exists ? 'exists' : 'would be made') },
+      { title: '', cell: topic => (topic.exists ? 'exists' : 'would be created') },
     ],
     topics,
     look,
@@ -142,11 +142,11 @@ function formatHeld(topics: readonly RestoreDryRunTopic[], look: Look): string[]
     [
       { title: 'TOPIC', cell: row => row.target, shrinks: true },
       { title: 'SETTING', cell: row => row.name },
-      { title: 'WHILE FILLING', cell: row => row.whileFilling },
-      { title: 'AFTERWARDS', cell: row => row.afterwards ?? 'stays so' },
+      { title: 'DURING RESTORE', cell: row => row.whileFilling },
+      { title: 'AFTERWARDS', cell: row => row.afterwards ?? 'unchanged' },
     ],
     held,
     look,
   )
-  return ['', 'Settings that are held back until all is written', ...rows]
+  return ['', 'Settings deferred until all records are written', ...rows]
 }

@@ -6,13 +6,13 @@ import type { Session } from '../session.ts'
 export async function restoreJobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, target, set } = session.options
   const isPlain = path !== undefined || backupId !== undefined || target !== undefined
-  if (config !== undefined && isPlain) throw usage('give either --config, or --path, --backup-id and --target')
+  if (config !== undefined && isPlain) throw usage('pass either --config, or --path, --backup-id and --target')
   if (config !== undefined) {
     return { ...(await session.loadRestoreJob(config)), ...session.givenKeys() }
   }
-  if (set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (set.length > 0) throw usage('--set needs --config')
   if (path === undefined || backupId === undefined || target === undefined) {
-    throw usage('say what to compare, with --config, or with --path, --backup-id and --target')
+    throw usage('pass --config, or --path, --backup-id and --target')
   }
   return session.actions.plainRestoreJob({ path, backupId, target, ...session.givenKeys() })
 }

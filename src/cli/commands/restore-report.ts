@@ -26,7 +26,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     formatOutcome(report, job, look),
     ...formatFields(
       [
-        ['  Wrote', wasComplete ? 'nothing: an earlier run has finished it' : formatWritten(report)],
+        ['  Wrote', wasComplete ? 'nothing: an earlier run completed the restore' : formatWritten(report)],
         [
           '  Found',
           totals.found === 0 ? undefined : `${plural(totals.found, 'record')} of earlier runs, not written again`,
@@ -40,7 +40,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
         ['  Access', formatAccessTotals(report.access)],
         ['  Compared', verification && formatVerdict(verification), verification?.ok ? look.good : look.bad],
         ['  Generation', String(generation)],
-        ['  Restore id', restoreId],
+        ['  Restore ID', restoreId],
         ['  Gaps', gaps.length === 0 ? undefined : `${formatCount(gaps.length)} in the backup itself`, look.warn],
         ['  Warnings', warnings.length === 0 ? undefined : formatCount(warnings.length), look.warn],
       ],
@@ -48,7 +48,7 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
     ),
     ...(wasComplete || topics.length === 0 ? [] : ['', ...formatTopics(report, look)]),
     ...(wasComplete || !schemas ? [] : formatIds(schemas, look)),
-    ...(schemas ? formatLosses('What the target registry does not keep', schemas, look) : []),
+    ...(schemas ? formatLosses('Losses in the target registry', schemas, look) : []),
     ...(report.consumerGroups ? formatGroups(report.consumerGroups, look) : []),
     ...(report.access ? formatAccess(report.access, look) : []),
     ...(verification ? formatDifferences(verification, look) : []),
@@ -58,9 +58,10 @@ export function formatRestore(report: RestoreReport, job: RestoreJob, look: Look
   ]
 }
 
-const RETENTION_HELD = 'Retention is off on the topics that were made (restore.retention: hold). Set it when you can.'
+const RETENTION_HELD =
+  'Retention is off on the created topics (restore.retention: hold). Set it when you no longer need the old records.'
 const SETTINGS_HELD =
-  'The settings that were held back stay so, and the restore is not done. The same command compares again; with restore.verify: false it ends the restore as it is.'
+  'The restore is not complete, and its deferred settings are not applied. Run the same command to compare again, or with restore.verify: false to complete the restore without a comparison.'
 
 function formatOutcome({ backupId, wasComplete, verification }: RestoreReport, job: RestoreJob, look: Look): string {
   const from = `${look.bold(printable(backupId))} from ${printable(formatLocation(job.storage))}`
@@ -77,7 +78,7 @@ function formatWritten({ durationMs, verification, totals: { records, bytes } }:
 const reasons: Record<keyof Conversions, string> = {
   repartitioned: 'repartitioned',
   holes: 'with holes',
-  log_append_time: 'with times of the broker',
+  log_append_time: 'with broker timestamps',
   oversize: 'too large',
   cut: 'cut',
   headers: 'with added headers',
@@ -97,7 +98,7 @@ function formatRebuilt({ rebuilt, conversions }: RestoreReport['totals']): strin
 function formatVerdict({ ok, totals, durationMs }: CompareReport): string {
   const { records, removed, differences } = totals
   const since = removed === 0 ? '' : `, ${formatCount(removed)} removed by compaction since`
-  const found = ok ? 'all the same' : `the same, ${plural(differences, 'difference')} shown below`
+  const found = ok ? 'all equal' : `equal, ${plural(differences, 'difference')} shown below`
   return `${plural(records, 'record')} ${found}${since}, in ${formatDuration(durationMs)}`
 }
 

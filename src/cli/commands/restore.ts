@@ -16,9 +16,9 @@ const PARTLY_DONE = 4
 export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const job = await session.loadRestoreJob(options.config ?? '')
-  if (options.dryRun && options.report) throw new KafkaBackupError('USAGE', '--dry-run and --report do not go together')
+  if (options.dryRun && options.report) throw new KafkaBackupError('USAGE', '--dry-run and --report exclude each other')
   if (options.dryRun) return showRestoreDryRun(session, job)
-  const shown = { label: 'restore', preparing: 'looking at the backup and the target' }
+  const shown = { label: 'restore', preparing: 'checking the backup and the target' }
   const report = await watchJob(session, shown, hooks => actions.runRestoreJob(job, hooks, signal)).catch(error => {
     throw error instanceof RestoreRefusal ? showRefusal(session, error) : error
   })

@@ -12,8 +12,8 @@ export function formatSchemaIds({ schemaIds, idCheck }: Pick<Amounts, 'schemaIds
   const unclear = key.unclear + value.unclear
   return [
     `rewritten in ${formatCount(key.rewritten)} keys and ${formatCount(value.rewritten)} values`,
-    ...(unknown === 0 ? [] : [`${formatCount(unknown)} unknown ones left`]),
-    ...(unclear === 0 ? [] : [`${formatCount(unclear)} unclear ones left`]),
+    ...(unknown === 0 ? [] : [`${formatCount(unknown)} unknown, not changed`]),
+    ...(unclear === 0 ? [] : [`${formatCount(unclear)} unclear, not changed`]),
     ...(sampled === undefined ? [] : [sampled]),
   ].join('; ')
 }

@@ -10,7 +10,7 @@ interface Row extends Omit<TopicReport, 'origin' | 'durationMs'> {
   gaps: number
 }
 
-const origins: Record<TopicReport['origin'], string> = { created: 'made', resumed: 'resumed', existed: 'existed' }
+const origins: Record<TopicReport['origin'], string> = { created: 'created', resumed: 'resumed', existed: 'existed' }
 
 /** One row per topic, and a total for several. Columns without content are omitted. */
 export function formatTopics({ topics, totals, gaps }: RestoreReport, look: Look): string[] {

@@ -13,7 +13,7 @@ const MOST_IDS = 20
 export function schemaFields(schemas: SchemaReport, look: Look): Field[] {
   const { subjects, versions, wasComplete } = schemas
   return [
-    ['  Schemas', wasComplete && subjects > 0 ? 'all there already' : formatExtent(subjects, versions, doneWords)],
+    ['  Schemas', wasComplete && subjects > 0 ? 'all exist already' : formatExtent(subjects, versions, doneWords)],
     ['  ID mapping', formatMapping(schemas)],
     ['  Lossy', formatLoss(schemas), isOpen(schemas) ? look.bad : look.warn],
   ]
@@ -30,7 +30,7 @@ export function plannedFields(plan: SchemaDryRun, look: Look): Field[] {
 function formatLoss(schemas: Losses): string | undefined {
   if (lossesOf(schemas).length === 0) return undefined
   const accepted = isOpen(schemas) ? '' : '; restore.accept_loss accepts it'
-  return `the registry cannot hold all that the backup has${accepted}`
+  return `the registry cannot store everything in the backup${accepted}`
 }
 
 type Words = Record<PlannedVersion['action'], string>
@@ -66,8 +66,8 @@ function formatExtent(subjects: number, counts: SchemaReport['versions'], words:
 function formatMapping({ ids, unmappedIds }: SchemaReport): string | undefined {
   if (ids.length + unmappedIds.length === 0) return undefined
   const others = ids.filter(({ source, target }) => source !== target).length
-  const without = unmappedIds.length === 0 ? '' : `; ${plural(unmappedIds.length, 'ID')} without one on the target`
-  if (others === 0) return `${plural(ids.length, 'ID')}, all as they were${without}`
+  const without = unmappedIds.length === 0 ? '' : `; ${plural(unmappedIds.length, 'ID')} not mapped to the target`
+  if (others === 0) return `${plural(ids.length, 'ID')}, all unchanged${without}`
   return `${formatCount(others)} of ${plural(ids.length, 'ID')} changed${without}`
 }
 

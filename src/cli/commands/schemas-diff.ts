@@ -37,7 +37,9 @@ function formatDiff({ ok, left, right, differences, ids }: SchemaDiff, look: Loo
         ['  Right', `${right.name}: ${formatCounts(right)}`],
         [
           '  IDs',
-          ids.length === 0 ? undefined : `${plural(ids.length, 'version')} with another ID, which counts with --ids`,
+          ids.length === 0
+            ? undefined
+            : `${plural(ids.length, 'version')} with another ID, a difference only with --ids`,
         ],
       ],
       look,

@@ -85,7 +85,9 @@ function formatSubjects(subjects: readonly ListedSubject[], look: Look): string[
 function formatRemarks({ versions, deletedVersions, pulledInVersions, mode, alias }: ListedSubject): string {
   return [
     ...(deletedVersions === 0 ? [] : [deletedVersions === versions ? 'deleted' : `${deletedVersions} deleted`]),
-    ...(pulledInVersions === 0 ? [] : [pulledInVersions === versions ? 'pulled in' : `${pulledInVersions} pulled in`]),
+    ...(pulledInVersions === 0
+      ? []
+      : [pulledInVersions === versions ? 'included by reference' : `${pulledInVersions} included by reference`]),
     ...(mode === null ? [] : [`mode ${mode}`]),
     ...(alias === null ? [] : [`alias of ${alias}`]),
   ].join(', ')

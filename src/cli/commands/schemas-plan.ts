@@ -26,12 +26,12 @@ function formatPlan(plan: SchemaRestoreDryRun, look: Look): string[] {
   return [
     ...formatText(title, look),
     ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
-    ...formatLosses('What the target registry will not keep', plan, look),
+    ...formatLosses('Losses in the target registry', plan, look),
     ...formatLossDetails(plan, look),
     ...formatNotes(others, look),
     ...formatFindings('Blockers', blockers, look),
     ...(isRefusedBy(plan)
-      ? ['', look.bad('The restore would be refused before its first write.')]
+      ? ['', look.bad('The restore would be refused before it writes anything.')]
       : formatAcceptance(plan, look)),
   ]
 }

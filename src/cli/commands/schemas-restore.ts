@@ -19,7 +19,7 @@ export async function run(session: Session): Promise<number> {
   const job = await session.loadSchemaJob(options.config ?? '', 'restore')
   if (options.dryRun) return showDryRun(session, job)
   const report = await session
-    .withProgress('schemas', 'looking at the backup and the registry', onProgress =>
+    .withProgress('schemas', 'checking the backup and the registry', onProgress =>
       actions.restoreSchemasJob(job, { onProgress }, signal),
     )
     .catch(error => {
@@ -81,16 +81,13 @@ function formatReport(report: SchemaRestoreReport, isVerbose: boolean, look: Loo
         ...headFields(report),
         ...schemaFields(report, look),
         ['  Took', formatDuration(durationMs)],
-        [
-          '  Requests',
-          isVerbose ? `${formatCount(requests)}${wasComplete ? ', none of them a write' : ''}` : undefined,
-        ],
+        ['  Requests', isVerbose ? `${formatCount(requests)}${wasComplete ? ', all of them reads' : ''}` : undefined],
         ['  Notes', notes.length === 0 ? undefined : formatCount(notes.length), look.warn],
       ],
       look,
     ),
     ...formatIds(report, look),
-    ...formatLosses('What the target registry does not keep', report, look),
+    ...formatLosses('Losses in the target registry', report, look),
     ...formatNotes(notes, look),
   ]
 }
@@ -102,9 +99,9 @@ function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): 
       look,
     ),
     ...formatFields([...headFields(plan), ...plannedFields(plan, look), ['  Would send', formatWrites(plan)]], look),
-    ...formatLosses('What the target registry will not keep', plan, look),
-    ...formatFindings('Found before the first write', plan.findings, look),
-    ...(isRefused ? ['', look.bad('The restore would be refused before its first write.')] : []),
+    ...formatLosses('Losses in the target registry', plan, look),
+    ...formatFindings('Preflight findings', plan.findings, look),
+    ...(isRefused ? ['', look.bad('The restore would be refused before it writes anything.')] : []),
   ]
 }
 
@@ -112,7 +109,7 @@ function formatPlan(plan: SchemaRestoreDryRun, isRefused: boolean, look: Look): 
 export function formatWrites(plan: SchemaRestoreDryRun): string | undefined {
   if (isRefusedBy(plan)) return undefined
   const parts = Object.entries(plan.writes).map(([type, count]) => `${formatCount(count)} ${type}`)
-  return parts.length === 0 ? 'nothing: the registry has everything already' : parts.join(', ')
+  return parts.length === 0 ? 'nothing: the registry already has everything' : parts.join(', ')
 }
 
 export function headFields(

@@ -41,6 +41,6 @@ function refuseIdle(options: CommandOptions, action: Action): void {
     throw new KafkaBackupError('USAGE', `${option} is not for \`schemas ${action}\`, but for ${actions.join(' and ')}`)
   }
   if (action !== 'list' && action !== 'diff' && options.config === undefined) {
-    throw new KafkaBackupError('USAGE', `\`schemas ${action}\` needs a job file; give it with --config`)
+    throw new KafkaBackupError('USAGE', `\`schemas ${action}\` needs --config`)
   }
 }

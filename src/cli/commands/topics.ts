@@ -26,12 +26,12 @@ function formatResources(resources: readonly KafkaTopic[]): string[] {
 async function jobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, set } = session.options
   if (config !== undefined) {
-    if (path !== undefined || backupId !== undefined) throw usage('give either --config, or --path and --backup-id')
+    if (path !== undefined || backupId !== undefined) throw usage('pass either --config, or --path and --backup-id')
     return { ...(await session.loadRestoreJob(config)), ...session.givenKeys() }
   }
-  if (set.length > 0) throw usage('--set changes a job file; give it with --config')
+  if (set.length > 0) throw usage('--set needs --config')
   if (path === undefined || backupId === undefined) {
-    throw usage('say which backup, with --config, or with --path and --backup-id')
+    throw usage('pass --config, or --path and --backup-id')
   }
   return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...session.givenKeys() })
 }

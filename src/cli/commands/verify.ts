@@ -35,7 +35,7 @@ function formatReport(report: VerifyReport, look: Look): string[] {
     formatVerdict(report, look),
     ...formatText(formatExtent(report), look, '  '),
     ...formatProblems(report.problems, look),
-    ...formatGaps('Gaps: lost at the source and recorded; the backup itself is not damaged by them', report.gaps, look),
+    ...formatGaps('Gaps: lost at the source; the backup itself is intact', report.gaps, look),
     ...formatWarnings(report.warnings, look),
   ]
 }

@@ -110,7 +110,7 @@ export function deleteFacts(reports: readonly DeleteReport[]): Facts {
   const sum = (pick: (outcome: DeleteReport['outcome']) => number) =>
     reports.reduce((total, { outcome }) => total + pick(outcome), 0)
   const kept = sum(({ retained, waiting }) => retained.objects + waiting.objects)
-  const message = `${plural(kept, 'object')} of the backup are kept by the store until it lets go`
+  const message = `${plural(kept, 'object')} of the backup are protected by the retention of the store`
   const generations = sum(({ generationsRemoved }) => generationsRemoved)
   return {
     totals: {

@@ -57,16 +57,16 @@ export function comparisonFacts({ snapshotId, isStrict, groups }: SnapshotCompar
   const totals = { groups: groups.length, groups_different: different.length }
   const [first] = different
   if (!first) return { totals }
-  const many = `${different.length} of ${plural(groups.length, 'group')} ${different.length === 1 ? 'is' : 'are'}`
-  const message = `${many} not where snapshot ${snapshotId} has them; ${first.group}: ${differenceOf(first, isStrict)}; the log of the run has all`
+  const many = `${different.length} of ${plural(groups.length, 'group')} ${different.length === 1 ? 'differs' : 'differ'}`
+  const message = `${many} from snapshot ${snapshotId}; ${first.group}: ${differenceOf(first, isStrict)}; see the log for all groups`
   return { totals, problem: { message } }
 }
 
 function differenceOf({ error, positions }: ComparedGroup, isStrict: boolean): string {
-  const goneOn = isStrict ? ['same'] : ['same', 'ahead', 'metadata']
-  const position = positions.find(({ change }) => !goneOn.includes(change))
+  const expected = isStrict ? ['same'] : ['same', 'ahead', 'metadata']
+  const position = positions.find(({ change }) => !expected.includes(change))
   if (error !== undefined || !position) return error ?? 'unknown'
   const { topic, partition, was, is, change } = position
   const [now, then] = [is, was].map(offset => (offset === null ? 'nowhere' : `at ${offset}`))
-  return `${topic}/${partition} is ${now}, and was ${then} (${change})`
+  return `${topic}/${partition} is ${now}, was ${then} (${change})`
 }

@@ -109,7 +109,7 @@ export class Outcome {
   ): Pick<Result, 'code' | 'message' | 'help'> {
     if (error) return { code: error.code, message: problem?.message ?? error.message, help: error.help }
     if (exit === 0) return { code: null, message: null, help: null }
-    const { code, message = `ended with ${exit}; its output says why` } = problem ?? {}
+    const { code, message = `ended with ${exit}; see its output` } = problem ?? {}
     return { code: code ?? null, message, help: code === undefined ? null : errorTable[code].help }
   }
 

@@ -23,7 +23,7 @@ export function problemOfSchemas(schemas: Losses | undefined): Facts['problem'] 
   const open = schemas ? openLosses(schemas) : []
   if (open.length === 0) return undefined
   const message =
-    `the registry cannot hold all that the backup has: ${open.join(', ')}; the notes of the report list every loss. To accept ` +
+    `the registry cannot store everything in the backup: ${open.join(', ')}; the notes of the report list every loss. To accept ` +
     'these kinds, list them in enterprise.schema_registry.restore.accept_loss (acceptLoss in Kubernetes)'
   return { message }
 }

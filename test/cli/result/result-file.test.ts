@@ -132,7 +132,7 @@ describe('the result file', () => {
     })
     assert.deepEqual([result.exit, result.code], [1, 'RESTORE_REFUSED'])
     assert.match(result.message, /topic t: is too small/)
-    assert.match(io.stderr.text, /error: the target is not fit for this restore: 1 problem/)
+    assert.match(io.stderr.text, /error: the target is not suitable for this restore: 1 problem/)
   })
 
   test('keeps the way back of a reset that was cut short', async () => {
@@ -215,10 +215,10 @@ describe('--report', () => {
     const writeReport = () => Promise.reject(new KafkaBackupError('STORAGE_DENIED', 'read-only'))
     const { exit, io, result } = await run([...backup, '--report'], { writeReport })
     assert.deepEqual([exit, result.ok, result.report, result.warnings], [0, true, null, 1])
-    assert.match(io.stderr.text, /warning: the report is not kept in the storage: read-only/)
+    assert.match(io.stderr.text, /warning: the report could not be stored: read-only/)
   })
 
-  test('and --dry-run do not go together', async () => {
+  test('and --dry-run exclude each other', async () => {
     for (const command of ['backup', 'restore']) {
       const { exit } = await run([command, '--config', 'x.yaml', '--dry-run', '--report'])
       assert.equal(exit, 2)
