@@ -267,10 +267,10 @@ describe('positions of consumer groups are set, and taken back', () => {
     const names = Array.from({ length: 60 }, (_, i) => `killed-${i}`)
     await Promise.all(names.map(name => commit(name, [1n, 2n, 3n, 4n, 5n, 6n])))
     const asked = ['--config', config, '--group', 'killed-*', '--strategy', 'latest']
-    const kill = { signal: 'SIGKILL', when: /kept as snapshot/ } as const
+    const kill = { signal: 'SIGKILL', when: /saved as snapshot/ } as const
     const killed = await run(launcher, ['offsets', 'reset', ...asked, '-v', '--no-progress', '--yes'], kill)
     assert.equal(killed.code, null, killed.stdout)
-    const id = /kept as snapshot ([\w-]+)/.exec(killed.stderr)?.[1] ?? ''
+    const id = /saved as snapshot ([\w-]+)/.exec(killed.stderr)?.[1] ?? ''
     const back = await offsets('rollback', '--config', config, '--snapshot-id', id)
     assert.equal(back.code, 0, back.stderr)
     for (const name of names) assert.deepEqual(await positions(name), [1, 2, 3, 4, 5, 6])
