@@ -4,9 +4,7 @@ import { readFile } from 'node:fs/promises'
 const { parseJob } = (await import(
   '../dist/config/load-job.js' as string
 )) as typeof import('../src/config/load-job.ts')
-const { runBackupJob } = (await import(
-  '../dist/jobs/backup-jobs.js' as string
-)) as typeof import('../src/jobs/backup-jobs.ts')
+const { runBackupJob } = (await import('../dist/jobs/backup.js' as string)) as typeof import('../src/jobs/backup.ts')
 const config = process.argv[2] ?? ''
 const job = parseJob(await readFile(config, 'utf8'), { source: config, env: {}, mode: 'backup' })
 const calls: [start: number, end: number][] = []

@@ -7,7 +7,7 @@ export type { BackupJob, Job, RestoreJob } from './config/load-job.ts'
 export { errorTable } from './error-table.ts'
 export { type ErrorCode, type ErrorDetails, KafkaBackupError } from './errors.ts'
 export type { OffsetAt } from './jobs/compare.ts'
-export type { SchemaRestoreDryRun, SchemaRestoreReport } from './jobs/schema-jobs.ts'
+export type { SchemaRestoreDryRun, SchemaRestoreReport } from './jobs/schemas.ts'
 export {
   type BackupDescription,
   type BackupPlace,

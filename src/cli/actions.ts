@@ -13,18 +13,18 @@ import type {
   SchemaJob,
   SchemaRestoreJob,
 } from '../config/load-job.ts'
-import type { BackupRun } from '../jobs/backup-jobs.ts'
+import type { BackupRun } from '../jobs/backup.ts'
 import type { OffsetAt, PlainRestore } from '../jobs/compare.ts'
-import type { Copies, CopyPlaces } from '../jobs/copy-jobs.ts'
+import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
-import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../jobs/key-jobs.ts'
-import type { OffsetsPlace, OffsetsSession } from '../jobs/offset-session.ts'
+import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../jobs/keys.ts'
+import type { OffsetsPlace, OffsetsSession } from '../jobs/offsets.ts'
 import type { Hooks } from '../jobs/parts.ts'
-import type { ServedRegistry } from '../jobs/registry-server.ts'
-import type { LocatedRestoreJob } from '../jobs/restore-schemas.ts'
 import type { RunReport } from '../jobs/run-report.ts'
-import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
 import type { SchemaSide } from '../jobs/schema-sides.ts'
+import type { LocatedRestoreJob } from '../jobs/schema-target.ts'
+import type { DiffOptions, SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schemas.ts'
+import type { ServedRegistry } from '../jobs/serve-registry.ts'
 import type { CheckReport } from '../observe/check.ts'
 import type { PrintedDefinitions } from '../operator/crd/definitions.ts'
 import type { ServeOptions, ServeParts } from '../operator/run/serve-operator.ts'
@@ -125,40 +125,40 @@ export const realActions: Actions = {
   openJobStorage: async (job, keys, signal) =>
     (await import('../jobs/parts.ts')).openExistingStorage({ ...job, ...keys }, signal),
   openBareStorage: async (...args) => (await import('../jobs/parts.ts')).openBareStorage(...args),
-  runBackupJob: async (...args) => (await import('../jobs/backup-jobs.ts')).runBackupJob(...args),
-  runShardJob: async (...args) => (await import('../jobs/backup-jobs.ts')).runShardJob(...args),
-  commitShardsJob: async (...args) => (await import('../jobs/backup-jobs.ts')).commitShardsJob(...args),
+  runBackupJob: async (...args) => (await import('../jobs/backup.ts')).runBackupJob(...args),
+  runShardJob: async (...args) => (await import('../jobs/backup.ts')).runShardJob(...args),
+  commitShardsJob: async (...args) => (await import('../jobs/backup.ts')).commitShardsJob(...args),
   writeReport: async (...args) => (await import('../jobs/run-report.ts')).writeReport(...args),
-  dryRunJob: async (...args) => (await import('../jobs/backup-jobs.ts')).dryRunJob(...args),
+  dryRunJob: async (...args) => (await import('../jobs/backup.ts')).dryRunJob(...args),
   runRestoreJob: async (...args) => (await import('../jobs/restore.ts')).runRestoreJob(...args),
   dryRunRestoreJob: async (...args) => (await import('../jobs/restore.ts')).dryRunRestoreJob(...args),
-  checkJob: async (...args) => (await import('../jobs/check-job.ts')).checkJob(...args),
+  checkJob: async (...args) => (await import('../jobs/check.ts')).checkJob(...args),
   listBackups: async (...args) => (await import('../archive/describe.ts')).listBackups(...args),
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
-  verifyBackup: async (...args) => (await import('../jobs/verify-job.ts')).verifyAt(...args),
+  verifyBackup: async (...args) => (await import('../jobs/verify.ts')).verifyAt(...args),
   watchVerify: async (job, hooks, work) =>
     (await import('../jobs/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
-  pruneAt: async (...args) => (await import('../jobs/prune-jobs.ts')).pruneAt(...args),
-  takeBackAt: async (...args) => (await import('../jobs/prune-jobs.ts')).takeBackAt(...args),
+  pruneAt: async (...args) => (await import('../jobs/prune.ts')).pruneAt(...args),
+  takeBackAt: async (...args) => (await import('../jobs/prune.ts')).takeBackAt(...args),
   findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
-  deleteAt: async (...args) => (await import('../jobs/prune-jobs.ts')).deleteAt(...args),
-  withCopies: async (...args) => (await import('../jobs/copy-jobs.ts')).withCopies(...args),
+  deleteAt: async (...args) => (await import('../jobs/prune.ts')).deleteAt(...args),
+  withCopies: async (...args) => (await import('../jobs/copy.ts')).withCopies(...args),
   plainRestoreJob: async plain => (await import('../jobs/compare.ts')).plainRestoreJob(plain),
   compareJob: async (...args) => (await import('../jobs/compare.ts')).compareJob(...args),
   planTopicsJob: async (...args) => (await import('../jobs/compare.ts')).planTopicsJob(...args),
   offsetMapJob: async (...args) => (await import('../jobs/compare.ts')).offsetMapJob(...args),
   findOffsetJob: async (...args) => (await import('../jobs/compare.ts')).findOffsetJob(...args),
-  openOffsets: async (...args) => (await import('../jobs/offset-session.ts')).openOffsets(...args),
-  backupSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).backupSchemasJob(...args),
-  restoreSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).restoreSchemasJob(...args),
-  dryRunSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).dryRunSchemasJob(...args),
-  listSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).listSchemasJob(...args),
-  diffSchemasJob: async (...args) => (await import('../jobs/schema-jobs.ts')).diffSchemasJob(...args),
-  newKeyJob: async (...args) => (await import('../jobs/key-jobs.ts')).newKeyJob(...args),
-  listKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).listKeysJob(...args),
-  rewrapKeysJob: async (...args) => (await import('../jobs/key-jobs.ts')).rewrapKeysJob(...args),
+  openOffsets: async (...args) => (await import('../jobs/offsets.ts')).openOffsets(...args),
+  backupSchemasJob: async (...args) => (await import('../jobs/schemas.ts')).backupSchemasJob(...args),
+  restoreSchemasJob: async (...args) => (await import('../jobs/schemas.ts')).restoreSchemasJob(...args),
+  dryRunSchemasJob: async (...args) => (await import('../jobs/schemas.ts')).dryRunSchemasJob(...args),
+  listSchemasJob: async (...args) => (await import('../jobs/schemas.ts')).listSchemasJob(...args),
+  diffSchemasJob: async (...args) => (await import('../jobs/schemas.ts')).diffSchemasJob(...args),
+  newKeyJob: async (...args) => (await import('../jobs/keys.ts')).newKeyJob(...args),
+  listKeysJob: async (...args) => (await import('../jobs/keys.ts')).listKeysJob(...args),
+  rewrapKeysJob: async (...args) => (await import('../jobs/keys.ts')).rewrapKeysJob(...args),
   serveOperator: async (...args) => (await import('../operator/run/serve-operator.ts')).serveOperator(...args),
   printDefinitions: async apiGroup => (await import('../operator/crd/definitions.ts')).printDefinitions(apiGroup),
-  openRegistry: async (...args) => (await import('../jobs/registry-server.ts')).openRegistry(...args),
-  probeRegistryJob: async (...args) => (await import('../jobs/probe-job.ts')).probeRegistryJob(...args),
+  openRegistry: async (...args) => (await import('../jobs/serve-registry.ts')).openRegistry(...args),
+  probeRegistryJob: async (...args) => (await import('../jobs/schemas.ts')).probeRegistryJob(...args),
 }

@@ -11,7 +11,7 @@ import { type GivenKeys, keysOf } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
 import { type Hooks, openExistingStorage, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
 import { restoreOptions } from './restore.ts'
-import { type LocatedRestoreJob, withSchemaTarget } from './restore-schemas.ts'
+import { type LocatedRestoreJob, withSchemaTarget } from './schema-target.ts'
 
 /** Reads the target of a restore back and compares it with the backup. */
 export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport> {

@@ -1,5 +1,6 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { Job } from '../config/load-job.ts'
+import { attempt, type Check } from '../observe/check.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'
@@ -65,4 +66,18 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
     acceptLoss,
     idOverrides: idMappingFile === undefined ? new Map() : await readIdMapping(idMappingFile),
   }
+}
+
+/** Whether the registry of a job answers with its subjects, to whoever logs in so; nothing where the job has none. */
+export async function checkRegistry(job: Pick<Job, 'enterprise'>, signal: AbortSignal): Promise<Check[]> {
+  const registry = registryOf(job)
+  if (!registry) return []
+  return withRegistry(registry, async client => {
+    const { detectFlavour } = await import('../registry/client/flavour.ts')
+    const check = await attempt(`schema registry ${client.name}`, 'read', signal, async () => {
+      const { flavour, version } = await detectFlavour(client, signal)
+      return `${flavour}${version === null ? '' : ` ${version}`} answers`
+    })
+    return [check]
+  })
 }

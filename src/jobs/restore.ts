@@ -7,8 +7,8 @@ import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backu
 import type { RestoreRequest } from '../restore/survey-restore.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, readOnly, withMetrics, withParts } from './parts.ts'
-import { checkRegistry } from './registry-check.ts'
-import { rewriteRequest, withSchemaTarget } from './restore-schemas.ts'
+import { checkRegistry } from './registry.ts'
+import { rewriteRequest, withSchemaTarget } from './schema-target.ts'
 
 /** Restores the backup of a job. The store is only read, except for leases and the journal of the schemas. */
 export function runRestoreJob(job: RestoreJob, hooks: Hooks, signal: AbortSignal): Promise<BackupRestoreReport> {

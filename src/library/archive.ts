@@ -45,7 +45,7 @@ export async function verify({
   ...place
 }: BackupPlace & RunOptions & { deep?: boolean }): Promise<VerifiedBackup> {
   return withStorage(place, { signal, onProgress }, async (storage, { backupId, scoped, tell }) => {
-    const { verifyAt } = await import('../jobs/verify-job.ts')
+    const { verifyAt } = await import('../jobs/verify.ts')
     return verified(await verifyAt(storage, named(backupId), { deep, onProgress: tell }, scoped))
   })
 }

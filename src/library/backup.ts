@@ -43,10 +43,7 @@ export async function backup(
   { dryRun, ...options }: RunOptions & { dryRun?: boolean } = {},
 ): Promise<BackupReport | DryRun> {
   return runWatched(options, dryRun ? leavesNothing : leavesCommit, async (onProgress, signal) => {
-    const [{ dryRunJob, runBackupJob }, loaded] = await Promise.all([
-      import('../jobs/backup-jobs.ts'),
-      jobOf(job, 'backup'),
-    ])
+    const [{ dryRunJob, runBackupJob }, loaded] = await Promise.all([import('../jobs/backup.ts'), jobOf(job, 'backup')])
     return dryRun ? dryRunJob(loaded, signal) : reportOf(await runBackupJob(loaded, { onProgress }, signal))
   })
 }
@@ -59,7 +56,7 @@ export async function backupShard(
 ): Promise<ShardReport> {
   return runWatched(options, leavesCommit, async (onProgress, signal) => {
     refuseShard(shard)
-    const [{ runShardJob }, loaded] = await Promise.all([import('../jobs/backup-jobs.ts'), jobOf(job, 'backup')])
+    const [{ runShardJob }, loaded] = await Promise.all([import('../jobs/backup.ts'), jobOf(job, 'backup')])
     refuseContinuous(loaded.backup)
     return runShardJob(loaded, shard, { onProgress }, signal)
   })
@@ -68,7 +65,7 @@ export async function backupShard(
 /** Commits what all shards have copied. */
 export async function commitShards(job: JobInput<'backup'>, options: RunOptions = {}): Promise<BackupReport> {
   return runWatched(options, leavesCommit, async (onProgress, signal) => {
-    const [{ commitShardsJob }, loaded] = await Promise.all([import('../jobs/backup-jobs.ts'), jobOf(job, 'backup')])
+    const [{ commitShardsJob }, loaded] = await Promise.all([import('../jobs/backup.ts'), jobOf(job, 'backup')])
     refuseContinuous(loaded.backup)
     return reportOf(await commitShardsJob(loaded, { onProgress }, signal))
   })
@@ -77,7 +74,7 @@ export async function commitShards(job: JobInput<'backup'>, options: RunOptions 
 /** Tries out the cluster, the permissions and the storage of a job. What is missing is a result, not an error. */
 export async function check(job: JobInput, options: Pick<RunOptions, 'signal'> = {}): Promise<CheckReport> {
   return runWatched(options, leavesNothing, async (_, signal) => {
-    const [{ checkJob }, loaded] = await Promise.all([import('../jobs/check-job.ts'), jobOf(job, undefined)])
+    const [{ checkJob }, loaded] = await Promise.all([import('../jobs/check.ts'), jobOf(job, undefined)])
     return checkJob(loaded, signal)
   })
 }

@@ -36,7 +36,7 @@ export async function copyBackup({
     const [source, target] = [await findPlace(from), await findPlace(to)]
     const id = backupId ?? source.backupId
     if (id === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
-    const { withCopies } = await import('../jobs/copy-jobs.ts')
+    const { withCopies } = await import('../jobs/copy.ts')
     const places = { from: source.at, to: target.at }
     const wish = { generation, verifyExisting, dryRun, onProgress }
     return withCopies(places, { onProgress }, signal, async copies => copied(await copies.copy(id, wish, signal)))

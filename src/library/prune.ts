@@ -24,7 +24,7 @@ export async function prune({
   const leaves = 'No manifest names what is gone; prune again to continue.'
   return runWatched({ signal, onProgress }, leaves, async (tell, scoped) => {
     const [{ policyOf, pruneAt }, { openExistingStorage }] = await Promise.all([
-      import('../jobs/prune-jobs.ts'),
+      import('../jobs/prune.ts'),
       import('../jobs/parts.ts'),
     ])
     const { at, job } = await findPlace(place)

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
-import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schema-jobs.ts'
 import type { ChosenSide } from '../jobs/schema-sides.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schemas.ts'
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { type SchemaJobInput, schemaJobOf } from './job.ts'
@@ -41,10 +41,7 @@ export async function backupSchemas(
   options: RunOptions = {},
 ): Promise<SchemaBackupReport> {
   return runWatched(options, leavesNothing, async (onProgress, signal) => {
-    const [{ backupSchemasJob }, loaded] = await Promise.all([
-      import('../jobs/schema-jobs.ts'),
-      schemaJobOf(job, 'backup'),
-    ])
+    const [{ backupSchemasJob }, loaded] = await Promise.all([import('../jobs/schemas.ts'), schemaJobOf(job, 'backup')])
     return backupSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -67,7 +64,7 @@ export async function restoreSchemas(
 ): Promise<SchemaRestoreReport | SchemaRestoreDryRun> {
   const leaves = dryRun ? leavesNothing : 'What is registered stays; restore with the same job to continue.'
   return runWatched(options, leaves, async (onProgress, signal) => {
-    const [jobs, loaded] = await Promise.all([import('../jobs/schema-jobs.ts'), schemaJobOf(job, 'restore')])
+    const [jobs, loaded] = await Promise.all([import('../jobs/schemas.ts'), schemaJobOf(job, 'restore')])
     return dryRun ? jobs.dryRunSchemasJob(loaded, signal) : jobs.restoreSchemasJob(loaded, { onProgress }, signal)
   })
 }
@@ -75,7 +72,7 @@ export async function restoreSchemas(
 /** The subjects of a backup or of a registry. */
 export async function listSchemas({ signal, ...place }: SchemaPlace & Options): Promise<SchemaListing> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
-    const { listSchemasJob } = await import('../jobs/schema-jobs.ts')
+    const { listSchemasJob } = await import('../jobs/schemas.ts')
     return listSchemasJob((await sideOf(place)).side, scoped)
   })
 }
@@ -91,7 +88,7 @@ export async function diffSchemas(
 ): Promise<SchemaDiff> {
   return runWatched({ signal }, leavesNothing, async (_, scoped) => {
     const [{ diffSchemasJob }, { restoredBy }] = await Promise.all([
-      import('../jobs/schema-jobs.ts'),
+      import('../jobs/schemas.ts'),
       import('../jobs/schema-sides.ts'),
     ])
     const [ours, theirs] = [await sideOf(left), await sideOf(right)]

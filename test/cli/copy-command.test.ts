@@ -5,7 +5,7 @@ import { formatGenerations } from '../../src/cli/commands/copy-report.ts'
 import { main } from '../../src/cli/main.ts'
 import type { CopyReport } from '../../src/copy/sides.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
-import type { Copies } from '../../src/jobs/copy-jobs.ts'
+import type { Copies } from '../../src/jobs/copy.ts'
 import { copyReport, fakeActions, job } from './fake-actions.ts'
 import { FakeIo } from './fake-io.ts'
 

@@ -1,5 +1,5 @@
 import { parseJob } from '../../src/config/load-job.ts'
-import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../../src/jobs/schema-jobs.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../../src/jobs/schemas.ts'
 import type { SchemaBackupReport } from '../../src/registry/backup-schemas.ts'
 import type { RegistryProbe } from '../../src/registry/probe/probe-registry.ts'
 import type { SchemaDryRun, SchemaReport } from '../../src/registry/restore/schema-report.ts'

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { BackupReport } from '../../src/backup/run-backup.ts'
 import { type BackupJob, parseJob } from '../../src/config/load-job.ts'
-import { runBackupJob } from '../../src/jobs/backup-jobs.ts'
+import { runBackupJob } from '../../src/jobs/backup.ts'
 import type { Hooks } from '../../src/jobs/parts.ts'
 
 export interface JobSpec {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { before, describe, test } from 'node:test'
-import { dryRunJob } from '../../src/jobs/backup-jobs.ts'
-import { checkJob } from '../../src/jobs/check-job.ts'
+import { dryRunJob } from '../../src/jobs/backup.ts'
+import { checkJob } from '../../src/jobs/check.ts'
 import { backUp, makeJob, withFolder } from './backup-job.ts'
 import { useOwnKafka } from './use-kafka.ts'
 

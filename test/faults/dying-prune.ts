@@ -1,4 +1,4 @@
-import { pruneAt } from '../../src/jobs/prune-jobs.ts'
+import { pruneAt } from '../../src/jobs/prune.ts'
 import type { JobSpec } from '../e2e/backup-job.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'
 import { openPlace } from './lab.ts'

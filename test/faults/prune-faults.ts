@@ -4,7 +4,7 @@ import { listGenerations, openBackup, readManifest } from '../../src/archive/cat
 import { leasesPrefix } from '../../src/archive/layout.ts'
 import { ReferenceReader } from '../../src/archive/references.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
-import { pruneAt } from '../../src/jobs/prune-jobs.ts'
+import { pruneAt } from '../../src/jobs/prune.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { backUp } from '../e2e/backup-job.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'

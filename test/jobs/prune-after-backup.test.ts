@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readJob } from '../../src/config/load-job.ts'
-import { pruneAfterBackup, pruneAtEnd } from '../../src/jobs/prune-jobs.ts'
+import { pruneAfterBackup, pruneAtEnd } from '../../src/jobs/prune.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { never } from '../archive/sample-archive.ts'
 import { withFaults } from '../fakes/faulty-storage.ts'

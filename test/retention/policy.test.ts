@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
-import { policyOf } from '../../src/jobs/prune-jobs.ts'
+import { policyOf } from '../../src/jobs/prune.ts'
 
 const DAY = 86_400_000
 

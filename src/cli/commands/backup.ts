@@ -1,7 +1,7 @@
 import { schemaTotalsOf, totalsOf } from '../../archive/summary.ts'
 import type { BackupReport } from '../../backup/run-backup.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import type { BackupRun } from '../../jobs/backup-jobs.ts'
+import type { BackupRun } from '../../jobs/backup.ts'
 import { shellQuote } from '../../lib/shell.ts'
 import { formatBytes, formatCount, formatDuration } from '../../lib/units.ts'
 import { formatLocation } from '../../storage/location.ts'

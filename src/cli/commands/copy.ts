@@ -1,6 +1,6 @@
 import { errorTable } from '../../error-table.ts'
 import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
-import type { Copies } from '../../jobs/copy-jobs.ts'
+import type { Copies } from '../../jobs/copy.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
 import { parseLocation } from '../../storage/location.ts'
 import { logEvent } from '../log-events.ts'

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { KeyListing, KeyPlace } from '../../jobs/key-jobs.ts'
+import type { KeyListing, KeyPlace } from '../../jobs/keys.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'

@@ -1,7 +1,7 @@
 import { basename, dirname, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import { keysOf, type PlaceKeys } from '../../jobs/encryption.ts'
-import type { OffsetsPlace, OffsetsSession } from '../../jobs/offset-session.ts'
+import type { OffsetsPlace, OffsetsSession } from '../../jobs/offsets.ts'
 import type { PositionSelection } from '../../offsets/select-groups.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { OffsetAction } from '../offsets-table.ts'

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { parseTime } from '../../config/time-leaf.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import type { OffsetsSession } from '../../jobs/offset-session.ts'
+import type { OffsetsSession } from '../../jobs/offsets.ts'
 import { type OffsetMapping, parseMapping } from '../../offsets/mapping.ts'
 import type { Origin } from '../../offsets/origin.ts'
 import type { ResetRequest } from '../../offsets/request.ts'

@@ -1,4 +1,4 @@
-import type { OffsetsSession } from '../../jobs/offset-session.ts'
+import type { OffsetsSession } from '../../jobs/offsets.ts'
 import { activeGroups, type OffsetsPlan } from '../../offsets/plan-reset.ts'
 import type { PlanReport } from '../../offsets/run-plan.ts'
 import { formatScript } from '../../offsets/script.ts'

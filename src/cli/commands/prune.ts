@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { policyOf } from '../../jobs/prune-jobs.ts'
+import { policyOf } from '../../jobs/prune.ts'
 import { formatBytes, parseDurationMs } from '../../lib/units.ts'
 import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import { periodRules, type RetentionPolicy } from '../../retention/policy.ts'

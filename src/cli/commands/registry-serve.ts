@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { ServedRegistry } from '../../jobs/registry-server.ts'
+import type { ServedRegistry } from '../../jobs/serve-registry.ts'
 import type { Session } from '../session.ts'
 import { printable } from '../text.ts'
 import { backupSideOf } from './schema-side.ts'

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { LocatedRestoreJob } from '../../jobs/restore-schemas.ts'
+import type { LocatedRestoreJob } from '../../jobs/schema-target.ts'
 import type { Session } from '../session.ts'
 
 /** The job of `--config`, or a job from `--path`, `--backup-id` and `--target`. */

@@ -1,4 +1,4 @@
-import type { SchemaRestoreDryRun } from '../../jobs/schema-jobs.ts'
+import type { SchemaRestoreDryRun } from '../../jobs/schemas.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatFields, formatText } from '../table.ts'

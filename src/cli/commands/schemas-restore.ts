@@ -1,6 +1,6 @@
 import type { SchemaRestoreJob } from '../../config/load-job.ts'
 import { errorTable } from '../../error-table.ts'
-import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../jobs/schema-jobs.ts'
+import type { SchemaRestoreDryRun, SchemaRestoreHead, SchemaRestoreReport } from '../../jobs/schemas.ts'
 import { formatCount, formatDuration } from '../../lib/units.ts'
 import { RestoreRefusal, refusalCode } from '../../restore/refusal.ts'
 import type { Look } from '../look.ts'

@@ -1,6 +1,6 @@
 import { stringify } from 'yaml'
 import { KafkaBackupError } from '../../errors.ts'
-import type { LocatedRestoreJob } from '../../jobs/restore-schemas.ts'
+import type { LocatedRestoreJob } from '../../jobs/schema-target.ts'
 import { type KafkaTopic, strimziTopics } from '../../restore/strimzi-topics.ts'
 import type { Session } from '../session.ts'
 

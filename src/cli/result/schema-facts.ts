@@ -1,4 +1,4 @@
-import type { SchemaRestoreReport } from '../../jobs/schema-jobs.ts'
+import type { SchemaRestoreReport } from '../../jobs/schemas.ts'
 import type { SchemaBackupReport } from '../../registry/backup-schemas.ts'
 import type { SchemaReport } from '../../registry/restore/schema-report.ts'
 import { type Losses, openLosses } from '../../registry/restore/schema-report.ts'

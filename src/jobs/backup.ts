@@ -10,7 +10,7 @@ import { version } from '../version.ts'
 import { withLeaseAt } from './leases.ts'
 import { HourlyMeasure, measureBackup } from './measure-backup.ts'
 import { type Hooks, newRun, type Parts, readOnly, withMetrics, withParts } from './parts.ts'
-import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune-jobs.ts'
+import { type AfterBackup, pruneAfterBackup, pruneAtEnd } from './prune.ts'
 import { withRegistryReader } from './registry.ts'
 
 /** A job, and what is said of one run of it. */

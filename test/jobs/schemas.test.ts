@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backup, backupSchemas, check, type RestoreJobDocument, RestoreRefusal, restore } from '../src/index.ts'
-import { openStorage } from '../src/storage/open-storage.ts'
-import { encodeBatch, encodeRun } from './fakes/batches.ts'
-import { type FakeTopic, fakeTopic, startFakeCluster } from './fakes/fake-cluster.ts'
-import { snapshotOf, versionOf } from './fakes/registry-snapshots.ts'
-import { type TwoRegistries, withTwoRegistries, writesIn } from './fakes/two-registries.ts'
-import { framed } from './registry/ids/sample-schemas.ts'
-import { type FakeTarget, withFakeTarget } from './restore/fake-target.ts'
+import { backup, backupSchemas, check, type RestoreJobDocument, RestoreRefusal, restore } from '../../src/index.ts'
+import { openStorage } from '../../src/storage/open-storage.ts'
+import { encodeBatch, encodeRun } from '../fakes/batches.ts'
+import { type FakeTopic, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
+import { type TwoRegistries, withTwoRegistries, writesIn } from '../fakes/two-registries.ts'
+import { framed } from '../registry/ids/sample-schemas.ts'
+import { type FakeTarget, withFakeTarget } from '../restore/fake-target.ts'
 
 const snapshot = snapshotOf([versionOf('orders-value', 1, 1), versionOf('other', 1, 2)])
 

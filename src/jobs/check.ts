@@ -1,12 +1,15 @@
 import type { BackupJob, Job } from '../config/load-job.ts'
+import { readKeysFile } from '../encryption/key-book.ts'
+import { loadCredentials } from '../encryption/load-credentials.ts'
+import { openKeys } from '../encryption/open-keys.ts'
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { attempt, type Check, type CheckReport } from '../observe/check.ts'
 import { checkLocation } from '../storage/check-location.ts'
-import { backupOptions } from './backup-jobs.ts'
-import { checkEncryption } from './encryption-check.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import { backupOptions } from './backup.ts'
 import { readOnly, withParts } from './parts.ts'
-import { checkRegistry } from './registry-check.ts'
+import { checkRegistry } from './registry.ts'
 import { checkRestoreJob } from './restore.ts'
 
 /** Tries out what a job needs, of either kind, and writes nothing but the probe of a bucket for backups. */
@@ -68,4 +71,23 @@ async function countRules(list: () => Promise<unknown[]>): Promise<string> {
     if (hasCode(error, 'KAFKA_NO_AUTHORIZER')) return 'none: the cluster has no authorizer'
     throw error
   }
+}
+
+/** That the keys of a job can be read, and open its backup where there is one. Nothing is written. */
+async function checkEncryption(job: Job, signal: AbortSignal): Promise<Check[]> {
+  const { encryption, backupId } = job
+  if (!encryption) return []
+  const check = await attempt('encryption', 'open', signal, async () => {
+    const credentials = await loadCredentials(encryption.recipients, process.env)
+    const storage = openStorage(job.storage)
+    try {
+      const file = await readKeysFile(storage, backupId, signal)
+      if (!file) return `the backup ${backupId} has no keys yet; they are made by its first run`
+      const { section } = await openKeys(file, { credentials, mayAskKms: false }, signal)
+      return `the data key ${section.data_key} opens`
+    } finally {
+      await storage.close()
+    }
+  })
+  return [check]
 }

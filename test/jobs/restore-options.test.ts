@@ -3,10 +3,10 @@ import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import { parseJob } from '../src/config/load-job.ts'
-import { hasCode } from '../src/errors.ts'
-import { dryRunRestoreJob, restoreOptions, runRestoreJob } from '../src/jobs/restore.ts'
-import { startFakeCluster } from './fakes/fake-cluster.ts'
+import { parseJob } from '../../src/config/load-job.ts'
+import { hasCode } from '../../src/errors.ts'
+import { dryRunRestoreJob, restoreOptions, runRestoreJob } from '../../src/jobs/restore.ts'
+import { startFakeCluster } from '../fakes/fake-cluster.ts'
 
 function jobWith(restore: string) {
   const text = `mode: restore

@@ -6,17 +6,18 @@ import { systemClock } from '../lib/clock.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
+import type { ProbeOptions, RegistryProbe } from '../registry/probe/probe-registry.ts'
 import type { JournalBook } from '../registry/restore/journal.ts'
 import type { SchemaDryRun, SchemaReport } from '../registry/restore/schema-report.ts'
 import type { Survey } from '../registry/restore/survey-target.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { assertWriteOnceLocation } from '../storage/check-location.ts'
 import { version } from '../version.ts'
-import { openJournal } from './journal.ts'
 import { withLeaseAt } from './leases.ts'
 import { assertExists, type Hooks, newRun, readOnly, withMetrics, withStorage } from './parts.ts'
 import { schemaOptions, withRegistry, withRegistryReader } from './registry.ts'
 import { readBackedUp, readSide, requireRegistry, type SchemaSide } from './schema-sides.ts'
+import { openJournal } from './schema-target.ts'
 
 export interface SchemaRestoreHead {
   backupId: string
@@ -117,6 +118,25 @@ export async function diffSchemasJob(
   const { snapshot: selected } = selectSubjects(ours.snapshot, restore)
   const snapshot = asOnTarget(selected, { subjectMapping: restore.subjectMapping, schemaTypes })
   return diffOf({ ...ours, snapshot }, theirs, { wantsIds })
+}
+
+/** What a registry can do. Unless it is writing, nothing is changed there. */
+export async function probeRegistryJob(
+  side: SchemaSide,
+  options: ProbeOptions,
+  signal: AbortSignal,
+): Promise<RegistryProbe> {
+  if (side.kind !== 'registry') throw new KafkaBackupError('USAGE', 'a backup cannot be probed, only a registry')
+  const [{ openRegistryClient }, { probeRegistry }] = await Promise.all([
+    import('../registry/client/client.ts'),
+    import('../registry/probe/probe-registry.ts'),
+  ])
+  const client = await openRegistryClient(side.options)
+  try {
+    return await probeRegistry(client, options, signal)
+  } finally {
+    client.close()
+  }
 }
 
 interface Surveyed {
