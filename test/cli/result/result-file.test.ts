@@ -31,7 +31,7 @@ describe('the result file', () => {
     const { exit, result } = await run(backup, { runBackupJob })
     assert.equal(exit, 0)
     assert.deepEqual(result, {
-      ...{ ok: true, command: 'backup', exit: 0, code: null, message: null, help: null, retryable: false },
+      ...{ ok: true, command: 'backup', exit: 0, code: null, message: null, help: null, details: {}, retryable: false },
       totals: {
         ...{ records: 500_000, bytes: 429_496_730, topics: 1, partitions: 1, stored_bytes: 200 },
         backup: {
