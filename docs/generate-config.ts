@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { configTables } from '../src/config/config-table.ts'
-import { jobJsonSchema } from '../src/config/job-json-schema.ts'
+import { configTables } from './config-table.ts'
+import { jobJsonSchema } from './job-json-schema.ts'
 
 const page = new URL('./configuration.md', import.meta.url)
 const schema = new URL('./job.schema.json', import.meta.url)

@@ -52,12 +52,6 @@ export function escapedSubjectFolder(subject: string): string {
   )
 }
 
-/** The subject of a folder; undefined where the name is too long to stand in it, and only the metadata have it. */
-export function parseSubjectFolder(folder: string): string | undefined {
-  if (folder === '%') return ''
-  return folder.includes('%~') ? undefined : decodeURIComponent(folder)
-}
-
 function encodeFolder(subject: string, isKept: IsKept): string {
   if (subject === '') return '%'
   const bytes = Buffer.from(subject, subject.isWellFormed() ? 'utf8' : 'utf16le')

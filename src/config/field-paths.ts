@@ -1,4 +1,4 @@
-import { describedJobSchema, type JsonSchema } from './job-json-schema.ts'
+import { describedJobSchema, type JsonSchema } from './job-schema.ts'
 import type { Mode } from './mode.ts'
 import { sameName } from './near-match.ts'
 import { type FieldPath, formatPath } from './problem.ts'

@@ -1,4 +1,4 @@
-import type * as z from 'zod'
+import * as z from 'zod'
 import { backupSchema } from './backup-schema.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
@@ -46,6 +46,14 @@ export const schemaJobSchemas = {
   backup: schemaBackupJobSchema,
   restore: schemaRestoreJobSchema,
 } satisfies Record<Mode, z.ZodType>
+
+export type JsonSchema = { [key: string]: unknown }
+
+/** JSON Schema of jobs of one mode as they are written, with the words of the documentation (`x-type`, `x-allowed`). */
+export function describedJobSchema(mode: Mode): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(jobSchemas[mode], { io: 'input' })
+  return schema
+}
 
 /** A job as a program may write it: the keys and values of a job file. */
 export interface JobDocuments {

@@ -19,21 +19,6 @@ export const partitionNumber: TextRule = {
   wrong: text => (/^(0|[1-9][0-9]{0,4})$/.test(text) ? undefined : 'is not a partition number'),
 }
 
-export const topicPartition: TextRule = {
-  type: 'text',
-  allowed: 'topic/partition, such as orders/0',
-  pattern: '^[A-Za-z0-9._-]{1,249}/(0|[1-9][0-9]{0,4})$',
-  wrong: text => {
-    const slash = text.lastIndexOf('/')
-    if (slash < 0) {
-      const [, topic, partition] = /^(.+)[-:#](\d+)$/.exec(text) ?? []
-      return topic === undefined ? 'has no partition' : `has no slash: write ${topic}/${partition}`
-    }
-    const wrong = topicName.wrong(text.slice(0, slash))
-    return wrong === undefined ? partitionNumber.wrong(text.slice(slash + 1)) : wrong
-  },
-}
-
 export const configName: TextRule = {
   type: 'text',
   allowed: 'the name of a topic setting, such as retention.ms',

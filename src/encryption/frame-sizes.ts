@@ -10,12 +10,7 @@ export function countFrames(plainSize: number): number {
   return Math.max(1, Math.ceil(plainSize / FRAME_BYTES))
 }
 
-/** Pure. What an object of so many plain bytes takes in the store. */
-export function storedSizeOf(plainSize: number): number {
-  return HEADER_BYTES + plainSize + TAG_BYTES * countFrames(plainSize)
-}
-
-/** Pure. The reverse; undefined for a size that no encrypted object has. */
+/** Pure. The plain size of an object of so many stored bytes; undefined for a size that no encrypted object has. */
 export function plainSizeOf(storedSize: number): number | undefined {
   const body = storedSize - HEADER_BYTES
   const frames = Math.ceil(body / STORED_FRAME_BYTES)

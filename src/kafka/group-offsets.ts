@@ -1,5 +1,4 @@
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
-import { deleteGroupsApi } from './api/delete-groups.ts'
 import { type OffsetCommitRequest, offsetCommit } from './api/offset-commit.ts'
 import {
   type FetchedOffset,
@@ -34,7 +33,6 @@ export interface CommittedOffsets {
 export const MAX_METADATA_BYTES = 4096
 /** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
 const BYTES_PER_COMMIT = 256 * 1024
-const GROUP_ID_NOT_FOUND = 69
 const UNSTABLE_OFFSET_COMMIT = 88
 
 /**
@@ -102,20 +100,6 @@ export function fetchCommittedOffsets(
     return new Map(some.map(group => [group, attempt(() => readCommitted(group, stable, committed))]))
   }
   return atCoordinators(cluster, groups, ask, signal)
-}
-
-/** Removes the group with all that it has committed; one that does not exist is fine. */
-export async function deleteGroup(cluster: Cluster, group: string, signal: AbortSignal): Promise<void> {
-  await withCoordinator(
-    cluster,
-    group,
-    async link => {
-      const [answer] = await link.call(deleteGroupsApi, { groups: [group] }, signal)
-      const errorCode = answer?.errorCode ?? 0
-      if (errorCode !== 0 && errorCode !== GROUP_ID_NOT_FOUND) throw brokerError(errorCode, `deleting group ${group}`)
-    },
-    signal,
-  )
 }
 
 function assertMetadataFits(group: string, offset: GroupOffset): void {

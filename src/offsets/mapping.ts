@@ -29,7 +29,6 @@ const mappingSchema = z.union([
 
 export type OffsetMapping = z.output<typeof mappingSchema>
 export type MappingRun = z.output<typeof run>
-export type MappedPosition = z.output<typeof position>
 
 export function parseMapping(text: string, path: string): OffsetMapping {
   let data: unknown

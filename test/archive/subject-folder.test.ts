@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  assignSubjectFolders,
-  escapedSubjectFolder,
-  parseSubjectFolder,
-  subjectFolder,
-} from '../../src/archive/subject-folder.ts'
+import { assignSubjectFolders, escapedSubjectFolder, subjectFolder } from '../../src/archive/subject-folder.ts'
 import { isKey } from '../../src/storage/key.ts'
 
 const folders: Record<string, string> = {
@@ -85,3 +80,9 @@ test('every folder is a safe part of a key, and no two differ in case alone', ()
     assert.equal(new Set(names.map(name => name.toLowerCase())).size, names.length)
   }
 })
+
+/** The subject of a folder; undefined where the name is too long for it, and only the metadata have it. */
+function parseSubjectFolder(folder: string): string | undefined {
+  if (folder === '%') return ''
+  return folder.includes('%~') ? undefined : decodeURIComponent(folder)
+}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cliReference, errorReference } from '../../docs/cli-reference.ts'
 import { commandTable } from '../../src/cli/command-table.ts'
 import { parseCommandLine } from '../../src/cli/program.ts'
-import { cliReference, errorReference } from '../../src/cli/reference.ts'
 import { errorTable } from '../../src/error-table.ts'
 import { FakeIo } from './fake-io.ts'
 

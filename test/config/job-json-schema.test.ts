@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { describe, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
-import { configTables } from '../../src/config/config-table.ts'
-import { jobJsonSchema } from '../../src/config/job-json-schema.ts'
+import { configTables } from '../../docs/config-table.ts'
+import { jobJsonSchema } from '../../docs/job-json-schema.ts'
 import { parseJob } from '../../src/config/load-job.ts'
 import {
   azureFields,

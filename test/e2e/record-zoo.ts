@@ -1,7 +1,7 @@
 import { createTopics } from '../../src/kafka/create-topics.ts'
-import { Producer } from '../../src/kafka/producer.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
+import { Producer } from '../fakes/producer.ts'
 import type { KafkaDriver, SeedRecord } from '../servers/driver.ts'
 import { openCluster, stampedLog, waitForLogs } from './raw-produce.ts'
 

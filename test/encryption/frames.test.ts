@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { newDataKey } from '../../src/encryption/data-key.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
-import { countFrames, FRAME_BYTES, plainSizeOf, storedSizeOf, TAG_BYTES } from '../../src/encryption/frame-sizes.ts'
+import { countFrames, FRAME_BYTES, plainSizeOf, TAG_BYTES } from '../../src/encryption/frame-sizes.ts'
 import { ObjectCipher, openObject, sealObject } from '../../src/encryption/object-cipher.ts'
 import { HEADER_BYTES } from '../../src/encryption/object-header.ts'
 import { hasCode } from '../../src/errors.ts'
@@ -129,3 +129,8 @@ test('an object opens only under its own key of the store, and only whole', () =
   assert.throws(() => openObject(new ObjectCipher(cipher.header, dataKey, 'b1/b'), sealed), /b1\/b: frame 0/)
   assert.throws(() => openObject(new ObjectCipher(cipher.header, newDataKey(), 'b1/a'), sealed), /b1\/a: frame 0/)
 })
+
+/** What an object of so many plain bytes takes in the store. */
+function storedSizeOf(plainSize: number): number {
+  return HEADER_BYTES + plainSize + TAG_BYTES * countFrames(plainSize)
+}

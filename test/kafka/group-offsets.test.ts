@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import {
-  commitGroupOffsets,
-  deleteGroup,
-  fetchGroupOffsets,
-  type GroupOffset,
-  splitCommits,
-} from '../../src/kafka/group-offsets.ts'
+import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset, splitCommits } from '../../src/kafka/group-offsets.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
+import { deleteGroup } from '../fakes/delete-requests.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
 import { type FakeCluster, startFakeCluster } from '../fakes/fake-cluster.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { Producer, type ProducerOptions } from '../../src/kafka/producer.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { RateLimiter } from '../../src/lib/rate-limiter.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'
 import { type FakeCluster, startFakeCluster } from '../fakes/fake-cluster.ts'
+import { Producer, type ProducerOptions } from '../fakes/producer.ts'
 
 const never = new AbortController().signal
 const identity = { producerId: 7n, producerEpoch: 1 }

@@ -1,4 +1,4 @@
-import { describedJobSchema, type JsonSchema } from '../../config/job-json-schema.ts'
+import { describedJobSchema, type JsonSchema } from '../../config/job-schema.ts'
 import type { Mode } from '../../config/mode.ts'
 
 /** A map of a job file with the names that a resource has for its fields. */

@@ -1,4 +1,4 @@
-import type { JsonSchema } from '../../config/job-json-schema.ts'
+import type { JsonSchema } from '../../config/job-schema.ts'
 import type { FieldSchema } from './field-schema.ts'
 import { textOrNumberRule, textRule } from './field-schema.ts'
 import { inSpecWords } from './spec-words.ts'

@@ -39,9 +39,6 @@ export interface GcsOptions {
 
 const MiB = 2 ** 20
 
-/** Every part of an upload but the last is a multiple of this. */
-export const partUnitBytes = 256 * 1024
-
 export const publicUniverse = 'googleapis.com'
 
 export const gcsDefaults = {

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createTopicsApi } from '../../../src/kafka/api/create-topics.ts'
-import { deleteGroupsApi } from '../../../src/kafka/api/delete-groups.ts'
-import { deleteTopicsApi } from '../../../src/kafka/api/delete-topics.ts'
 import { describeBrokerConfigs } from '../../../src/kafka/api/describe-configs.ts'
 import { findCoordinator } from '../../../src/kafka/api/find-coordinator.ts'
 import { incrementalAlterConfigs } from '../../../src/kafka/api/incremental-alter-configs.ts'
@@ -11,6 +9,7 @@ import { offsetCommit } from '../../../src/kafka/api/offset-commit.ts'
 import { offsetFetch } from '../../../src/kafka/api/offset-fetch.ts'
 import { produceApi } from '../../../src/kafka/api/produce.ts'
 import { Writer } from '../../../src/kafka/wire/writer.ts'
+import { deleteGroupsApi, deleteTopicsApi } from '../../fakes/delete-requests.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 
 describeCodec('Produce v9', {

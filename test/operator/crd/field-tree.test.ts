@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describedJobSchema, type JsonSchema } from '../../../src/config/job-json-schema.ts'
+import { describedJobSchema, type JsonSchema } from '../../../src/config/job-schema.ts'
 import { modes } from '../../../src/config/mode.ts'
 import type { Field, Section } from '../../../src/operator/crd/field-tree.ts'
 import { leftOut } from '../../../src/operator/crd/field-tree.ts'

@@ -1,10 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import * as z from 'zod'
-import { jobSchemas } from './job-schema.ts'
-import { reference } from './leaf.ts'
-import { type Mode, modes } from './mode.ts'
-
-export type JsonSchema = { [key: string]: unknown }
+import { describedJobSchema, type JsonSchema } from '../src/config/job-schema.ts'
+import { reference } from '../src/config/leaf.ts'
+import { modes } from '../src/config/mode.ts'
 
 type JobJsonSchema = JsonSchema & { properties: Record<string, JsonSchema> }
 
@@ -27,12 +24,6 @@ export function jobJsonSchema(): JsonSchema {
       ...sections,
     },
   }
-}
-
-/** The same for jobs of one mode, with the words of the documentation (`x-type`, `x-allowed`) still in it. */
-export function describedJobSchema(mode: Mode): JsonSchema {
-  const { $schema, ...schema } = z.toJSONSchema(jobSchemas[mode], { io: 'input' })
-  return schema
 }
 
 /**

@@ -1,9 +1,9 @@
-import { errorTable } from '../error-table.ts'
-import { detailTable } from '../errors.ts'
-import { lossKinds } from '../registry/loss-kinds.ts'
-import type { CommandSpec } from './command-spec.ts'
-import { commandTable } from './command-table.ts'
-import { commonOptions, formatFlags, type OptionSpec } from './option-specs.ts'
+import type { CommandSpec } from '../src/cli/command-spec.ts'
+import { commandTable } from '../src/cli/command-table.ts'
+import { commonOptions, formatFlags, type OptionSpec } from '../src/cli/option-specs.ts'
+import { errorTable } from '../src/error-table.ts'
+import { detailTable } from '../src/errors.ts'
+import { lossKinds } from '../src/registry/loss-kinds.ts'
 
 /** All commands as Markdown, for docs/cli.md. */
 export function cliReference(): string {

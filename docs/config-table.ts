@@ -1,5 +1,5 @@
-import { describedJobSchema, type JsonSchema } from './job-json-schema.ts'
-import type { Mode } from './mode.ts'
+import { describedJobSchema, type JsonSchema } from '../src/config/job-schema.ts'
+import type { Mode } from '../src/config/mode.ts'
 
 interface Row {
   path: string

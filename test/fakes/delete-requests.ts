@@ -1,0 +1,81 @@
+import { brokerError } from '../../src/kafka/broker-errors.ts'
+import type { Cluster } from '../../src/kafka/cluster.ts'
+import { withCoordinator } from '../../src/kafka/group-coordinator.ts'
+import type { Api } from '../../src/kafka/wire/api.ts'
+
+const GROUP_ID_NOT_FOUND = 69
+
+/** Requests of Kafka that delete things, which only tests send. A group that does not exist is fine. */
+export async function deleteGroup(cluster: Cluster, group: string, signal: AbortSignal): Promise<void> {
+  await withCoordinator(
+    cluster,
+    group,
+    async link => {
+      const [answer] = await link.call(deleteGroupsApi, { groups: [group] }, signal)
+      const errorCode = answer?.errorCode ?? 0
+      if (errorCode !== 0 && errorCode !== GROUP_ID_NOT_FOUND) throw brokerError(errorCode, `deleting group ${group}`)
+    },
+    signal,
+  )
+}
+
+/** By its id, which no other topic ever gets, or by its name. */
+export type TopicReference = { id: string } | { name: string }
+
+export interface DeleteTopicsResponse {
+  throttleMs: number
+  topics: { name: string | null; id: string; errorCode: number; errorMessage: string | null }[]
+}
+
+const NO_ID = '0'.repeat(32)
+
+/**
+ * DeleteTopics v6
+ *   request  => [name topic_id TAGS] timeout_ms TAGS
+ *   response => throttle_time_ms [name topic_id error_code error_message TAGS] TAGS
+ */
+export const deleteTopicsApi: Api<{ topics: TopicReference[]; timeoutMs: number }, DeleteTopicsResponse> = {
+  name: 'DeleteTopics',
+  key: 20,
+  version: 6,
+  encode: (writer, request) =>
+    writer
+      .array(request.topics, topic =>
+        'id' in topic ? writer.string(null).uuid(topic.id).noTags() : writer.string(topic.name).uuid(NO_ID).noTags(),
+      )
+      .int32(request.timeoutMs)
+      .noTags(),
+  decode: reader => ({
+    throttleMs: reader.int32(),
+    topics: reader.array(() => {
+      const topic = {
+        name: reader.nullableString(),
+        id: reader.uuid(),
+        errorCode: reader.int16(),
+        errorMessage: reader.nullableString(),
+      }
+      reader.tags()
+      return topic
+    }),
+  }),
+}
+
+/**
+ * DeleteGroups v2
+ *   request  => [groups_names] TAGS
+ *   response => throttle_time_ms [group_id error_code TAGS] TAGS
+ */
+export const deleteGroupsApi: Api<{ groups: string[] }, { group: string; errorCode: number }[]> = {
+  name: 'DeleteGroups',
+  key: 42,
+  version: 2,
+  encode: (writer, request) => writer.array(request.groups, group => writer.string(group)).noTags(),
+  decode: reader => {
+    reader.int32()
+    return reader.array(() => {
+      const answer = { group: reader.string(), errorCode: reader.int16() }
+      reader.tags()
+      return answer
+    })
+  },
+}
