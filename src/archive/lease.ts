@@ -88,7 +88,7 @@ async function readLease(
     return { key, run, role, kind, pid, ...identity, modifiedMs, ttlMs: Math.min(lease.ttl_ms, LONGEST_TTL_MS), holder }
   } catch (error) {
     if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
-    if (!(error instanceof z.ZodError || error instanceof SyntaxError)) throw error
+    if (!(error instanceof z.ZodError || error instanceof SyntaxError || hasCode(error, 'ARCHIVE_DAMAGED'))) throw error
     const unread = { role: 'reader', kind: '', holder: `${key}, which cannot be read` } as const
     return { key, run: runOf(key), ...unread, modifiedMs, ttlMs: LONGEST_TTL_MS }
   }

@@ -103,8 +103,12 @@ export class HttpTimeout extends Error {
 }
 
 export class AnswerTooLong extends Error {
-  constructor(maxBytes: number) {
+  /** The length that was announced, or so many were read. */
+  readonly bytes: number
+
+  constructor(maxBytes: number, bytes: number) {
     super(`the answer is longer than ${maxBytes} bytes`)
+    this.bytes = bytes
   }
 }
 
@@ -118,7 +122,7 @@ function withLength({ method, headers, body = [] }: HttpRequest): Record<string,
 /** A body whose length was announced is read into one buffer. An incomplete one fails. */
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const announced = response.headers['content-length']
-  if (announced !== undefined && Number(announced) > maxBytes) throw new AnswerTooLong(maxBytes)
+  if (announced !== undefined && Number(announced) > maxBytes) throw new AnswerTooLong(maxBytes, Number(announced))
   if (announced === undefined || response.statusCode === 304) return collect(response, maxBytes)
   const bytes = Buffer.allocUnsafeSlow(Number(announced))
   let filled = 0
@@ -137,7 +141,7 @@ async function collect(response: IncomingMessage, maxBytes: number): Promise<Buf
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     bytes += chunk.length
-    if (bytes > maxBytes) throw new AnswerTooLong(maxBytes)
+    if (bytes > maxBytes) throw new AnswerTooLong(maxBytes, bytes)
   }
   return Buffer.concat(chunks)
 }

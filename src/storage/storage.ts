@@ -9,6 +9,8 @@
  * - `create` and `commit` never replace: if the key exists they fail with STORAGE_EXISTS and change nothing. Of two that
  *   race for one key, exactly one succeeds. `replace` is for the few mutable objects and is atomic for readers.
  * - A call that failed with a retryable error may still have taken effect; then the object exists completely.
+ * - An object that is written or read at once has at most the size of its class (`object-limits.ts`). A larger one is not written,
+ *   with STORAGE_REFUSED, and not read, with ARCHIVE_DAMAGED, before memory is allocated for it. Writers and ranges have no such limit.
  * - Reading a missing object fails with STORAGE_NOT_FOUND; `stat` returns undefined instead; `remove` succeeds. `remove`
  *   fails with STORAGE_RETAINED if the store protects the object (object lock, retention policy, legal hold).
  * - A prefix is '' for all objects, or a folder, `a/b` or `a/b/`: it matches `a/b/c`, never `a/bc` or `a/b` itself.

@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../../src/errors.ts'
 import { assertKey, parsePrefix } from '../../src/storage/key.ts'
+import { refuseLargeRead, refuseLargeWrite } from '../../src/storage/object-limits.ts'
 import type { ObjectWriter, Storage } from '../../src/storage/storage.ts'
 
 export interface MemoryStorage extends Storage {
@@ -49,10 +50,12 @@ export function openMemoryStorage({
     openWriters,
     create: async (key, body, signal) => {
       enter(key, signal)
+      refuseLargeWrite(key, body.length, 'memory')
       put(key, Buffer.from(body))
     },
     replace: async (key, body, signal) => {
       enter(key, signal)
+      refuseLargeWrite(key, body.length, 'memory')
       store(key, Buffer.from(body))
     },
     openWriter: async (key, signal) => {
@@ -62,6 +65,7 @@ export function openMemoryStorage({
     },
     read: async (key, signal) => {
       enter(key, signal)
+      refuseLargeRead(key, find(key).length, 'memory')
       return Buffer.from(find(key))
     },
     readRange: async (key, start, length, signal) => {

@@ -75,6 +75,16 @@ export const state: readonly HostileItem[] = [
     isAccepted: true,
   },
   {
+    name: 'a lease larger than any',
+    change: archive => archive.put('plain/leases/x.json', Buffer.alloc(2 << 20, ' ')),
+    isAccepted: true,
+  },
+  {
+    name: 'a file of keys larger than any',
+    change: archive => archive.put('plain/keys/00000001.json', Buffer.alloc(17 << 20, ' ')),
+    isAccepted: 'or refused',
+  },
+  {
     name: 'a writer with the last number',
     change: archive => archive.put(`plain/leases/writer-${'9'.repeat(40)}.json`, '{}'),
     isAccepted: true,

@@ -168,6 +168,22 @@ function describeReads(storage: StorageOf): void {
     }
   })
 
+  test('an object above the limit of its class is neither read nor written as a whole', async () => {
+    const [key, limit] = ['limits/leases/a.json', 1024 ** 2]
+    const create = storage().create(key, bytes(limit + 1), signal)
+    const stated = new RegExp(`limits/leases/a\\.json.* has ${limit + 1} bytes, .* at most ${limit}`)
+    await assert.rejects(create, { code: 'STORAGE_REFUSED', message: stated })
+    await assert.rejects(storage().replace(key, bytes(limit + 1), signal), { code: 'STORAGE_REFUSED' })
+    assert.equal(await storage().stat(key, signal), undefined)
+    const writer = await storage().openWriter(key, signal)
+    await writer.write([bytes(limit + 1)], signal)
+    await writer.commit(signal)
+    await assert.rejects(storage().read(key, signal), { code: 'ARCHIVE_DAMAGED', message: stated })
+    assert.equal((await storage().readRange(key, limit, 1, signal)).length, 1)
+    await storage().create('limits/leases/b.json', bytes(limit), signal)
+    assert.equal((await storage().read('limits/leases/b.json', signal)).length, limit)
+  })
+
   test('reading what is not there is STORAGE_NOT_FOUND, also below or above what is', async () => {
     await storage().create('absent/there/object', bytes(1), signal)
     for (const key of ['absent/x', 'absent/y/z', 'absent/there', 'absent/there/object/below']) {

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { BlockBlobClient } from '@azure/storage-blob'
 import { hasCode } from '../../errors.ts'
 import {
@@ -12,6 +13,7 @@ import {
   sendUntilAborted,
   type UploadedPart,
 } from '../bucket/api.ts'
+import { refuseLargeRead } from '../object-limits.ts'
 import type { AzureOptions } from './azure-options.ts'
 import { type OpenedContainer, openContainer } from './client.ts'
 import { errorNameOf, mapAzureError } from './error.ts'
@@ -69,7 +71,8 @@ class SdkApi implements MultipartApi {
     const { start = 0, length } = range ?? {}
     return this.#attempt('read', key, signal, async abort => {
       const answer = await this.#blob(key).download(start, length, { ...abort, maxRetryRequests: 0 })
-      return collect(answer.readableStreamBody as AsyncIterable<Buffer>)
+      const assertFits = (bytes: number) => range ?? refuseLargeRead(key, bytes, this.#context.location)
+      return collect(answer.readableStreamBody as Readable, answer.contentLength, assertFits)
     })
   }
 
@@ -165,8 +168,24 @@ interface ListedPage {
   continuationToken?: string
 }
 
-async function collect(body: AsyncIterable<Buffer>): Promise<Buffer> {
+async function collect(
+  body: Readable,
+  announced: number | undefined,
+  assertFits: (bytes: number) => unknown,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
-  for await (const chunk of body) chunks.push(chunk)
+  try {
+    assertFits(announced ?? 0)
+    let bytes = 0
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      bytes += chunk.length
+      assertFits(bytes)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    // A body that is not read would keep its connection.
+    body.destroy()
+    throw error
+  }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }

@@ -9,7 +9,7 @@ export interface BucketApi {
   put(key: string, body: Buffer, condition: PutCondition, signal: AbortSignal): Promise<void>
   /** Undefined when the object does not exist. */
   head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>
-  /** The entire object, or those bytes of the range that exist. */
+  /** The entire object, within the limit of its class (`object-limits.ts`), or those bytes of the range that exist. */
   get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer>
   listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<ObjectPage>
   remove(key: string, signal: AbortSignal): Promise<void>

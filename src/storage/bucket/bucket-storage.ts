@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type RetryPolicy, retry } from '../../lib/retry.ts'
 import { Semaphore } from '../../lib/semaphore.ts'
 import { assertKey, isKey, parsePrefix } from '../key.ts'
+import { refuseLargeWrite } from '../object-limits.ts'
 import type { RetryObserver } from '../retrying.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import type { BucketApi, ObjectPage } from './api.ts'
@@ -56,11 +57,13 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
     const api = await this.#open(key, signal)
+    refuseLargeWrite(key, body.length, this.location)
     await api.put(key, bufferOf(body), { ifAbsent: true }, signal)
   }
 
   async replace(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
     const api = await this.#open(key, signal)
+    refuseLargeWrite(key, body.length, this.location)
     await api.put(key, bufferOf(body), { ifAbsent: false }, signal)
   }
 

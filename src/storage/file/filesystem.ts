@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
 import { assertKey, parsePrefix } from '../key.ts'
+import { refuseLargeRead, refuseLargeWrite } from '../object-limits.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
 import { hasErrno, mapErrno } from './errno.ts'
 import { type FileCalls, nodeFileCalls } from './file-calls.ts'
@@ -41,6 +42,7 @@ class FilesystemStorage implements Storage {
 
   async create(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#attempt('create', key, signal, async () => {
+      refuseLargeWrite(key, body.length, this.location)
       const writer = new FileWriter(await openTempFile(key, this.#folders, this.#files), () => {})
       try {
         await writer.write([body], signal)
@@ -53,6 +55,7 @@ class FilesystemStorage implements Storage {
 
   async replace(key: string, body: Uint8Array, signal: AbortSignal): Promise<void> {
     await this.#attempt('replace', key, signal, async () => {
+      refuseLargeWrite(key, body.length, this.location)
       const file = await openTempFile(key, this.#folders, this.#files)
       try {
         await file.write([body], signal)
@@ -82,7 +85,10 @@ class FilesystemStorage implements Storage {
   }
 
   async read(key: string, signal: AbortSignal): Promise<Buffer> {
-    return this.#read(key, signal, size => ({ start: 0, length: size }))
+    return this.#read(key, signal, size => {
+      refuseLargeRead(key, size, this.location)
+      return { start: 0, length: size }
+    })
   }
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {

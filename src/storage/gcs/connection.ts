@@ -1,16 +1,21 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import { type HttpAnswer, type HttpRequest, sendHttp } from '../../lib/http.ts'
+import { AnswerTooLong, type HttpAnswer, type HttpRequest, sendHttp } from '../../lib/http.ts'
 import { textOf } from '../../lib/json-scalars.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
+import { refuseLargeRead } from '../object-limits.ts'
 import type { GcsSession } from './api.ts'
 import { type GcsIdentity, openGcsIdentity } from './credentials.ts'
 import { type GcsErrorContext, GcsRefusal, mapGcsError } from './error.ts'
 import { endpointOf, type GcsOptions, gcsDefaults } from './gcs-options.ts'
 
-export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & { headers?: Record<string, string> }
+export type GcsRequest = Pick<HttpRequest, 'method' | 'path' | 'body'> & {
+  headers?: Record<string, string>
+  /** Of the answer. */
+  maxBytes?: number
+}
 
-/** Only small objects are read at once; segments are read in ranges. */
+/** Of ranges, and of responses that are not an object. */
 const MAX_RESPONSE_BYTES = 1024 ** 3
 
 /** What a request is for, for messages. */
@@ -59,6 +64,7 @@ export class GcsConnection {
       throw refusalOf(answer)
     } catch (error) {
       if (signal.aborted) throw signal.reason
+      if (error instanceof AnswerTooLong) refuseLargeRead(call.key, error.bytes, location)
       throw mapGcsError(error, { ...call, bucket, location })
     }
   }

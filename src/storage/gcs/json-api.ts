@@ -4,6 +4,7 @@ import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
 import type { ByteRange, ListPageOptions, ObjectHead, ObjectPage, PutCondition } from '../bucket/api.ts'
+import { maxBytesOf } from '../object-limits.ts'
 import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
 import type { GcsOptions } from './gcs-options.ts'
@@ -66,9 +67,11 @@ class JsonApi implements GcsApi {
 
   async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
     const path = `/download${this.#object(key, { alt: 'media' })}`
-    const headers = range && { range: `bytes=${range.start}-${range.start + range.length - 1}` }
+    const wanted = range
+      ? { headers: { range: `bytes=${range.start}-${range.start + range.length - 1}` } }
+      : { maxBytes: maxBytesOf(key) }
     const call = { action: 'read', key, missing: 'object' } as const
-    const answer = await this.#connection.send({ method: 'GET', path, ...(headers && { headers }) }, call, signal)
+    const answer = await this.#connection.send({ method: 'GET', path, ...wanted }, call, signal)
     if (range !== undefined) {
       // A store without support for ranges sends the entire object.
       return answer.status === 206 ? answer.body : answer.body.subarray(range.start, range.start + range.length)

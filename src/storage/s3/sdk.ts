@@ -28,6 +28,7 @@ import {
   sendUntilAborted,
   type UploadedPart,
 } from '../bucket/api.ts'
+import { refuseLargeRead } from '../object-limits.ts'
 import { openS3Client } from './client.ts'
 import { mapS3Error } from './error.ts'
 import { type S3Checksum, type S3Options, s3Defaults } from './s3-options.ts'
@@ -91,6 +92,7 @@ class SdkApi implements MultipartApi {
     const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
     return this.#attempt('read', key, signal, async abort => {
       const { Body, ContentLength = 0, ContentRange } = await this.#client.send(command, abort)
+      if (!range) refuseLargeBody(Body as Readable, () => refuseLargeRead(key, ContentLength, this.#location))
       const bytes = await collect(Body as Readable, ContentLength)
       if (bytes.length < ContentLength) throw lostBytes()
       // A store without support for ranges sends the entire object.
@@ -214,6 +216,16 @@ function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options
     ServerSideEncryption: sse,
     ...(sseKmsKeyId !== undefined && { SSEKMSKeyId: sseKmsKeyId }),
     ...(sseBucketKey !== undefined && { BucketKeyEnabled: sseBucketKey }),
+  }
+}
+
+/** A body that is not read would keep its connection. */
+function refuseLargeBody(body: Readable, refuse: () => void): void {
+  try {
+    refuse()
+  } catch (error) {
+    body.destroy()
+    throw error
   }
 }
 
