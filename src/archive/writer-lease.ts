@@ -1,5 +1,5 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
-import type { Clock } from '../lib/clock.ts'
+import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatDuration } from '../lib/units.ts'
 import { HeldLease, type LeaseClaim, type LeaseParts } from './held-lease.ts'
 import { leasesPrefix, parseWriterNumber, writerLeaseKey } from './layout.ts'
@@ -7,6 +7,15 @@ import type { FoundLease } from './lease.ts'
 
 /** A killed run keeps the next one waiting for so long; a live one renews its lease three times in it. */
 export const WRITER_TTL_MS = 120_000
+
+/**
+ * How long a lease counts that is not renewed, after it was first seen: as long as this writer's own would. What a document claims
+ * beyond that is not believed, because whoever may write to the store could keep every backup waiting.
+ */
+function longestWaitMs({ ttlMs = WRITER_TTL_MS }: Pick<LeaseClaim, 'ttlMs'>): number {
+  return Math.max(ttlMs, WRITER_TTL_MS)
+}
+
 const WAIT_MS = 2000
 /** By the clock of this machine: only clocks that differ by more make the first attempt fail, and the second waits. */
 const OLD_MS = 24 * 3_600_000
@@ -35,10 +44,11 @@ export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>):
 }
 
 export function awaitPrune(lease: HeldLease, parts: LeaseParts, claim: LeaseClaim, signal: AbortSignal): Promise<void> {
-  const observed = new Observed(parts.clock)
+  const observed = new Observed(parts.clock, longestWaitMs(claim))
   const isPrune = (other: FoundLease) => other.role === 'prune' && !observed.isExpired(other)
-  return awaitOthers(lease, parts, isPrune, signal, ({ holder }) => {
-    const message = `backup \`${claim.backupId}\` is being pruned (${holder}); waiting for it`
+  return awaitOthers(lease, parts, isPrune, signal, other => {
+    const wait = describeWait(observed.leftMs(other, lease.storeNow()), parts.clock)
+    const message = `backup \`${claim.backupId}\` is being pruned (${other.holder}); ${wait}`
     parts.onProgress({ type: 'note', message })
   })
 }
@@ -107,7 +117,7 @@ class Rivals {
   constructor(parts: LeaseParts, claim: LeaseClaim) {
     this.parts = parts
     this.claim = claim
-    this.#observed = new Observed(parts.clock)
+    this.#observed = new Observed(parts.clock, longestWaitMs(claim))
   }
 
   isLive(other: FoundLease): boolean {
@@ -126,9 +136,9 @@ class Rivals {
       seen.set(other.run, written)
       return true
     }
-    await awaitOthers(lease, parts, isAwaited, signal, ({ holder, ttlMs, modifiedMs }) => {
-      const leftMs = Math.max(0, Math.min(ttlMs, modifiedMs + ttlMs - lease.storeNow()))
-      const message = `${where} is being written by another run (${holder}); waiting up to ${formatDuration(leftMs)} for it to end`
+    await awaitOthers(lease, parts, isAwaited, signal, other => {
+      const wait = describeWait(this.#observed.leftMs(other, lease.storeNow()), parts.clock)
+      const message = `${where} is being written by another run (${other.holder}); ${wait}`
       parts.onProgress({ type: 'warning', message })
     })
   }
@@ -142,20 +152,32 @@ function rivalError(
   return new KafkaBackupError('WRITER_CONFLICT', `${where} is being written by another run (${holder})`, { help })
 }
 
+function describeWait(leftMs: number, clock: Clock): string {
+  const until = formatUtc(clock.now() + leftMs)
+  return `waiting up to ${formatDuration(leftMs)} for it to end, until ${until}`
+}
+
 /** A lease that is seen for its whole term without being renewed is dead, though the store's clock jumped back since. */
 class Observed {
   readonly #clock: Clock
+  readonly #longestMs: number
   readonly #seenAt = new Map<string, number>()
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, longestMs: number) {
     this.#clock = clock
+    this.#longestMs = longestMs
+  }
+
+  /** Until it expires if it is not renewed. */
+  leftMs({ ttlMs, modifiedMs }: FoundLease, storeNowMs: number): number {
+    return Math.max(0, Math.min(ttlMs, this.#longestMs, modifiedMs + ttlMs - storeNowMs))
   }
 
   isExpired(lease: FoundLease): boolean {
     const nowMs = this.#clock.monotonic()
     const seenAt = this.#seenAt.get(writtenOf(lease))
     if (seenAt === undefined) this.#seenAt.set(writtenOf(lease), nowMs)
-    return nowMs - (seenAt ?? nowMs) > lease.ttlMs
+    return nowMs - (seenAt ?? nowMs) > Math.min(lease.ttlMs, this.#longestMs)
   }
 }
 

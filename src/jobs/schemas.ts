@@ -44,7 +44,8 @@ export async function backupSchemasJob(
         await assertWriteOnceLocation({ options: job.storage, storage }, signal)
         const { backupSchemas } = await import('../registry/backup-schemas.ts')
         const { onProgress } = watched
-        const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup' } as const
+        const term = { ttlMs: job.backup.leaseDurationMs }
+        const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup', ...term } as const
         return withLeaseAt(storage, claim, watched, signal, async () => {
           const encryption = await storage.keysFor(job.backupId, signal)
           const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption }
