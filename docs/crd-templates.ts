@@ -21,7 +21,7 @@ export function crdTemplates(): Record<string, string> {
 }
 
 /**
- * A definition as a template: another group where the values have one, and what helm is told of it. It stays text, as
+ * A definition as a template: another group where the values have one, and annotations for Helm. It stays text, as
  * helm's own reading of YAML turns whole numbers into fractions.
  */
 export function crdTemplate(text: string): string {

@@ -5,7 +5,7 @@ import { valuesTable } from './values-table.ts'
 
 const chart = resolve(import.meta.dirname, '../deploy/helm/kafka-backup-operator')
 
-/** Writes what in the chart is made of other files, and removes definitions that are no more. */
+/** Writes the generated files of the chart, and removes outdated definitions. */
 export async function writeChart(): Promise<void> {
   const files = crdTemplates()
   for (const name of await readdir(join(chart, 'templates/crds')).catch(() => [])) {

@@ -7,7 +7,7 @@ export function valuesTable(text: string): string {
   return ['| Value | Default | What it is |', '|---|---|---|', ...rows.map(row => `| ${row.join(' | ')} |`)].join('\n')
 }
 
-/** A map with a comment of its own is one value; one without is a group of values. */
+/** A map with a comment is one value; a map without one is a group of values. */
 export function valueRows(map: YAMLMap, above: readonly string[] = []): string[][] {
   return map.items.flatMap((pair, index) => {
     const path = [...above, keyOf(pair)]

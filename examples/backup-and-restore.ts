@@ -31,7 +31,7 @@ const restoreJob: RestoreJobDocument = {
   restore: { topic_mapping: { [topic]: `${topic}-restored` } },
 }
 
-// Ctrl-C ends the work in order. What is done is kept, and the next run goes on from there.
+// Ctrl-C stops the work gracefully. Completed work is kept, and the next run continues from there.
 const stop = new AbortController()
 process.once('SIGINT', () => stop.abort())
 const { signal } = stop

@@ -16,7 +16,7 @@ export interface PanelSpec {
   steps?: ColourStep[]
   min?: number
   max?: number
-  /** What stands there while no series has a value. */
+  /** The text to show while no series has a value. */
   noValue?: string
   /** 0 and 1 as words. */
   words?: [zero: string, one: string]
@@ -100,7 +100,7 @@ const overview: PanelRow = {
     },
     {
       title: 'Operator',
-      description: 'Whether a replica leads. One that stands by is no trouble, none at all is.',
+      description: 'Whether a replica leads. Standby replicas are normal; no leader at all is a problem.',
       type: 'stat',
       width: 4,
       unit: 'short',

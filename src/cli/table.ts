@@ -36,7 +36,7 @@ export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[]
     look.columns,
   )
   const layOut = layOutOf(columns, fit.widths, look)
-  const isTold = (at: number) => columns[at]?.title !== '' && cells.some(line => line[at] !== '')
+  const hasContent = (at: number) => columns[at]?.title !== '' && cells.some(line => line[at] !== '')
   const titles = columns.map(({ title }) => title)
   const below = (line: readonly string[], row: R) =>
     fit.below.flatMap(at => {
@@ -44,7 +44,7 @@ export function formatTable<R>(columns: readonly Column<R>[], rows: readonly R[]
       const paint = (part: string) => columns[at]?.paint?.(part, row) ?? part
       return text === '' ? [] : wrapWords(text, (look.columns ?? 80) - INDENT.length).map(part => INDENT + paint(part))
     })
-  const hidden = fit.dropped.filter(isTold).map(at => titles[at])
+  const hidden = fit.dropped.filter(hasContent).map(at => titles[at])
   return [
     ...layOut(titles, text => look.dim(text)),
     ...rows.flatMap((row, at) => {

@@ -8,7 +8,7 @@ import { emptyStore, type Lab, makePlace, prepareSubject } from './lab.ts'
 export const brokerKilled: Fault = {
   name: 'a broker is killed',
   inject: 'SIGKILL to a broker while the command reads from it; the broker comes back',
-  promise: 'the same run goes on and succeeds; every record is there once',
+  promise: 'the same run continues and succeeds; every record exists once',
   rounds: { test: 1, soak: 6 },
   run: bounce,
 }
@@ -32,7 +32,7 @@ async function bounce(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome
       count.injected++
     }
     const { code, stderr } = await backup.ended
-    count.saw(isOver ? 'finished before it' : 'went on')
+    count.saw(isOver ? 'finished before it' : 'continued')
     if (code !== 0) process.stderr.write(stderr)
     count.add({ 'failed runs': code === 0 ? 0 : 1 })
     if (code === 0) count.add({ ...(await compare(place, subject)) })

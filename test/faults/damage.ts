@@ -11,23 +11,23 @@ const never = new AbortController().signal
 export const bitFlips: Fault = {
   name: 'a bit is flipped',
   inject: 'one random bit in a random object: manifest, index, plain segment, compressed segment, manifest.json',
-  promise: 'verify or verify --deep says so',
+  promise: 'verify or verify --deep detects it',
   rounds: { test: 600, soak: 10_000 },
   run: (lab, options) => damage(lab, 'flips', options, flipBits),
 }
 
 export const tornObjects: Fault = {
-  name: 'an object is torn',
-  inject: 'each kind of object cut off at 64 points',
-  promise: 'verify says so without --deep',
+  name: 'an object is truncated',
+  inject: 'each kind of object truncated at 64 points',
+  promise: 'verify detects it without --deep',
   rounds: { test: 64, soak: 64 },
   run: (lab, options) => damage(lab, 'torn', options, cutOff),
 }
 
 export const wrongObjects: Fault = {
-  name: 'an object is missing or is another one',
+  name: 'an object is missing or replaced',
   inject: 'every object deleted, emptied, and replaced by every other object of the backup, older versions among them',
-  promise: 'verify or verify --deep says so',
+  promise: 'verify or verify --deep detects it',
   rounds: { test: 1, soak: 1 },
   run: (lab, options) => damage(lab, 'wrong', options, misplace),
 }

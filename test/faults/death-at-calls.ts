@@ -9,7 +9,8 @@ import { copyBase, emptyStore, type Lab, type Place, prepareSubject } from './la
 
 export const deathAtEveryCall: Fault = {
   name: 'killed at every call to the store',
-  inject: 'SIGKILL at call 1, 2, … to the last of a run, before the call or after it took effect; then it is run again',
+  inject:
+    'SIGKILL at call 1, 2, … to the last of a run, before the call or after it took effect; then the command is run again',
   promise: 'the old or the new state verifies, never neither; the next run completes it exactly',
   // `make soak` takes both moments of every call, of which a run has fewer than this.
   rounds: { test: 6, soak: 1000 },

@@ -6,8 +6,8 @@ import { copyBase, emptyStore, type Lab, makePlace, type Place, prepareSubject, 
 
 export const killedAtRandom: Fault = {
   name: 'killed at a random moment',
-  inject: 'SIGKILL to the command at a random moment between its start and its end; then it is run again',
-  promise: 'the last commit verifies after every kill; in the end every record is there once',
+  inject: 'SIGKILL to the command at a random moment between its start and its end; then the command is run again',
+  promise: 'the last commit verifies after every kill; at the end every record exists once',
   rounds: { test: 2, soak: 80 },
   run: (lab, options) => signalRuns(lab, 'kills', ['SIGKILL'], options),
 }
@@ -15,7 +15,7 @@ export const killedAtRandom: Fault = {
 export const stoppedAtRandom: Fault = {
   name: 'stopped by SIGTERM or SIGINT',
   inject: 'SIGTERM or SIGINT at a random moment; then the command is run again',
-  promise: 'it exits with 143 or 130, what is committed verifies; in the end every record is there once',
+  promise: 'it exits with 143 or 130, what is committed verifies; at the end every record exists once',
   rounds: { test: 2, soak: 40 },
   run: (lab, options) => signalRuns(lab, 'stops', ['SIGTERM', 'SIGINT'], options),
 }

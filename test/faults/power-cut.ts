@@ -13,8 +13,8 @@ const never = new AbortController().signal
 export const powerCut: Fault = {
   name: 'the power is cut (model of a file system)',
   inject:
-    'after every file call of a run, whatever was not flushed is dropped, or a random part of it, or all but names',
-  promise: 'the last commit that was reported is there and verifies, or a newer one',
+    'after every file call of a run, everything that was not flushed is dropped, or a random part of it, or everything except names',
+  promise: 'the last reported commit or a newer one exists and verifies',
   rounds: { test: 3, soak: 12 },
   only: 'filesystem',
   run: cutPower,

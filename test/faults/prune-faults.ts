@@ -18,8 +18,8 @@ import { copyBase, emptyStore, type Lab, openPlace, type Place, prepareSubject, 
 export const pruneDeaths: Fault = {
   name: 'a prune is killed at every call to the store',
   inject:
-    'SIGKILL at call 1, 2, … to the last of a prune without a grace period, before the call or after it took effect; then it is run again',
-  promise: 'no manifest names an object that is gone; the next prune ends the work, and what is left is exact',
+    'SIGKILL at call 1, 2, … to the last of a prune without a grace period, before the call or after it took effect; then the command is run again',
+  promise: 'no manifest refers to a removed object; the next prune completes the work, and what is left is exact',
   // `make soak` takes both moments of every call, of which a prune has fewer than this.
   rounds: { test: 6, soak: 1000 },
   only: 'filesystem',
@@ -28,8 +28,8 @@ export const pruneDeaths: Fault = {
 
 export const pruneBesideBackup: Fault = {
   name: 'a prune while a backup runs',
-  inject: 'a prune without a grace period at a random moment of a backup of the same id, each a process of its own',
-  promise: 'the backup succeeds; no manifest names an object that is gone, and what is left is exact',
+  inject: 'a prune without a grace period at a random moment of a backup of the same id, in separate processes',
+  promise: 'the backup succeeds; no manifest refers to a removed object, and what is left is exact',
   rounds: { test: 2, soak: 60 },
   only: 'filesystem',
   run: runRaces,

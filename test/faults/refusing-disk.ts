@@ -9,9 +9,10 @@ import { runOnFullDisk, runReadOnly } from './small-disk.ts'
 
 export const refusingDisk: Fault = {
   name: 'the disk refuses',
-  inject: 'no space left, a limit on file sizes, a read-only mount, folders without permission; then it is lifted',
+  inject:
+    'no space left, a limit on file sizes, a read-only mount, folders without permission; then the limit is removed',
   promise:
-    'it exits with 1, or 4 where a part was committed, and says why; earlier backups verify; the next run is exact',
+    'it exits with 1, or with 4 if a part was committed, and reports the cause; earlier backups verify; the next run is exact',
   rounds: { test: 4, soak: 40 },
   only: 'filesystem',
   run: refuse,

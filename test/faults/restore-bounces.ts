@@ -8,7 +8,7 @@ export const restoreBrokerKilled: Fault = {
   name: 'a broker is killed under a restore',
   inject:
     'SIGKILL to a broker while the restore writes to it; of three the leaders are moved before; the broker comes back',
-  promise: 'the same run goes on and succeeds; every record is there once',
+  promise: 'the same run continues and succeeds; every record exists once',
   rounds: { test: 1, soak: 5 },
   run: bounce,
 }
@@ -32,7 +32,7 @@ async function bounce(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome
       count.injected++
     }
     const { code, stderr } = await restore.ended
-    count.saw(isOver ? 'finished before it' : 'went on')
+    count.saw(isOver ? 'finished before it' : 'continued')
     if (code !== 0) process.stderr.write(stderr)
     count.add({ 'failed runs': code === 0 ? 0 : 1, ...(await compareTarget(lab, subject, target)) })
     await dropTarget(lab, target)

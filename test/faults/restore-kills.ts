@@ -18,8 +18,8 @@ import {
 export const restoreKilled: Fault = {
   name: 'a restore is killed at a random moment',
   inject:
-    'SIGKILL to the restore at a random moment between its start and its end; then it is run again, and killed again',
-  promise: 'in the end every record is there once, and every topic has its settings',
+    'SIGKILL to the restore at a random moment between its start and its end; then the command is run again, and killed again',
+  promise: 'at the end every record exists once, and every topic has its settings',
   rounds: { test: 5, soak: 200 },
   run: killRestores,
 }

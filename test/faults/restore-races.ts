@@ -17,20 +17,20 @@ import {
 const CONFLICT = 5
 
 export const restoresAtOnce: Fault = {
-  name: 'a restore meets another one',
+  name: 'a restore runs at the same time as another',
   inject:
-    'the same restore runs twice at once, or another one writes to the same topics, or one sleeps while the other runs to its end',
+    'the same restore runs twice at once, or another one writes to the same topics, or one is suspended while the other runs to its end',
   promise:
-    'one goes on and is exact, or all that wrote exit with 5 and say so; the same command tells the same afterwards',
+    'one continues and is exact, or all that wrote exit with 5 and report it; the same command reports it again afterwards',
   // One of each kind in `make test`.
   rounds: { test: 3, soak: 45 },
   run: meetOthers,
 }
 
 export const foreignProducer: Fault = {
-  name: 'somebody else writes to a topic of a restore',
+  name: 'another producer writes to a topic of a restore',
   inject: 'a record by another producer at a random moment of a restore, to a topic that it fills or has filled',
-  promise: 'the restore exits with 5, also when it is run again',
+  promise: 'the restore exits with 5, also when the command is run again',
   rounds: { test: 1, soak: 12 },
   run: meetProducer,
 }
@@ -48,7 +48,7 @@ type Race = (trial: Trial) => Promise<Ended[]>
 const races: [string, Race][] = [
   ['the same twice', runTwice],
   ['another restore', runBesideAnother],
-  ['one slept', wakeUp],
+  ['one suspended', wakeUp],
 ]
 
 async function meetOthers(lab: Lab, { rounds, seed }: FaultOptions): Promise<Outcome> {
@@ -73,7 +73,7 @@ async function judge({ lab, subject, target }: Trial, wasTold: boolean, count: C
   const { lost, duplicated, wrong } = await compareTarget(lab, subject, target)
   const isExact = lost + duplicated + wrong === 0
   if (!isExact && !wasTold) process.stderr.write(stderr)
-  count.saw(isExact ? 'exact in the end' : 'not exact, and said so')
+  count.saw(isExact ? 'exact in the end' : 'not exact, and reported')
   count.add({
     'silent damage': isExact || wasTold ? 0 : 1,
     'damage forgotten': isExact || code === CONFLICT ? 0 : 1,

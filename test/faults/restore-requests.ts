@@ -18,7 +18,7 @@ export const restoreKilledAtRequests: Fault = {
   name: 'a restore is killed at a request',
   inject:
     'SIGKILL at a request to the broker, a random one of a run, before it left or before its answer came; then again',
-  promise: 'in the end every record is there once, and every topic has its settings',
+  promise: 'at the end every record exists once, and every topic has its settings',
   rounds: { test: 2, soak: 60 },
   run: (lab, options) => withRequests(lab, options, killAtRequest),
 }
@@ -26,7 +26,7 @@ export const restoreKilledAtRequests: Fault = {
 export const restoreAnswersLost: Fault = {
   name: 'the answer to a request of a restore is lost',
   inject: 'a tenth of all requests of a restore reach the broker, and the connection breaks before the answer',
-  promise: 'the same run goes on and succeeds; every record is there once',
+  promise: 'the same run continues and succeeds; every record exists once',
   rounds: { test: 10, soak: 400 },
   run: (lab, options) => withRequests(lab, options, loseAnswers),
 }
@@ -34,8 +34,8 @@ export const restoreAnswersLost: Fault = {
 export const restoreLateRequests: Fault = {
   name: 'a request of a dead restore arrives late',
   inject:
-    'a write is held back on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
-  promise: 'the broker or the next run knows it: every record is there once',
+    'a write is delayed on its way, its process gets SIGKILL, and it reaches the broker at a random moment of the next run',
+  promise: 'the broker or the next run recognizes it: every record exists once',
   rounds: { test: 2, soak: 60 },
   run: (lab, options) => withRequests(lab, options, deliverLate),
 }
@@ -43,7 +43,7 @@ export const restoreLateRequests: Fault = {
 export const restoreLateAfterRestart: Fault = {
   name: 'a request of a dead restore arrives late at a broker that was restarted',
   inject: 'the same, and the broker, which forgets the producers of old records, is killed and started in between',
-  promise: 'the broker or the next run knows it: every record is there once',
+  promise: 'the broker or the next run recognizes it: every record exists once',
   rounds: { test: 1, soak: 8 },
   run: (lab, options) => withRequests(lab, options, (trial, count) => deliverLate(trial, count, restartBroker)),
 }

@@ -22,14 +22,14 @@ const never = new AbortController().signal
 export const restoreReadsFail: Fault = {
   name: 'a third of the reads of a restore fail',
   inject: 'every call to the store fails with a chance of 30 %, below the retries of the program',
-  promise: 'a run succeeds and is exact, or fails with an error of the table and the next one goes on',
+  promise: 'a run succeeds and is exact, or fails with a documented error, and the next run continues',
   rounds: { test: 20, soak: 300 },
   run: failReads,
 }
 
 export const restoreOfDamage: Fault = {
   name: 'a restore reads a damaged object',
-  inject: 'one random bit of a random index or segment is flipped, or the object is gone; then it is put back',
+  inject: 'one random bit of a random index or segment is flipped, or the object is removed; then it is restored',
   promise: 'the restore exits with 3 and names the object; with the object back the same command completes it exactly',
   rounds: { test: 3, soak: 30 },
   run: readDamage,

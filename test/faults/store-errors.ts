@@ -15,7 +15,7 @@ const names = ['unreadable', 'changed', 'lost', 'duplicated', 'wrong', 'partial 
 export const errorsOnATenth: Fault = {
   name: 'a tenth of the calls to the store fail',
   inject: 'every call to the store fails with a chance of 10 %, half of them after they took effect',
-  promise: 'a run succeeds and is exact, or fails with an error of the table; what is committed verifies',
+  promise: 'a run succeeds and is exact, or fails with a documented error; what is committed verifies',
   rounds: { test: 20, soak: 1000 },
   run: (lab, options) =>
     disturbStore(lab, 'tenth', options, [
@@ -26,8 +26,8 @@ export const errorsOnATenth: Fault = {
 
 export const repliesLost: Fault = {
   name: 'the reply to a stored object is lost',
-  inject: 'half of all objects are stored and the call fails all the same',
-  promise: 'each object is there once with its bytes; nothing is left over; the result is exact',
+  inject: 'half of all objects are stored but the call fails',
+  promise: 'each object exists once with its bytes; nothing is left over; the result is exact',
   rounds: { test: 20, soak: 400 },
   run: (lab, options) =>
     disturbStore(lab, 'replies', options, [

@@ -18,7 +18,7 @@ export const twoWriters: Fault = {
 export const wakingWriter: Fault = {
   name: 'a writer wakes up after another has committed',
   inject: 'SIGSTOP at a random moment, another command waits for the lease to expire and runs to its end, SIGCONT',
-  promise: 'the one that slept exits with 5, or had committed before; nothing is mixed, and the result is exact',
+  promise: 'the suspended one exits with 5, or had committed before; nothing is mixed, and the result is exact',
   rounds: { test: 1, soak: 30 },
   run: (lab, options) => raceWriters(lab, 'wakes', options, overtake),
 }

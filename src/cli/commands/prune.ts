@@ -14,12 +14,12 @@ import { formatPrune, pruneDocument } from './prune-report.ts'
 export async function run(session: Session): Promise<number> {
   const given = rulesOf(session.options)
   return withBackupsAt(session, async (storage, job) => {
-    if (session.options.keep.length > 0) return takeBack(session, storage)
+    if (session.options.keep.length > 0) return keepExpired(session, storage)
     return prune(session, storage, policyOf(job, given))
   })
 }
 
-async function takeBack(session: Session, storage: Storage): Promise<number> {
+async function keepExpired(session: Session, storage: Storage): Promise<number> {
   const { keep, dryRun } = session.options
   if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep exclude each other: --keep has no plan to show')
   for (const id of keep) {

@@ -14,12 +14,12 @@ export async function chooseSide(session: Session): Promise<ChosenSide> {
   const { registry, source, config, path, backupId, generation } = session.options
   if (registry !== undefined) {
     const others = { config, path, 'backup-id': backupId, generation, source }
-    refuseBeside('--registry', others)
+    refuseTogetherWith('--registry', others)
     refuseSet(session)
     return { side: urlSide(registry, '--registry') }
   }
   if (source === 'registry') {
-    refuseBeside('--source registry', { path, 'backup-id': backupId, generation })
+    refuseTogetherWith('--source registry', { path, 'backup-id': backupId, generation })
     if (config === undefined) throw usage('--source registry needs --config; without a job, use --registry')
     const job = await session.loadSchemaJob(config)
     return { side: jobRegistrySide(job), job }
@@ -37,7 +37,10 @@ export async function chooseOther(session: Session, first: ChosenSide): Promise<
   const { against, againstPath, againstBackupId, againstGeneration, source } = session.options
   if (against !== undefined) {
     const others = { path: againstPath, 'backup-id': againstBackupId, generation: againstGeneration }
-    refuseBeside('--against', Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])))
+    refuseTogetherWith(
+      '--against',
+      Object.fromEntries(Object.entries(others).map(([name, one]) => [`against-${name}`, one])),
+    )
     if (/^https?:\/\//i.test(against)) return { side: urlSide(against, '--against') }
     const job = await session.loadOtherSchemaJob(against)
     return { side: jobRegistrySide(job), job }
@@ -79,7 +82,7 @@ function parseGeneration(option: string, text: string | undefined): number | und
   throw usage(`${option} ${text} is not a generation: use a whole number from 1`)
 }
 
-function refuseBeside(option: string, others: Record<string, string | undefined>): void {
+function refuseTogetherWith(option: string, others: Record<string, string | undefined>): void {
   const [other] = Object.entries(others).find(([, value]) => value !== undefined) ?? []
   if (other !== undefined) throw usage(`${option} and --${other} exclude each other`)
 }

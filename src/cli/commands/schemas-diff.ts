@@ -14,8 +14,8 @@ export async function run(session: Session): Promise<number> {
   const { actions, options, signal } = session
   const left = await chooseSide(session)
   const right = await chooseOther(session, left)
-  const wish = { wantsIds: options.ids, ...restoredBy(left, right) }
-  const diff = await actions.diffSchemasJob(left.side, right.side, wish, signal)
+  const comparison = { wantsIds: options.ids, ...restoredBy(left, right) }
+  const diff = await actions.diffSchemasJob(left.side, right.side, comparison, signal)
   session.print(
     () => formatDiff(diff, session.look),
     () => documentOf(diff),
