@@ -1,19 +1,22 @@
 import { textOf } from '../lib/json-scalars.ts'
 import { parseBytes } from '../lib/units.ts'
+import { any, checkRules, type FieldRule, forbidden, has, not, on } from './field-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 
 const partUnitBytes = 256 * 1024
 
-/** The rules of a storage of Google Cloud that span fields; see `registry-rules.ts` for why they look at plain data. */
+export const gcsRules: readonly FieldRule[] = [
+  forbidden('anonymous', any(not(on('anonymous')), has('endpoint')), 'needs {endpoint}: only emulators take it'),
+  forbidden('key_file', not(on('anonymous')), 'has no effect with {anonymous}'),
+]
+
 export function checkGcsRules(tree: unknown): Problem[] {
   const storage = valueAt(tree, ['storage'])
   if (!isMap(storage) || storage.backend !== 'gcs') return []
   const { endpoint, part_size: partSize } = storage
   const isAnonymous = textOf(storage.anonymous) === 'true'
   const about = (name: string, wrong: string): Problem => ({ path: ['storage', name], about: 'field', wrong })
-  const problems: Problem[] = []
-  if (isAnonymous && endpoint === undefined) problems.push(about('anonymous', 'needs endpoint: only emulators take it'))
-  if (isAnonymous && storage.key_file !== undefined) problems.push(about('key_file', 'has no effect with anonymous'))
+  const problems = checkRules(gcsRules, storage, ['storage'])
   if (!isAnonymous && typeof endpoint === 'string' && isInTheClear(endpoint)) {
     problems.push(
       about('endpoint', 'is not https, and a token would be sent in the clear (anonymous: true sends none)'),

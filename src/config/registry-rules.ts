@@ -1,9 +1,36 @@
 import { textOf } from '../lib/json-scalars.ts'
+import { all, any, checkRules, type FieldRule, forbidden, not, off, on, required } from './field-rules.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 
 type Fields = Record<string, unknown>
 
 const at: FieldPath = ['enterprise', 'schema_registry']
+
+export const registryRules: readonly FieldRule[] = [
+  required('url', not(on('enabled')), 'is required where {enabled} is true', 'http or https URLs joined by commas'),
+]
+
+const isMapped = not(off('id_mapping'))
+const unmapped = 'contradicts {id_mapping}: false, which leaves schema IDs to themselves; take one of the two out'
+const isRegistering = not(off('enabled'))
+const idle = 'has no effect with restore.enabled: false, which registers nothing; take one of the two out'
+
+export const registryRestoreRules: readonly FieldRule[] = [
+  forbidden(
+    'force_ids',
+    any(not(on('force_ids')), not(on('rewrite_ids'))),
+    'contradicts {rewrite_ids}; set one of the two to false',
+  ),
+  ...['rewrite_ids', 'force_ids'].map(name => forbidden(name, any(not(on(name)), isMapped), unmapped)),
+  forbidden('id_mapping_file', isMapped, unmapped),
+  forbidden(
+    'id_mapping_file',
+    all(not(on('force_ids')), not(off('rewrite_ids'))),
+    'has no effect without {rewrite_ids}: it says which IDs are written into messages; take one of the two out',
+  ),
+  ...['force_ids', 'force_register'].map(name => forbidden(name, any(not(on(name)), isRegistering), idle)),
+  ...['set_compatibility', 'accept_loss'].map(name => forbidden(name, isRegistering, idle)),
+]
 
 /**
  * The rules of a registry that span fields. They look at the job as plain data, so that they are reported together with
@@ -13,18 +40,12 @@ export function checkRegistryRules(tree: unknown): Problem[] {
   const registry = valueAt(tree, at)
   if (!isMap(registry)) return []
   return [
-    ...checkUrl(registry),
+    ...checkRules(registryRules, registry, at),
     ...checkTlsPlace(registry),
     ...checkMtls(registry),
-    ...checkIds(registry),
+    ...(isMap(registry.restore) ? checkRules(registryRestoreRules, registry.restore, [...at, 'restore']) : []),
     ...checkMapping(registry),
-    ...checkWithoutSchemas(registry),
   ]
-}
-
-function checkUrl(registry: Fields): Problem[] {
-  if (!isOn(registry, ['enabled']) || registry.url !== undefined) return []
-  return [about(['url'], 'is required where enabled is true', 'http or https URLs joined by commas')]
 }
 
 function checkTlsPlace(registry: Fields): Problem[] {
@@ -48,26 +69,6 @@ function checkMtls(registry: Fields): Problem[] {
   return problems
 }
 
-function checkIds(registry: Fields): Problem[] {
-  const problems: Problem[] = []
-  const isSetOn = (name: string) => isOn(registry, ['restore', name])
-  if (isSetOn('rewrite_ids') && isSetOn('force_ids')) {
-    problems.push(about(['restore', 'force_ids'], 'contradicts rewrite_ids; set one of the two to false'))
-  }
-  if (isOff(registry, ['restore', 'id_mapping'])) {
-    const wrong = 'contradicts id_mapping: false, which leaves schema IDs to themselves; take one of the two out'
-    const contradicting = ['rewrite_ids', 'force_ids'].filter(isSetOn)
-    if (valueAt(registry, ['restore', 'id_mapping_file']) !== undefined) contradicting.push('id_mapping_file')
-    problems.push(...contradicting.map(name => about(['restore', name], wrong)))
-  } else if (valueAt(registry, ['restore', 'id_mapping_file']) !== undefined) {
-    const isIdle = isSetOn('force_ids') || isOff(registry, ['restore', 'rewrite_ids'])
-    const wrong =
-      'has no effect without rewrite_ids: it says which IDs are written into messages; take one of the two out'
-    if (isIdle) problems.push(about(['restore', 'id_mapping_file'], wrong))
-  }
-  return problems
-}
-
 /** Two subjects that become one would mix their versions. */
 function checkMapping(registry: Fields): Problem[] {
   const mapping = valueAt(registry, ['restore', 'subject_mapping'])
@@ -84,34 +85,12 @@ function checkMapping(registry: Fields): Problem[] {
   })
 }
 
-/** What is said of registrations would be ignored where there are none. */
-function checkWithoutSchemas(registry: Fields): Problem[] {
-  if (!isOff(registry, ['restore', 'enabled'])) return []
-  const idle = ['force_ids', 'force_register'].filter(name => isOn(registry, ['restore', name]))
-  const given = ['set_compatibility', 'accept_loss'].filter(name => valueAt(registry, ['restore', name]) !== undefined)
-  return [...idle, ...given].map(name =>
-    about(
-      ['restore', name],
-      'has no effect with restore.enabled: false, which registers nothing; take one of the two out',
-    ),
-  )
-}
-
 function urlsOf({ url }: Fields): string[] {
   return Array.isArray(url)
     ? url.map(textOf)
     : textOf(url)
         .split(',')
         .map(part => part.trim())
-}
-
-/** Variables give text, so both forms count. What is neither is refused where the field is read. */
-function isOn(registry: Fields, path: FieldPath): boolean {
-  return textOf(valueAt(registry, path)) === 'true'
-}
-
-function isOff(registry: Fields, path: FieldPath): boolean {
-  return textOf(valueAt(registry, path)) === 'false'
 }
 
 function about(path: FieldPath, wrong: string, allowed?: string): Problem {

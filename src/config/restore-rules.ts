@@ -1,5 +1,6 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
-import { numberOf, textOf } from '../lib/json-scalars.ts'
+import { numberOf } from '../lib/json-scalars.ts'
+import { checkRules, type FieldRule, forbidden, not, off } from './field-rules.ts'
 import { partitionNumber } from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
 import { nameOf, storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
@@ -20,7 +21,7 @@ export function checkRestoreRules(tree: unknown): Problem[] {
     ...checkTopics(restore),
     ...checkPartitions(restore),
     ...checkPlacement(restore),
-    ...checkCreation(restore),
+    ...checkRules(creationRules, restore, ['restore']),
   ]
 }
 
@@ -92,12 +93,10 @@ function checkPlacement(restore: Fields): Problem[] {
   })
 }
 
-function checkCreation(restore: Fields): Problem[] {
-  if (textOf(restore.create_topics) !== 'false') return []
-  return ['replication_factor', 'topic_config']
-    .filter(name => restore[name] !== undefined)
-    .map(name => about([name], 'has no effect with create_topics: false'))
-}
+/** Settings of topics that the restore creates. */
+export const creationRules: readonly FieldRule[] = ['replication_factor', 'topic_config'].map(name =>
+  forbidden(name, not(off('create_topics')), 'has no effect with {create_topics}: false'),
+)
 
 function entriesOf(restore: Fields, field: string): [string, unknown][] {
   const map = restore[field]

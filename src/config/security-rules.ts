@@ -1,4 +1,5 @@
 import { textOf } from '../lib/json-scalars.ts'
+import { checkRules, type FieldRule, has, not, required } from './field-rules.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 
 /**
@@ -30,15 +31,16 @@ function checkTls({ protocol, tls }: Record<string, unknown>): Problem[] {
     ]
   }
   if (!isMap(tls)) return []
-  const pair = [
-    ['client_cert', 'client_key'],
-    ['client_key', 'client_cert'],
-    ['client_key_password', 'client_key'],
-  ] as const
-  return pair
-    .filter(([one, other]) => tls[one] !== undefined && tls[other] === undefined)
-    .map(([one, other]) => about(['tls', other], `is required with ${one}`, 'the path of a PEM file'))
+  return checkRules(tlsRules, tls, ['tls'])
 }
+
+const pem = 'the path of a PEM file'
+
+export const tlsRules: readonly FieldRule[] = [
+  required('client_key', not(has('client_cert')), 'is required with {client_cert}', pem),
+  required('client_cert', not(has('client_key')), 'is required with {client_key}', pem),
+  required('client_key', not(has('client_key_password')), 'is required with {client_key_password}', pem),
+]
 
 function checkSasl({ protocol, sasl }: Record<string, unknown>): Problem[] {
   const isSasl = protocol === 'SASL_PLAINTEXT' || protocol === 'SASL_SSL'

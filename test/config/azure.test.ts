@@ -78,7 +78,10 @@ describe('an Azure storage', () => {
       /^storage\.sas_token: is given together with account_key/,
     ],
     'a secret without its principal': ['client_secret: a', /^storage\.tenant_id: is required with client_secret/],
-    'a token without its principal': ['federated_token_file: /t', /^storage\.client_id: is required with federated/m],
+    'a token without its principal': [
+      'federated_token_file: /t',
+      /^storage\.client_id: is required with client_secret or federated/m,
+    ],
     'a tenant alone': ['tenant_id: t', /^storage\.tenant_id: has no effect without client_secret or/],
     'a principal beside a key': [
       'account_key: a\n  client_id: c',

@@ -228,6 +228,18 @@ const storages: BadResource[] = [
   bad('KafkaBackup', 'a volume without a claim', { storage: { backend: 'pvc' } }, /spec\.storage\.pvc: Required.*pvc/),
   bad(
     'KafkaBackup',
+    'a claim without a name',
+    { storage: { backend: 'pvc', pvc: {} } },
+    /spec\.storage\.pvc\.claimName: Required/,
+  ),
+  bad(
+    'KafkaBackup',
+    'a proxy given in two ways',
+    { storage: { ...s3, proxy: 'http://proxy:3128', proxySecret: key } },
+    /spec\.storage\.proxySecret: .*give proxy or proxySecret, not both/,
+  ),
+  bad(
+    'KafkaBackup',
     'a way out of the volume',
     { storage: { backend: 'pvc', pvc: { claimName: 'a', subPath: '../b' } } },
     /spec\.storage\.pvc\.subPath: .*without `\.\.`|spec\.storage\.pvc\.subPath: .*must be/,

@@ -64,10 +64,6 @@ export function needed(name: string, unless: string, message: string): CelRule {
   return { rule, message, fieldPath: `.${name}`, reason: 'FieldValueRequired' }
 }
 
-export function isAnyGiven(...names: string[]): string {
-  return names.map(name => `has(self.${name})`).join(' || ')
-}
-
 function wrap(condition: string): string {
   return /\|\||&&/.test(condition) ? `(${condition})` : condition
 }

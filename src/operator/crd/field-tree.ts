@@ -186,3 +186,7 @@ export function camelName(key: string): string {
 function secretName(name: string): string {
   return name.endsWith('Secret') ? name : `${name}Secret`
 }
+
+export function namesOf(field: Field): string[] {
+  return field.type === 'leaf' ? field.forms.map(({ name }) => name) : [field.name]
+}

@@ -1,18 +1,10 @@
+import { any, checkRules, type FieldRule, forbidden, has, is, not, on, required } from '../../config/field-rules.ts'
 import { topicName } from '../../config/kafka-text-rules.ts'
 import { isMap, type Problem } from '../../config/problem.ts'
+import { backupId } from '../../config/text-rules.ts'
 import { parseTime } from '../../config/time-leaf.ts'
-import { BACKUP_ID_PATTERN } from '../../lib/name-patterns.ts'
-import type { JobStep } from '../job/job-pod.ts'
-import type { FieldGroup } from './field-schema.ts'
-import {
-  type CelRule,
-  type FieldSchema,
-  forbidden,
-  nameRef,
-  needed,
-  textOrNumberRule,
-  textRule,
-} from './field-schema.ts'
+import { formatRules } from './cel.ts'
+import { type FieldGroup, type FieldSchema, nameRef, textOrNumberRule, textRule } from './field-schema.ts'
 import type { Controller, ResourceSpec } from './resource.ts'
 
 /** Those that docs/offsets.md explains and that need no file. */
@@ -31,7 +23,7 @@ const id: FieldSchema = {
   type: 'string',
   minLength: 1,
   maxLength: 200,
-  'x-kubernetes-validations': [textRule(BACKUP_ID_PATTERN, '1 to 200 of A-Z a-z 0-9 . _ -, not beginning with a dot')],
+  'x-kubernetes-validations': [textRule(backupId.pattern, backupId.allowed)],
 }
 
 const time: FieldSchema = {
@@ -54,11 +46,30 @@ const acceptPlainSnapshot: FieldSchema = {
   default: false,
 }
 
-const onlyFor = (name: string, strategy: string): CelRule =>
-  forbidden(name, `self.strategy == '${strategy}'`, `${name} is for strategy ${strategy}`)
+/** With these two the checks of a resource that is older than a rule, and the API server's, have one source. */
+const resetRules: readonly FieldRule[] = [
+  ...['timestamp', 'offset'].flatMap(name => [
+    required(name, not(is('strategy', name)), `is required with strategy ${name}`),
+    forbidden(name, is('strategy', name), `is for strategy ${name}`),
+  ]),
+  ...['backupId', 'fromSnapshot', 'topicMapping', 'since'].map(name =>
+    forbidden(name, is('strategy', 'header_based'), 'is for strategy header_based'),
+  ),
+  forbidden('acceptPlainSnapshot', any(not(on('acceptPlainSnapshot')), has('fromSnapshot')), 'is for fromSnapshot'),
+]
 
-const neededFor = (name: string, strategy: string): CelRule =>
-  needed(name, `self.strategy != '${strategy}'`, `${name} is required with strategy ${strategy}`)
+const isOperation = (name: string) => is('operation', name)
+const isNew = 'means nothing to operation snapshot, which takes a new one'
+const isForAll = 'is for operation rollback and snapshot; verify compares all of the snapshot'
+const isReading = any(not(on('acceptPlainSnapshot')), not(isOperation('snapshot')))
+
+const rollbackRules: readonly FieldRule[] = [
+  ...['snapshotId', 'resetRef'].map(name => forbidden(name, not(isOperation('snapshot')), isNew)),
+  forbidden('groups', not(isOperation('verify')), isForAll),
+  forbidden('acceptPlainSnapshot', isReading, 'is for operation rollback and verify'),
+  forbidden('strict', any(not(on('strict')), isOperation('verify')), 'is for operation verify'),
+  forbidden('dryRun', any(not(on('dryRun')), isOperation('rollback')), 'is for operation rollback'),
+]
 
 /** The options of `offsets reset` as fields of a KafkaOffsetReset. */
 export const resetFields: FieldGroup = {
@@ -115,16 +126,7 @@ export const resetFields: FieldGroup = {
     dryRun,
   },
   rules: [
-    neededFor('timestamp', 'timestamp'),
-    onlyFor('timestamp', 'timestamp'),
-    neededFor('offset', 'offset'),
-    onlyFor('offset', 'offset'),
-    ...['backupId', 'fromSnapshot', 'topicMapping', 'since'].map(name => onlyFor(name, 'header_based')),
-    forbidden(
-      'acceptPlainSnapshot',
-      '!self.acceptPlainSnapshot || has(self.fromSnapshot)',
-      'acceptPlainSnapshot is for fromSnapshot',
-    ),
+    ...formatRules(resetRules, name => [name]),
     {
       rule: "self.strategy != 'header_based' || has(self.backupId) != has(self.fromSnapshot)",
       message: 'strategy header_based needs backupId or fromSnapshot, and not both',
@@ -158,53 +160,47 @@ export const rollbackFields: FieldGroup = {
       rule: "self.operation == 'snapshot' || has(self.snapshotId) != has(self.resetRef)",
       message: 'operation rollback and verify need snapshotId or resetRef, and not both',
     },
-    ...['snapshotId', 'resetRef'].map(name =>
-      forbidden(
-        name,
-        "self.operation != 'snapshot'",
-        `${name} means nothing to operation snapshot, which takes a new one`,
-      ),
-    ),
-    forbidden(
-      'groups',
-      "self.operation != 'verify'",
-      'groups is for operation rollback and snapshot; verify compares all of the snapshot',
-    ),
-    forbidden(
-      'acceptPlainSnapshot',
-      "!self.acceptPlainSnapshot || self.operation != 'snapshot'",
-      'acceptPlainSnapshot is for operation rollback and verify',
-    ),
-    forbidden('strict', "!self.strict || self.operation == 'verify'", 'strict is for operation verify'),
-    forbidden('dryRun', "!self.dryRun || self.operation == 'rollback'", 'dryRun is for operation rollback'),
+    ...formatRules(rollbackRules, name => [name]),
   ],
 }
 
-/** What of the options of `offsets` the API server cannot check, or did not where a resource is older than a rule. */
-export function checkOffsetFields(controller: Controller, spec: ResourceSpec, step: JobStep): Problem[] {
-  if (controller === 'offset_reset') return checkReset(spec)
-  return controller === 'offset_rollback' ? checkRollback(spec, step) : []
+/** What the API server cannot check, and its rules once more for resources that are older than them. */
+export function checkOffsetFields(controller: Controller, spec: ResourceSpec): Problem[] {
+  if (controller === 'offset_reset') return [...checkStructure(resetFields, spec), ...checkReset(spec)]
+  return controller === 'offset_rollback' ? [...checkStructure(rollbackFields, spec), ...checkRollback(spec)] : []
 }
 
-const neededBy: Readonly<Record<string, string>> = { timestamp: 'timestamp', offset: 'offset' }
+function checkStructure({ properties, required }: FieldGroup, spec: ResourceSpec): Problem[] {
+  const missing = required.filter(name => spec[name] === undefined).map(name => about(name, 'is required'))
+  const empty = Object.entries(properties).filter(([name, { minItems = 0 }]) => {
+    const value = spec[name]
+    return Array.isArray(value) && value.length < minItems
+  })
+  return [...missing, ...empty.map(([name]) => about(name, 'is an empty list'))]
+}
 
 function checkReset(spec: ResourceSpec): Problem[] {
-  const strategy = spec.strategy ?? ''
-  const needed = neededBy[strategy]
-  const problems = [
+  const isOneGiven = (spec.backupId === undefined) !== (spec.fromSnapshot === undefined)
+  return [
     ...(['timestamp', 'since'] as const).flatMap(name => checkTime(name, spec[name])),
     ...checkOffset(spec.offset),
     ...checkMapping(spec.topicMapping),
+    ...checkRules(resetRules, spec, ['spec']),
+    ...(spec.strategy === 'header_based' && !isOneGiven
+      ? [about('fromSnapshot', 'or backupId is required with strategy header_based, and not both')]
+      : []),
   ]
-  if (strategy === '') problems.push(about('strategy', 'is required'))
-  if (!Array.isArray(spec.groups) || spec.groups.length === 0) problems.push(about('groups', 'is required'))
-  if (needed !== undefined && spec[needed] === undefined) {
-    problems.push(about(needed, `is required with strategy ${strategy}`))
-  }
-  if (strategy === 'header_based' && (spec.backupId === undefined) === (spec.fromSnapshot === undefined)) {
-    problems.push(about('fromSnapshot', 'or backupId is required with strategy header_based, and not both'))
-  }
-  return problems
+}
+
+function checkRollback(spec: ResourceSpec): Problem[] {
+  const { operation = 'rollback', snapshotId, resetRef } = spec
+  const isOneGiven = (snapshotId === undefined) !== (resetRef === undefined)
+  return [
+    ...checkRules(rollbackRules, { ...spec, operation }, ['spec']),
+    ...(operation !== 'snapshot' && !isOneGiven
+      ? [about('snapshotId', 'or resetRef is required with operation rollback and verify, and not both')]
+      : []),
+  ]
 }
 
 function checkTime(name: string, value: unknown): Problem[] {
@@ -226,14 +222,6 @@ function checkMapping(mapping: unknown): Problem[] {
     const path = ['spec', 'topicMapping', name]
     return wrong === undefined ? [] : [{ path, about: 'field', wrong, allowed: topicName.allowed }]
   })
-}
-
-function checkRollback(spec: ResourceSpec, { snapshotId }: JobStep): Problem[] {
-  // None at all would be taken for all of them.
-  const isNone = Array.isArray(spec.groups) && spec.groups.length === 0
-  const problems = isNone ? [about('groups', 'is an empty list; leave it out for all groups')] : []
-  if (spec.operation === 'snapshot' || (snapshotId ?? spec.snapshotId ?? spec.resetRef) !== undefined) return problems
-  return [...problems, about('snapshotId', 'or resetRef is required with operation rollback and verify')]
 }
 
 function about(name: string, wrong: string): Problem {

@@ -13,8 +13,11 @@ const keyOf: FieldSchema = {
 }
 const allOf: FieldSchema = { type: 'object', required: ['name'], properties: { name: text, optional } }
 
-/** Names that the operator gives values itself. */
-const reservedVariables = ['KAFKA_BACKUP_RESULT_FILE', 'POD_IP', 'JOB_COMPLETION_INDEX']
+/** Profiles that the Pod Security level `restricted` allows. */
+export const seccompTypes = ['RuntimeDefault', 'Localhost']
+
+/** Variables that the operator or the Job controller sets. */
+export const reservedVariables = ['KAFKA_BACKUP_RESULT_FILE', 'POD_IP', 'JOB_COMPLETION_INDEX']
 
 /** Variables of the container. */
 const envFields: Record<string, FieldSchema> = {
@@ -112,7 +115,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
         type: 'object',
         required: ['type'],
         properties: {
-          type: { type: 'string', enum: ['RuntimeDefault', 'Localhost'] },
+          type: { type: 'string', enum: seccompTypes },
           localhostProfile: text,
         },
       },

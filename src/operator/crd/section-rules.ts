@@ -1,180 +1,115 @@
-import { type CelRule, forbidden, isAnyGiven, needed } from './field-schema.ts'
+import { azureLogins, azureRules } from '../../config/azure-rules.ts'
+import { recipientKeys } from '../../config/encryption-rules.ts'
+import type { FieldRule } from '../../config/field-rules.ts'
+import { gcsRules } from '../../config/gcs-rules.ts'
+import { registryRestoreRules, registryRules } from '../../config/registry-rules.ts'
+import { creationRules } from '../../config/restore-rules.ts'
+import { s3Rules } from '../../config/s3-rules.ts'
+import { tlsRules } from '../../config/security-rules.ts'
+import { formatRules } from './cel.ts'
+import { type CelRule, forbidden, needed } from './field-schema.ts'
+import { namesOf, type Section } from './field-tree.ts'
 
-const securityRules: CelRule[] = [
-  forbidden('tls', "self.protocol in ['SSL', 'SASL_SSL']", 'tls is for protocol SSL and SASL_SSL'),
-  needed(
-    'sasl',
-    "!(self.protocol in ['SASL_PLAINTEXT', 'SASL_SSL'])",
-    'sasl is required with protocol SASL_PLAINTEXT and SASL_SSL',
-  ),
-  forbidden(
-    'sasl',
-    "self.protocol in ['SASL_PLAINTEXT', 'SASL_SSL']",
-    'sasl is for protocol SASL_PLAINTEXT and SASL_SSL; protocol SSL and PLAINTEXT have no login',
-  ),
-  {
-    rule: "!(has(self.sasl) && self.sasl.mechanism == 'AWS_MSK_IAM' && self.protocol == 'SASL_PLAINTEXT')",
-    message: 'AWS_MSK_IAM is offered over TLS only; set protocol to SASL_SSL',
-    fieldPath: '.protocol',
+/**
+ * The rules between the fields of a section that the API server checks, in CEL. Those of `shared` are the rules of job files;
+ * those of `own` have another form in a resource. Rules that CEL cannot express (they compare all pairs of a map, or read units
+ * or times) are checked by `planJobPod`, which validates the complete job file.
+ */
+export function sectionRules({ path, fields }: Section): CelRule[] {
+  // The cluster of a backup and that of a restore have the same rules.
+  const key = path.replace(/^(source|target)\b/, 'cluster')
+  const specNames = (name: string) => fields.filter(field => field.key === name).flatMap(namesOf)
+  return [...formatRules(shared[key] ?? [], specNames), ...(own[key] ?? (() => []))(specNames)]
+}
+
+/** The rules of a storage need no backend: `kindRules` forbids the fields of other backends. */
+const shared: Readonly<Record<string, readonly FieldRule[]>> = {
+  'cluster.security.tls': tlsRules,
+  storage: [...s3Rules, ...azureRules, ...gcsRules],
+  restore: creationRules,
+  'enterprise.schema_registry': registryRules,
+  'enterprise.schema_registry.restore': registryRestoreRules,
+}
+
+type OwnRules = (specNames: (key: string) => string[]) => CelRule[]
+
+const tlsProtocols = "self.protocol in ['SSL', 'SASL_SSL']"
+const saslProtocols = "self.protocol in ['SASL_PLAINTEXT', 'SASL_SSL']"
+
+const own: Readonly<Record<string, OwnRules>> = {
+  'cluster.security': () => [
+    forbidden('tls', tlsProtocols, 'tls is for protocol SSL and SASL_SSL'),
+    needed('sasl', `!(${saslProtocols})`, 'sasl is required with protocol SASL_PLAINTEXT and SASL_SSL'),
+    forbidden(
+      'sasl',
+      saslProtocols,
+      'sasl is for protocol SASL_PLAINTEXT and SASL_SSL; protocol SSL and PLAINTEXT have no login',
+    ),
+    {
+      rule: "!(has(self.sasl) && self.sasl.mechanism == 'AWS_MSK_IAM' && self.protocol == 'SASL_PLAINTEXT')",
+      message: 'AWS_MSK_IAM is offered over TLS only; set protocol to SASL_SSL',
+      fieldPath: '.protocol',
+    },
+  ],
+  'cluster.security.sasl': () => [
+    needed(
+      'passwordSecret',
+      "self.mechanism in ['OAUTHBEARER', 'AWS_MSK_IAM']",
+      'passwordSecret is required with mechanism PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512',
+    ),
+  ],
+  'cluster.security.sasl.oauth': () => [needed('clientSecret', 'false', 'clientSecret is required')],
+  storage: specNames => {
+    const logins = azureLogins.flatMap(specNames)
+    return [
+      {
+        // Other backends have fields with these names.
+        rule: `self.backend != 'azure' || [${logins.map(isGiven).join(', ')}].filter(given, given).size() <= 1`,
+        message: `one way to log in is enough: ${logins.join(', ')}`,
+      },
+    ]
   },
-]
-
-const tlsRules: CelRule[] = [
-  needed('clientKeySecret', '!has(self.clientCertSecret)', 'clientKeySecret is required with clientCertSecret'),
-  needed('clientCertSecret', '!has(self.clientKeySecret)', 'clientCertSecret is required with clientKeySecret'),
-  needed(
-    'clientKeySecret',
-    '!has(self.clientKeyPasswordSecret)',
-    'clientKeySecret is required with clientKeyPasswordSecret',
-  ),
-]
-
-const saslRules: CelRule[] = [
-  needed(
-    'passwordSecret',
-    "self.mechanism in ['OAUTHBEARER', 'AWS_MSK_IAM']",
-    'passwordSecret is required with mechanism PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512',
-  ),
-]
-
-const oauthRules: CelRule[] = [needed('clientSecret', 'false', 'clientSecret is required')]
-
-const recipientRules: CelRule[] = [
-  {
-    rule: '[has(self.keySecret), has(self.passphraseSecret), has(self.awsKms)].exists_one(given, given)',
-    message: 'a recipient has one key: keySecret, passphraseSecret or awsKms',
+  'encryption.recipients': specNames => {
+    const keys = recipientKeys.flatMap(specNames)
+    return [
+      {
+        rule: `[${keys.map(isGiven).join(', ')}].exists_one(given, given)`,
+        message: `a recipient has one key: ${keys.slice(0, -1).join(', ')} or ${keys.at(-1)}`,
+      },
+    ]
   },
-]
-
-const restoreRules: CelRule[] = [
-  ...['replicationFactor', 'topicConfig'].map(name =>
-    forbidden(name, '!has(self.createTopics) || self.createTopics', `${name} has no effect with createTopics: false`),
-  ),
-  forbidden(
-    'partitionMapping',
-    "!has(self.repartition) || self.repartition != 'by_key' || size(self.partitionMapping) == 0",
-    'partitionMapping contradicts repartition by_key, which places records by their keys; keep one of the two',
-  ),
-]
-
-const accessKey = isAnyGiven('accessKeyId', 'accessKeyIdSecret')
-
-const s3Rules: CelRule[] = [
-  needed('secretAccessKeySecret', `!(${accessKey})`, 'secretAccessKeySecret is required with accessKeyId'),
-  forbidden(
-    'secretAccessKeySecret',
-    accessKey,
-    'secretAccessKeySecret has no effect without accessKeyId or accessKeyIdSecret',
-  ),
-  forbidden(
-    'sessionTokenSecret',
-    accessKey,
-    'sessionTokenSecret has no effect without accessKeyId or accessKeyIdSecret',
-  ),
-  ...['sseKmsKeyId', 'sseBucketKey'].map(name =>
-    forbidden(name, "has(self.sse) && self.sse.startsWith('aws:kms')", `${name} needs sse: aws:kms`),
-  ),
-]
-
-const logins = ['accountKeySecret', 'sasTokenSecret', 'clientSecret', 'federatedTokenFile']
-const principals = isAnyGiven('clientSecret', 'federatedTokenFile')
-
-/** They ask for the backend first: other backends have fields of the same names. */
-const azureRules: CelRule[] = [
-  {
-    rule: `self.backend != 'azure' || [${logins.map(name => `has(self.${name})`).join(', ')}].filter(given, given).size() <= 1`,
-    message: `one way to log in is enough: ${logins.join(', ')}`,
-  },
-  ...['tenantId', 'clientId'].map(name =>
-    needed(name, `!(${principals})`, `${name} is required with clientSecret and federatedTokenFile`),
-  ),
-  forbidden('tenantId', principals, 'tenantId has no effect without clientSecret or federatedTokenFile'),
-  forbidden(
-    'clientId',
-    `!(${isAnyGiven('accountKeySecret', 'sasTokenSecret')})`,
-    'clientId has no effect together with accountKeySecret or sasTokenSecret',
-  ),
-  forbidden('endpointSuffix', '!has(self.endpoint)', 'endpointSuffix has no effect together with endpoint'),
-]
-
-const gcsRules: CelRule[] = [
-  forbidden('anonymous', '!self.anonymous || has(self.endpoint)', 'anonymous needs endpoint: only emulators take it'),
-  forbidden('keySecret', '!has(self.anonymous) || !self.anonymous', 'keySecret has no effect with anonymous'),
-]
-
-const storageRules: readonly CelRule[] = [...s3Rules, ...azureRules, ...gcsRules]
+  restore: () => [
+    forbidden(
+      'partitionMapping',
+      "!has(self.repartition) || self.repartition != 'by_key' || size(self.partitionMapping) == 0",
+      'partitionMapping contradicts repartition by_key, which places records by their keys; keep one of the two',
+    ),
+  ],
+  'enterprise.schema_registry': () => [
+    needed('url', `!(${isMtls})`, 'url is required with auth.type mtls'),
+    {
+      rule: `!(${isMtls}) || !has(self.url) || self.url.matches('^(?i)[ ]*https://[^,]*(,[ ]*https://[^,]*)*$')`,
+      message: 'url is not https, which auth.type mtls needs',
+      fieldPath: '.url',
+    },
+    mtlsFile('caCertSecret', 'caCertConfigMap'),
+    mtlsFile('clientCertSecret'),
+    mtlsFile('clientKeySecret'),
+    forbidden('credentialsSecret', '!has(self.auth)', 'credentialsSecret means auth.type basic; keep one of the two'),
+  ],
+}
 
 const isMtls = "has(self.auth) && self.auth.type == 'mtls'"
 
 function mtlsFile(...names: string[]): CelRule {
-  const isGiven = names.map(name => `has(self.tls.${name})`).join(' || ')
   return {
-    rule: `!(${isMtls}) || (has(self.tls) && (${isGiven}))`,
+    rule: `!(${isMtls}) || (has(self.tls) && (${names.map(name => isGiven(`tls.${name}`)).join(' || ')}))`,
     message: `tls.${names.join(' or tls.')} is required with auth.type mtls`,
     fieldPath: '.tls',
     reason: 'FieldValueRequired',
   }
 }
 
-const connectionRules: CelRule[] = [
-  needed('url', '!self.enabled', 'url is required where enabled is true'),
-  needed('url', `!(${isMtls})`, 'url is required with auth.type mtls'),
-  {
-    rule: `!(${isMtls}) || !has(self.url) || self.url.matches('^(?i)[ ]*https://[^,]*(,[ ]*https://[^,]*)*$')`,
-    message: 'url is not https, which auth.type mtls needs',
-    fieldPath: '.url',
-  },
-  mtlsFile('caCertSecret', 'caCertConfigMap'),
-  mtlsFile('clientCertSecret'),
-  mtlsFile('clientKeySecret'),
-  forbidden('credentialsSecret', '!has(self.auth)', 'credentialsSecret means auth.type basic; keep one of the two'),
-]
-
-const on = (name: string) => `(has(self.${name}) && self.${name})`
-const off = (name: string) => `(has(self.${name}) && !self.${name})`
-const mappingFiles = ['idMappingSecret', 'idMappingConfigMap']
-
-const leftAlone = (name: string) =>
-  `${name} contradicts idMapping: false, which leaves schema IDs to themselves; take one of the two out`
-const idle = (name: string) =>
-  `${name} has no effect with restore.enabled: false, which registers nothing; take one of the two out`
-
-const registryRestoreRules: CelRule[] = [
-  {
-    rule: `!(${on('rewriteIds')} && ${on('forceIds')})`,
-    message: 'forceIds contradicts rewriteIds; set one of the two to false',
-    fieldPath: '.forceIds',
-  },
-  ...['rewriteIds', 'forceIds'].map(name => forbidden(name, `!self.${name} || !${off('idMapping')}`, leftAlone(name))),
-  ...mappingFiles.map(name => forbidden(name, `!${off('idMapping')}`, leftAlone(name))),
-  ...mappingFiles.map(name =>
-    forbidden(
-      name,
-      `!${on('forceIds')} && !${off('rewriteIds')}`,
-      `${name} has no effect without rewriteIds: it says which IDs are written into messages; take one of the two out`,
-    ),
-  ),
-  ...['forceIds', 'forceRegister'].map(name => forbidden(name, `!self.${name} || !${off('enabled')}`, idle(name))),
-  ...['setCompatibility', 'acceptLoss'].map(name => forbidden(name, `!${off('enabled')}`, idle(name))),
-]
-
-const registryRules: Readonly<Record<string, readonly CelRule[]>> = {
-  'enterprise.schema_registry': connectionRules,
-  'enterprise.schema_registry.restore': registryRestoreRules,
-}
-
-/**
- * The rules of `*-rules.ts` in src/config that the API server can check, by the path of their section; `cluster` is `source`
- * and `target`. Those that it cannot (they compare all pairs of a map, read units or times) are left to `planJobPod`, which
- * checks them all.
- */
-export const celRules: Readonly<Record<string, readonly CelRule[]>> = {
-  'cluster.security': securityRules,
-  'cluster.security.tls': tlsRules,
-  'cluster.security.sasl': saslRules,
-  'cluster.security.sasl.oauth': oauthRules,
-  storage: storageRules,
-  'encryption.recipients': recipientRules,
-  restore: restoreRules,
-  ...registryRules,
+function isGiven(name: string): string {
+  return `has(self.${name})`
 }

@@ -1,11 +1,12 @@
 import { extraFields, otherDefaults } from './extra-fields.ts'
 import { type CelRule, type FieldGroup, type FieldSchema, keyRef, textRule } from './field-schema.ts'
 import type { Field, Form, LeafField, Section } from './field-tree.ts'
+import { namesOf } from './field-tree.ts'
 import { layoutOf, type Part } from './layout.ts'
 import { leafSchema } from './leaf-schema.ts'
 import { resetFields, rollbackFields } from './offset-fields.ts'
 import type { Controller } from './resource.ts'
-import { celRules } from './section-rules.ts'
+import { sectionRules } from './section-rules.ts'
 import { inSpecWords } from './spec-words.ts'
 
 const maxListedSections = 16
@@ -32,7 +33,7 @@ export function sectionSchema(section: Section): FieldSchema {
     ...Object.entries(extras).map(([name, { schema }]) => [name, schema] as const),
   ])
   const required = [...(chooser ? [chooser.name] : []), ...fields.filter(isRequired).flatMap(namesOf)]
-  const rules = [...fields.flatMap(formRules), ...kindRules(section), ...(celRules[ruleKey(path)] ?? [])]
+  const rules = [...fields.flatMap(formRules), ...kindRules(section), ...sectionRules(section)]
   return {
     type: 'object',
     ...(section.description === '' ? {} : { description: inSpecWords(section.description) }),
@@ -40,11 +41,6 @@ export function sectionSchema(section: Section): FieldSchema {
     ...(required.length > 0 ? { required } : {}),
     ...(rules.length > 0 ? { 'x-kubernetes-validations': rules } : {}),
   }
-}
-
-/** The cluster of a backup and that of a restore have the same rules. */
-function ruleKey(path: string): string {
-  return path.replace(/^(source|target)\b/, 'cluster')
 }
 
 /** Of a field that stands alone in a spec. */
@@ -94,10 +90,6 @@ function plainSchema({ schemas, key }: LeafField): FieldSchema {
   if (key === 'url' && schema.items) return { ...schema.items, maxLength: 2048 }
   const isSecret = schemas.some(({ writeOnly }) => writeOnly === true)
   return isSecret ? { ...schema, 'x-kubernetes-validations': [openUrl] } : schema
-}
-
-export function namesOf(field: Field): string[] {
-  return field.type === 'leaf' ? field.forms.map(({ name }) => name) : [field.name]
 }
 
 function isRequired(field: Field): boolean {

@@ -1,5 +1,6 @@
 import { posix } from 'node:path'
 import { KafkaBackupError } from '../../errors.ts'
+import { reservedVariables, seccompTypes } from '../crd/pod-template-fields.ts'
 import type { PodTemplate } from '../crd/resource.ts'
 import type { EnvVar, Volume, VolumeMount } from './job-pod.ts'
 
@@ -18,8 +19,6 @@ interface Given {
   spec: TemplateSpec
 }
 
-/** The Job controller sets it. */
-const indexVariable = 'JOB_COMPLETION_INDEX'
 const terminationLog = '/dev/termination-log'
 const temporary = '/tmp'
 
@@ -28,7 +27,7 @@ export function assertTemplateFits({ metadata, spec }: Given, own: OwnParts): vo
   const problems = [
     ...takenKeys('labels', metadata?.labels, own.apiGroup),
     ...takenKeys('annotations', metadata?.annotations, own.apiGroup),
-    ...takenNames('env', spec.env, [...own.env.map(({ name }) => name), indexVariable]),
+    ...takenNames('env', spec.env, [...own.env.map(({ name }) => name), ...reservedVariables]),
     ...takenNames(
       'volumes',
       spec.volumes,
@@ -56,12 +55,11 @@ function takenKeys(field: string, given: Record<string, string> = {}, apiGroup: 
 }
 
 function takenNames(field: string, given: readonly { name: string }[] = [], own: readonly string[]): string[] {
-  return given.flatMap(({ name }, at) => {
-    const isTwice = given.findIndex(other => other.name === name) < at
-    if (!own.includes(name) && !isTwice) return []
-    const why = isTwice ? 'is there twice' : 'is used by the operator itself'
-    return [`spec.podTemplate.spec.${field}[${at}].name: ${quote(name)} ${why}`]
-  })
+  return given.flatMap(({ name }, at) =>
+    own.includes(name)
+      ? [`spec.podTemplate.spec.${field}[${at}].name: ${quote(name)} is used by the operator itself`]
+      : [],
+  )
 }
 
 /** A mount above one of the operator's hides it, or cannot hold it; one below the job file has no place there. */
@@ -119,7 +117,6 @@ const volumeKinds = [
   'secret',
 ]
 const seLinuxTypes = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
-const seccompTypes = ['RuntimeDefault', 'Localhost']
 const appArmor = 'container.apparmor.security.beta.kubernetes.io/'
 const isRefused = 'which the Pod Security level restricted does not let in'
 

@@ -1,4 +1,4 @@
-import { type FieldPath, isMap, type Problem } from '../../config/problem.ts'
+import type { FieldPath } from '../../config/problem.ts'
 import type { EnvVar, SecretUse, Volume, VolumeMount } from './job-pod.ts'
 
 /** Beside the job file's own folder, in which nothing else can be mounted. */
@@ -12,20 +12,19 @@ export const storageFolder = '/backups'
 /** Files of a volume belong to root: a process of another user reads what all may read. */
 const readableByAll = 0o444
 
-type KeyRef = { name: string; key: string }
+export type KeyRef = { name: string; key: string }
+export type Claim = { claimName: string; subPath?: string }
 
-/** What the pod has to have for the job file, collected while it is written, and what is wrong with the spec. */
+/** What the pod has to have for the job file, collected while the job file is written. The API server vouches for the form of references. */
 export class JobNeeds {
   readonly env: EnvVar[] = []
   readonly secrets: SecretUse[] = []
-  readonly problems: Problem[] = []
   readonly #files: unknown[] = []
   readonly #variables = new Set<string>()
-  #claim: { claimName: string; subPath?: string } | undefined
+  #claim: Claim | undefined
 
   /** A variable of the pod with the key of a secret; gives what the job file says for it. */
-  addVariable(jobPath: FieldPath, ref: unknown, specPath: FieldPath): string | undefined {
-    if (!this.#isKeyRef(ref, specPath)) return undefined
+  addVariable(jobPath: FieldPath, ref: KeyRef, specPath: FieldPath): string {
     const name = `SECRET_${jobPath
       .join('_')
       .replaceAll(/[^A-Za-z0-9]/g, '_')
@@ -37,8 +36,7 @@ export class JobNeeds {
   }
 
   /** A file of the pod with the key of a secret or of a ConfigMap; gives its path. */
-  addFile(source: 'secret' | 'configMap', jobPath: FieldPath, ref: unknown, specPath: FieldPath): string | undefined {
-    if (!this.#isKeyRef(ref, specPath)) return undefined
+  addFile(source: 'secret' | 'configMap', jobPath: FieldPath, ref: KeyRef, specPath: FieldPath): string {
     const path = jobPath.join('.')
     this.#files.push({ [source]: { name: ref.name, items: [{ key: ref.key, path }] } })
     if (source === 'secret') this.secrets.push({ name: ref.name, key: ref.key, field: formatField(specPath) })
@@ -50,17 +48,9 @@ export class JobNeeds {
     return this.#variables.has(jobPath.join('.'))
   }
 
-  addClaim(claim: unknown, specPath: FieldPath): string | undefined {
-    if (!isMap(claim) || typeof claim.claimName !== 'string') {
-      this.refuse(specPath, 'needs claimName')
-      return undefined
-    }
-    this.#claim = { claimName: claim.claimName, ...(claim.subPath ? { subPath: String(claim.subPath) } : {}) }
+  addClaim({ claimName, subPath }: Claim): string {
+    this.#claim = { claimName, ...(subPath ? { subPath } : {}) }
     return storageFolder
-  }
-
-  refuse(specPath: FieldPath, wrong: string, allowed?: string): void {
-    this.problems.push({ path: specPath, about: 'field', wrong, allowed })
   }
 
   volumes(): Volume[] {
@@ -82,12 +72,6 @@ export class JobNeeds {
       mounts.push({ name: storageVolume, mountPath: storageFolder, ...(subPath === undefined ? {} : { subPath }) })
     }
     return mounts
-  }
-
-  #isKeyRef(ref: unknown, specPath: FieldPath): ref is KeyRef {
-    if (isMap(ref) && typeof ref.name === 'string' && typeof ref.key === 'string') return true
-    this.refuse(specPath, 'needs name and key')
-    return false
   }
 }
 

@@ -19,8 +19,7 @@ export function planJobPod(controller: Controller, resource: Resource, step: Job
   const needs = new JobNeeds()
   const document = writeDocument(controller, resource, step, needs)
   const problems = [
-    ...needs.problems,
-    ...checkOffsetFields(controller, resource.spec, step),
+    ...checkOffsetFields(controller, resource.spec),
     ...checkDocument(controller, resource, document, needs),
   ]
   if (problems.length > 0) throw refuse(problems, resource, step)

@@ -1,21 +1,18 @@
 import { type FieldPath, isMap } from '../../config/problem.ts'
-import { extraFields } from '../crd/extra-fields.ts'
 import { type Field, jobKindName, type LeafField, type Section } from '../crd/field-tree.ts'
-import { namesOf } from '../crd/section-schema.ts'
-import type { JobNeeds } from './job-needs.ts'
+import type { Claim, JobNeeds, KeyRef } from './job-needs.ts'
 
-/** Where a value stands in the job file and in the resource. */
-export interface Place {
+/** The path of a value in the job file and in the resource. */
+interface FieldLocation {
   job: FieldPath
   spec: FieldPath
 }
 
 type Fields = Record<string, unknown>
 
-/** The section as a job file has it. What is no map is left to the check of the job, which has words for it. */
-export function writeSection(section: Section, value: unknown, place: Place, needs: JobNeeds): unknown {
+/** The section as a job file has it. A value that is not a map is left to the validation of the job file. */
+export function writeSection(section: Section, value: unknown, place: FieldLocation, needs: JobNeeds): unknown {
   if (!isMap(value)) return escapeReferences(value)
-  refuseStrangers(section, value, place, needs)
   const { chooser } = section
   const kind = chooser && value[chooser.name]
   const written: Fields = chooser && kind !== undefined ? { [chooser.key]: jobKindName(String(kind)) } : {}
@@ -26,12 +23,12 @@ export function writeSection(section: Section, value: unknown, place: Place, nee
   return { ...written, ...writeExtras(section.path, value, place, needs) }
 }
 
-function writeField(field: Field, parent: Fields, place: Place, needs: JobNeeds): unknown {
+function writeField(field: Field, parent: Fields, place: FieldLocation, needs: JobNeeds): unknown {
   const job = [...place.job, field.key]
   if (field.type === 'leaf') return writeLeaf(field, parent, { job, spec: place.spec }, needs)
   const value = parent[field.name]
   if (value === undefined) return undefined
-  const at: Place = { job, spec: [...place.spec, field.name] }
+  const at: FieldLocation = { job, spec: [...place.spec, field.name] }
   if (field.type === 'section') return writeSection(field.section, value, at, needs)
   if (!Array.isArray(value)) return escapeReferences(value)
   return value.map((item, index) =>
@@ -39,38 +36,26 @@ function writeField(field: Field, parent: Fields, place: Place, needs: JobNeeds)
   )
 }
 
-/** `place.spec` is that of the section: the leaf has a name for each of its forms. */
-function writeLeaf({ forms }: LeafField, parent: Fields, place: Place, needs: JobNeeds): unknown {
-  const [form, second] = forms.filter(({ name }) => parent[name] !== undefined)
+/** `place.spec` is the path of the section: the leaf has a name for each of its forms. */
+function writeLeaf({ forms }: LeafField, parent: Fields, place: FieldLocation, needs: JobNeeds): unknown {
+  const form = forms.find(({ name }) => parent[name] !== undefined)
   if (form === undefined) return undefined
   const [value, spec] = [parent[form.name], [...place.spec, form.name]]
-  if (second) needs.refuse([...place.spec, second.name], `is given together with ${form.name}; keep one of the two`)
   switch (form.type) {
     case 'plain':
       return escapeReferences(value)
     case 'env':
-      return needs.addVariable(place.job, value, spec)
+      return needs.addVariable(place.job, value as KeyRef, spec)
     case 'secret-file':
-      return needs.addFile('secret', place.job, value, spec)
+      return needs.addFile('secret', place.job, value as KeyRef, spec)
     case 'map-file':
-      return needs.addFile('configMap', place.job, value, spec)
+      return needs.addFile('configMap', place.job, value as KeyRef, spec)
     default:
       return form.type satisfies never
   }
 }
 
-function refuseStrangers({ path, chooser, fields }: Section, value: Fields, { spec }: Place, needs: JobNeeds): void {
-  const known = [
-    ...(chooser ? [chooser.name] : []),
-    ...fields.flatMap(namesOf),
-    ...Object.keys(extraFields[path] ?? {}),
-  ]
-  for (const name of Object.keys(value).filter(each => !known.includes(each))) {
-    needs.refuse([...spec, name], 'is not a known field', known.join(', '))
-  }
-}
-
-/** A resource has no variables: what looks like one in its texts is meant as it is. Keys are never looked at. */
+/** A resource has no variables, so `${` is literal text. Keys are never interpolated. */
 export function escapeReferences(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll('${', () => '$${')
   if (Array.isArray(value)) return value.map(escapeReferences)
@@ -78,30 +63,16 @@ export function escapeReferences(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escapeReferences(item)]))
 }
 
-type Write = (value: unknown, place: Place, needs: JobNeeds) => Record<string, unknown>
-
-/** What the fields of `extra-fields.ts` are in a job file. The license is looked for by the operator and goes nowhere. */
-const writers: Readonly<Record<string, Readonly<Record<string, Write>>>> = {
-  storage: { pvc: (claim, { spec }, needs) => ({ path: needs.addClaim(claim, spec) }) },
-  'enterprise.schema_registry': { credentialsSecret: writeCredentials },
+/** The fields of `extra-fields.ts`, which a job file does not have. The license secret goes nowhere. */
+function writeExtras(path: string, section: Fields, { job, spec }: FieldLocation, needs: JobNeeds): Fields {
+  const { pvc, credentialsSecret } = section
+  if (path === 'storage' && pvc !== undefined) return { path: needs.addClaim(pvc as Claim) }
+  if (path !== 'enterprise.schema_registry' || credentialsSecret === undefined) return {}
+  const { name, usernameKey = 'username', passwordKey = 'password' } = credentialsSecret as Credentials
+  const variable = (field: string, key: string) =>
+    needs.addVariable([...job, 'auth', field], { name, key }, [...spec, 'credentialsSecret'])
+  const login = { username: variable('username', usernameKey), password: variable('password', passwordKey) }
+  return { auth: { type: 'basic', ...login } }
 }
 
-function writeExtras(
-  path: string,
-  section: Record<string, unknown>,
-  place: Place,
-  needs: JobNeeds,
-): Record<string, unknown> {
-  const written = Object.entries(writers[path] ?? {}).map(([name, write]) => {
-    if (section[name] === undefined) return {}
-    return write(section[name], { job: place.job, spec: [...place.spec, name] }, needs)
-  })
-  return Object.assign({}, ...written)
-}
-
-function writeCredentials(value: unknown, { job, spec }: Place, needs: JobNeeds): Record<string, unknown> {
-  const { name, usernameKey = 'username', passwordKey = 'password' } = isMap(value) ? value : {}
-  const variable = (field: string, key: unknown) => needs.addVariable([...job, 'auth', field], { name, key }, spec)
-  const [username, password] = [variable('username', usernameKey), variable('password', passwordKey)]
-  return { auth: { type: 'basic', username, password } }
-}
+type Credentials = { name: string; usernameKey?: string; passwordKey?: string }

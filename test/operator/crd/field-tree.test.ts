@@ -3,10 +3,9 @@ import { test } from 'node:test'
 import { describedJobSchema, type JsonSchema } from '../../../src/config/job-schema.ts'
 import { modes } from '../../../src/config/mode.ts'
 import type { Field, Section } from '../../../src/operator/crd/field-tree.ts'
-import { leftOut } from '../../../src/operator/crd/field-tree.ts'
+import { leftOut, namesOf } from '../../../src/operator/crd/field-tree.ts'
 import { layoutOf } from '../../../src/operator/crd/layout.ts'
 import { controllers } from '../../../src/operator/crd/resource.ts'
-import { namesOf } from '../../../src/operator/crd/section-schema.ts'
 
 test('every field of both kinds of job files is a field of some resource, or is named as left out', () => {
   const reached = new Set(controllers.flatMap(controller => layoutOf(controller).parts.flatMap(reachedFrom)))

@@ -169,7 +169,6 @@ test('what a template takes from the operator is refused by the names of its fie
     [{ spec: { env: [{ name: 'POD_IP', value: 'x' }] } }, /spec\.env\[0\]\.name: "POD_IP" is used by the operator/],
     [{ spec: { env: [{ name: 'PASSWORD', value: 'x' }] } }, /"PASSWORD" is used/],
     [{ spec: { env: [{ name: 'JOB_COMPLETION_INDEX' }] } }, /JOB_COMPLETION_INDEX/],
-    [{ spec: { env: [{ name: 'A' }, { name: 'A' }] } }, /spec\.env\[1\]\.name: "A" is there twice/],
     [{ spec: { volumes: [{ name: 'tmp', emptyDir: {} }] } }, /spec\.volumes\[0\]\.name: "tmp"/],
     [mountAt('/etc/kafka-backup/job.yaml'), /volumeMounts\[0\]\.mountPath: .* conflicts with \/etc\/kafka-backup/],
     [mountAt('/etc'), /conflicts with/],
