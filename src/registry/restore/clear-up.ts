@@ -12,29 +12,29 @@ import { FILLER_NAME } from './plan/target-index.ts'
 import { IdsIgnored, ModeRefused } from './registration.ts'
 import type { RegistryWriter } from './registry-writer.ts'
 
-/** How long a run that was told to stop may take to put levels and modes back. */
+/** How long an aborted run may take to restore levels and modes. */
 const CLEAR_UP_MS = 30_000
 
-/** What a run that did not end has done so far. */
+/** The state of a run that failed or was aborted. */
 export interface FailedRun {
   readonly writer: RegistryWriter
   readonly client: { readonly concurrency: number }
-  /** The registry as it was before the run. */
+  /** The registry before the run. */
   readonly before: RegistrySnapshot
   /** The last journal that is durable. */
   readonly kept: RestoreJournal | undefined
-  /** The steps of the present round, and those of them that the registry took. */
+  /** The steps of the current round, and those of them that the registry accepted. */
   readonly steps: readonly RestoreStep[]
   readonly answered: ReadonlySet<RestoreStep>
   /** Versions of the backup that were registered. */
   readonly done: number
-  /** Something may have been changed. */
+  /** A write was sent. */
   readonly isTouched: boolean
-  /** The registry has answered to a write, in any round. */
+  /** The registry has answered a write, in any round. */
   readonly hasWritten: boolean
   /** Parts of settings that were changed, by `partKey`. */
   readonly begunParts: ReadonlySet<string>
-  /** Those that no step of the plan has changed, and that are not restored yet. */
+  /** Those that were changed outside the steps of the plan, and are not restored yet. */
   readonly liftedParts: ReadonlySet<string>
 }
 
@@ -46,8 +46,9 @@ interface ClearUpParts {
 }
 
 /**
- * After a failure or an abort: levels and modes that were changed for the time are put back, and fillers are removed. What
- * cannot be is reported; the journal stays open, so that the next run does it. It throws nothing: the cause is what counts.
+ * After a failure or an abort: restores the levels and modes that the run changed temporarily, and removes fillers. Each
+ * failure is a warning, and does not keep the others from being tried; the journal then stays open for the next run. Never
+ * throws, because the cause of the failure is what the caller reports.
  */
 export async function clearUp(cause: unknown, run: FailedRun, parts: ClearUpParts): Promise<void> {
   const { journal, onProgress, clock } = parts
@@ -59,29 +60,46 @@ export async function clearUp(cause: unknown, run: FailedRun, parts: ClearUpPart
   try {
     if (isUnchanged) await journal.withdraw(stop.signal).catch(() => undefined)
     if (!left) return
-    const names = await putBack(left, run, stop.signal)
-    if (left.isUndone && names.length === 0) await journal.close(stop.signal).catch(() => undefined)
-    else onProgress({ type: 'warning', message: tell(names) })
+    const failures = await undo(left, run, stop.signal)
+    for (const { what, reason } of failures) {
+      onProgress({ type: 'warning', message: `could not ${what}: ${reason}` })
+    }
+    if (left.isUndone && failures.length === 0) await journal.close(stop.signal).catch(() => undefined)
+    else onProgress({ type: 'warning', message: summarize(failures) })
   } finally {
     cancel()
   }
 }
 
-interface Place {
+interface VersionPlace {
   subject: string
   version: number
 }
 
 interface Left {
   unsettled: readonly Unsettled[]
-  fillers: readonly Place[]
-  /** Its first version was registered, and goes again. */
+  fillers: readonly VersionPlace[]
+  /** Its first version was registered, and is removed again. */
   subject?: string
-  /** After it the registry is as it was before the run, and nothing is left to continue. */
+  /** Afterwards the registry is as it was before the run, and there is nothing to resume. */
   isUndone: boolean
 }
 
-/** Pure. Undefined where nothing was changed, or nothing that is not to stay. */
+/** Settings that an unfinished run has changed temporarily, and their previous values. */
+interface Unsettled {
+  scope: Scope
+  original: RegistrySettings
+  config: boolean
+  mode: boolean
+}
+
+/** What could not be undone, as an infinitive: `restore the mode of subject a`. */
+interface UndoFailure {
+  what: string
+  reason: string
+}
+
+/** Pure. Undefined where nothing was changed, or every change is meant to stay. */
 function listLeft(cause: unknown, run: FailedRun): Left | undefined {
   const { kept } = run
   if (cause instanceof IdsIgnored && run.done === 0) {
@@ -102,17 +120,43 @@ function listLeft(cause: unknown, run: FailedRun): Left | undefined {
   return unsettled.length + fillers.length === 0 ? undefined : { unsettled, fillers, isUndone: false }
 }
 
-/** Answers with what could not be put back or removed. */
-async function putBack({ unsettled, fillers, subject }: Left, run: FailedRun, signal: AbortSignal): Promise<string[]> {
-  const { writer, client } = run
-  const made = subject === undefined ? [] : await removeMade(subject, run, signal)
-  const open = await settle(unsettled, writer, client.concurrency, signal)
-  const kept = await removeFillers(fillers, writer, client.concurrency, signal)
-  return [
-    ...made.map(one => `version ${one.version} of subject ${one.subject}, which has to be deleted by hand`),
-    ...open.map(({ scope }) => `the level or mode of ${describeScope(scope)}`),
-    ...kept.map(one => `version ${one.version} of subject ${one.subject}, a filler`),
-  ]
+/**
+ * Pure. The settings to restore: `begun` are the parts that this run has changed, `pending` those that its plan has not
+ * brought to their final value. `before` shows what an earlier run has left.
+ */
+function listUnsettled(
+  { settings }: RestoreJournal,
+  before: RegistrySnapshot,
+  begun: ReadonlySet<string>,
+  pending: ReadonlySet<string>,
+): Unsettled[] {
+  return settings.flatMap(({ scope, ...original }) => {
+    const found = settingsOf(before, scope)
+    const isOpen = (part: SettingPart, isChanged: boolean) =>
+      pending.has(partKey(scope, part)) && (isChanged || begun.has(partKey(scope, part)))
+    const configOf = ({ compatibility, config }: RegistrySettings) => ({ compatibility, config })
+    const config = isOpen('config', !isSame(configOf(found), configOf(original)))
+    const mode = isOpen('mode', found.mode !== original.mode)
+    return config || mode ? [{ scope, original, config, mode }] : []
+  })
+}
+
+/** Fillers of this run and of earlier ones that may still exist. */
+function listFillers({ kept, before, steps, answered }: FailedRun): VersionPlace[] {
+  const own = new Set(kept?.fillers)
+  const removed = new Set<string>()
+  const places = new Map<string, VersionPlace>()
+  const note = ({ subject, version }: VersionPlace) => places.set(versionKey(subject, version), { subject, version })
+  for (const one of before.versions) if (one.schema.includes(FILLER_NAME) && own.has(keyOf(one))) note(one)
+  for (const step of steps) {
+    if (step.type === 'register' && step.purpose === 'filler') note(step)
+    if (step.type === 'delete-version' && step.permanent && answered.has(step)) removed.add(keyOf(step))
+  }
+  return [...places].filter(([key]) => !removed.has(key)).map(([, place]) => place)
+}
+
+function keyOf({ subject, version }: VersionPlace): string {
+  return versionKey(subject, version)
 }
 
 function isLost({ hold }: ClearUpParts): boolean {
@@ -126,60 +170,74 @@ function isLost({ hold }: ClearUpParts): boolean {
 
 const lostHold =
   'the restore of schemas did not complete. Levels and modes are left as they are, because another restore may be writing to the ' +
-  'registry: when that one has ended, run the same command again, which puts them back'
+  'registry: when that one has ended, run the same command again, which restores them'
 
-/** Those of this run and of earlier ones that may still be there. */
-function listFillers({ kept, before, steps, answered }: FailedRun): Place[] {
-  const own = new Set(kept?.fillers)
-  const removed = new Set<string>()
-  const places = new Map<string, Place>()
-  const note = ({ subject, version }: Place) => places.set(versionKey(subject, version), { subject, version })
-  for (const one of before.versions) if (one.schema.includes(FILLER_NAME) && own.has(keyOf(one))) note(one)
-  for (const step of steps) {
-    if (step.type === 'register' && step.purpose === 'filler') note(step)
-    if (isRemoval(step) && answered.has(step)) removed.add(keyOf(step))
-  }
-  return [...places].filter(([key]) => !removed.has(key)).map(([, place]) => place)
-}
-
-function isRemoval(step: RestoreStep): step is Extract<RestoreStep, { type: 'delete-version' }> {
-  return step.type === 'delete-version' && step.permanent
-}
-
-function keyOf({ subject, version }: Place): string {
-  return versionKey(subject, version)
-}
-
-function tell(names: readonly string[]): string {
+function summarize(failures: readonly UndoFailure[]): string {
   const again = 'run the same command again'
-  if (names.length === 0)
+  if (failures.length === 0)
     return `the restore of schemas did not complete; levels and modes are as they were before it: ${again} to continue where it stopped`
-  const more = names.length > 5 ? ` and ${names.length - 5} more` : ''
+  const count = failures.length === 1 ? '1 change' : `${failures.length} changes`
   return (
-    `the restore of schemas did not complete, and could not put back ${names.slice(0, 5).join(', ')}${more}: ` +
-    `${again}; it continues where it stopped and puts levels and modes back`
+    `the restore of schemas did not complete, and ${count} could not be undone: ` +
+    `${again}; it continues where it stopped and restores levels and modes`
   )
 }
 
-/** Removes the one version that was registered under another ID. Answers with it where that fails. */
-async function removeMade(subject: string, { before, writer }: FailedRun, signal: AbortSignal): Promise<Place[]> {
-  const there = new Set(before.versions.filter(one => one.subject === subject).map(({ version }) => version))
-  let made = [1]
-  try {
-    made = (await writer.versionsOf(subject, signal)).filter(version => !there.has(version))
-    for (const version of made) await writer.deleteVersion(subject, version, true, signal)
-    return []
-  } catch {
-    return made.map(version => ({ subject, version }))
-  }
+/** Tries everything, and returns what failed. */
+async function undo({ unsettled, fillers, subject }: Left, run: FailedRun, signal: AbortSignal) {
+  const { writer, client } = run
+  const first = subject === undefined ? [] : await removeRegistered(subject, run, signal)
+  const settings = await runPool(unsettled, client.concurrency, one => settle(one, writer, signal))
+  const removals = await runPool(fillers, client.concurrency, one => removeFiller(one, writer, signal))
+  return [...first, ...settings.flat(), ...removals.flat()]
 }
 
-/** Settings that a run that did not end has changed for the time, and what they were. */
-interface Unsettled {
-  scope: Scope
-  original: RegistrySettings
-  config: boolean
-  mode: boolean
+/** Restores a level and a mode; one that fails does not keep the other from being tried. */
+async function settle({ scope, original, config, mode }: Unsettled, writer: RegistryWriter, signal: AbortSignal) {
+  const { compatibility, mode: previous } = original
+  const isUnset = compatibility === null && original.config === null
+  const restoreConfig = () =>
+    isUnset ? writer.deleteConfig(scope, signal) : writer.setConfig(scope, { ...original, clears: true }, signal)
+  const restoreMode = () =>
+    previous === null && scope.kind !== 'global'
+      ? writer.deleteMode(scope, signal)
+      : writer.setMode(scope, previous ?? 'READWRITE', true, signal)
+  const name = describeScope(scope)
+  return [
+    ...(config ? await attempt(`restore the level of ${name}`, restoreConfig) : []),
+    ...(mode ? await attempt(`restore the mode of ${name}`, restoreMode) : []),
+  ]
+}
+
+/** Removes a version only if it is a filler. */
+function removeFiller({ subject, version }: VersionPlace, writer: RegistryWriter, signal: AbortSignal) {
+  return attempt(`remove version ${version} of subject ${subject}, a filler`, async () => {
+    const held = await writer.read(subject, version, signal)
+    if (String(held?.schema).includes(FILLER_NAME)) await writer.deleteVersion(subject, version, true, signal)
+  })
+}
+
+/** Removes the one version that was registered under another ID. */
+async function removeRegistered(subject: string, { before, writer }: FailedRun, signal: AbortSignal) {
+  const existing = new Set(before.versions.filter(one => one.subject === subject).map(({ version }) => version))
+  const registered: number[] = []
+  const failures = await attempt(`find the new version of subject ${subject}, to be deleted by hand`, async () => {
+    registered.push(...(await writer.versionsOf(subject, signal)).filter(version => !existing.has(version)))
+  })
+  for (const version of registered) {
+    const what = `remove version ${version} of subject ${subject}, to be deleted by hand`
+    failures.push(...(await attempt(what, () => writer.deleteVersion(subject, version, true, signal))))
+  }
+  return failures
+}
+
+async function attempt(what: string, work: () => Promise<void>): Promise<UndoFailure[]> {
+  try {
+    await work()
+    return []
+  } catch (error) {
+    return [{ what, reason: error instanceof Error ? error.message : String(error) }]
+  }
 }
 
 type SettingPart = 'config' | 'mode'
@@ -200,62 +258,4 @@ export function partOf(step: RestoreStep): { scope: Scope; part: SettingPart } |
 
 export function partKey(scope: Scope, part: SettingPart): string {
   return `${part} ${JSON.stringify(scope)}`
-}
-
-/**
- * Pure. What is to be put back: `begun` are the parts that this run has changed, `pending` those that its plan would have
- * brought to their last value. `before` shows what an earlier run has left.
- */
-function listUnsettled(
-  { settings }: RestoreJournal,
-  before: RegistrySnapshot,
-  begun: ReadonlySet<string>,
-  pending: ReadonlySet<string>,
-): Unsettled[] {
-  return settings.flatMap(({ scope, ...original }) => {
-    const found = settingsOf(before, scope)
-    const isOpen = (part: SettingPart, isChanged: boolean) =>
-      pending.has(partKey(scope, part)) && (isChanged || begun.has(partKey(scope, part)))
-    const configOf = ({ compatibility, config }: RegistrySettings) => ({ compatibility, config })
-    const config = isOpen('config', !isSame(configOf(found), configOf(original)))
-    const mode = isOpen('mode', found.mode !== original.mode)
-    return config || mode ? [{ scope, original, config, mode }] : []
-  })
-}
-
-/** Puts settings back as they were. Answers with those that could not be, after the first that fails. */
-async function settle(
-  unsettled: readonly Unsettled[],
-  writer: RegistryWriter,
-  width: number,
-  signal: AbortSignal,
-): Promise<Unsettled[]> {
-  const left = new Set(unsettled)
-  await runPool(unsettled, width, async one => {
-    const { scope, original, config, mode } = one
-    if (config && original.compatibility === null && original.config === null) await writer.deleteConfig(scope, signal)
-    else if (config) await writer.setConfig(scope, { ...original, clears: true }, signal)
-    if (mode && original.mode === null && scope.kind !== 'global') await writer.deleteMode(scope, signal)
-    else if (mode) await writer.setMode(scope, original.mode ?? 'READWRITE', true, signal)
-    left.delete(one)
-  }).catch(() => undefined)
-  return [...left]
-}
-
-/** Removes what took numbers for the time, and nothing that is not such a filler. Answers with those that could not be. */
-async function removeFillers(
-  fillers: readonly { subject: string; version: number }[],
-  writer: RegistryWriter,
-  width: number,
-  signal: AbortSignal,
-): Promise<{ subject: string; version: number }[]> {
-  const left = new Set(fillers)
-  await runPool(fillers, width, async one => {
-    const held = await writer.read(one.subject, one.version, signal)
-    if (String(held?.schema).includes(FILLER_NAME)) {
-      await writer.deleteVersion(one.subject, one.version, true, signal)
-    }
-    left.delete(one)
-  }).catch(() => undefined)
-  return [...left]
 }

@@ -190,7 +190,7 @@ describe('a restore of schemas that does not end', () => {
     assert.deepEqual([settings(await stage.snapshot()), openJournals(stage)], [settings(histories()), []])
   })
 
-  test('says what it could not put back when the connection is lost, and the next run does it', async t => {
+  test('reports what it could not restore when the connection is lost, and the next run restores it', async t => {
     const stage = await openStage(t, await backUp(histories()))
     let isLost = false
     await stage.setProxy(({ method, target }) => {
@@ -198,13 +198,51 @@ describe('a restore of schemas that does not end', () => {
       return isLost ? { kind: 'cut-before' } : { kind: 'pass' }
     })
     await assert.rejects(stage.restore(), { code: 'REGISTRY_UNREACHABLE' })
-    assert.match(
-      stage.warnings[0] ?? '',
-      /could not put back the level or mode of subject a.*: run the same command again/,
-    )
+    assert.ok(stage.warnings.some(message => /could not restore the level of subject a: .+/.test(message)))
+    assert.match(stage.warnings.at(-1) ?? '', /could not be undone: run the same command again/)
     isLost = false
     await stage.setProxy(() => ({ kind: 'pass' }))
     await stage.restore()
     assert.deepEqual([settings(await stage.snapshot()), openJournals(stage)], [settings(histories()), []])
+  })
+
+  test('restores every mode that it can when the registry refuses some of them, and reports each refusal', async t => {
+    const names = Array.from({ length: 30 }, (_, nth) => `s${String(nth).padStart(2, '0')}`)
+    const refused = new Set(['s00', 's11'])
+    const subjects = Object.fromEntries(names.map(name => [name, { mode: 'READONLY' }]))
+    const global = { compatibility: 'NONE', mode: 'READWRITE', config: null }
+    const first = names.map((name, nth) => versionOf(name, 1, nth + 1))
+    const second = names.map((name, nth) => versionOf(name, 2, nth + 101))
+    const stage = await openStage(t, await backUp(snapshotOf([...first, ...second], { subjects, global })), {
+      start: snapshotOf(first, { subjects, global }),
+    })
+    let isFailed = false
+    await stage.setProxy(({ method, target, body }) => {
+      const isCut = method === 'POST' && target.startsWith('/subjects/s29/versions')
+      isFailed ||= isCut
+      if (isCut) return { kind: 'cut-before' }
+      const [, subject = ''] = /^\/mode\/(\w+)/.exec(target) ?? []
+      const isRefused = isFailed && method === 'PUT' && refused.has(subject) && body.includes('READONLY')
+      return isRefused
+        ? { kind: 'answer', status: 422, json: { error_code: 42205, message: `${subject} is locked` } }
+        : { kind: 'pass' }
+    })
+    await assert.rejects(stage.restore(), { code: 'REGISTRY_UNREACHABLE' })
+    const modes = (await stage.snapshot()).subjects
+    const open = names.filter(name => modes.get(name)?.mode !== 'READONLY')
+    assert.deepEqual(open, ['s00', 's11'])
+    const refusals = stage.warnings.filter(message => message.includes('is locked'))
+    assert.deepEqual(
+      refusals.map(message => /mode of subject (\w+)/.exec(message)?.[1]),
+      ['s00', 's11'],
+    )
+    assert.equal(openJournals(stage).length, 1)
+
+    await stage.setProxy(() => ({ kind: 'pass' }))
+    await stage.restore()
+    const after = await stage.snapshot()
+    assert.ok(names.every(name => after.subjects.get(name)?.mode === 'READONLY'))
+    assert.equal(after.versions.length, 60)
+    assert.deepEqual(openJournals(stage), [])
   })
 })

@@ -93,7 +93,8 @@ describe('a level of the target that the restore has lifted', () => {
         stage.restore({ setCompatibility: 'NONE', acceptLoss }),
         /^KafkaBackupError: the target registry refuses to set the level FULL of subject a: /,
       )
-      assert.match(stage.warnings.at(-1) ?? '', /could not put back the level or mode of subject a/)
+      assert.match(stage.warnings.at(-2) ?? '', /could not restore the level of subject a: .+/)
+      assert.match(stage.warnings.at(-1) ?? '', /1 change could not be undone: run the same command again/)
       assert.equal(openJournals(stage).length, 1)
 
       isRefusing = false

@@ -281,9 +281,9 @@ describe('a registry that does not do what it says', () => {
       })
       await assert.rejects(stage.restore(forced), /the target registry ignores IDs/)
       assert.deepEqual([mode, openJournals(stage).length], [refused === 'mode' ? 'IMPORT' : 'READWRITE', 1])
-      const what = refused === 'mode' ? 'the level or mode of the whole registry' : 'version 1 of subject a'
+      const what = refused === 'mode' ? 'restore the mode of the whole registry' : 'remove version 1 of subject a'
       assert.ok(
-        stage.warnings.some(message => message.includes(`could not put back ${what}`)),
+        stage.warnings.some(message => message.includes(`could not ${what}`)),
         `${stage.warnings}`,
       )
       isStuck = false
