@@ -1,13 +1,18 @@
 import { isDeepStrictEqual } from 'node:util'
-import { describedJobSchema, type JsonSchema } from '../src/config/job-schema.ts'
+import { describeJobSchema, type JsonSchema, schemaJobSchemas } from '../src/config/job-schema.ts'
 import { reference } from '../src/config/leaf.ts'
 import { modes } from '../src/config/mode.ts'
 
 type JobJsonSchema = JsonSchema & { properties: Record<string, JsonSchema> }
 
-/** JSON Schema of a job file as it is written, for editors. It knows single fields, not the rules between them. */
+/**
+ * JSON Schema of a job file as it is written, for editors. It knows single fields, not the rules between them. The cluster is
+ * optional, because commands that do not contact Kafka need none.
+ */
 export function jobJsonSchema(): JsonSchema {
-  const { sections, jobs } = shareSections(modes.map(mode => clean(describedJobSchema(mode)) as JobJsonSchema))
+  const { sections, jobs } = shareSections(
+    modes.map(mode => clean(describeJobSchema(schemaJobSchemas[mode])) as JobJsonSchema),
+  )
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     $id: 'urn:kafka-backup:job',

@@ -60,7 +60,7 @@ export interface Actions {
   /** For what does not contact Kafka; a job of another mode than the given one is refused. */
   loadSchemaJob(path: string, options: JobOptions): Promise<SchemaJob>
   openLocation(path: string, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
-  openJobStorage(job: Job, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
+  openJobStorage(job: SchemaJob, keys: GivenKeys, signal: AbortSignal): Promise<Storage>
   /** Without keys: what is encrypted shows as it is stored. */
   openBareStorage(options: StorageOptions, signal: AbortSignal): Promise<Storage>
   runBackupJob(job: BackupRun, hooks: Hooks, signal: AbortSignal): Promise<BackupReport>
@@ -85,7 +85,7 @@ export interface Actions {
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
   /** Serves progress while the work goes on, where the job asks for it. */
-  watchVerify<T>(job: Job, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
+  watchVerify<T>(job: SchemaJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
   planTopicsJob(job: LocatedRestoreJob, signal: AbortSignal): Promise<PlannedTopic[]>

@@ -63,11 +63,6 @@ export class Session {
     return this.#load(options => this.actions.loadJob(path, options))
   }
 
-  /** A second job file beside that of `--config`: `--set` is not about it. */
-  loadOtherJob(path: string): Promise<Job> {
-    return this.#load(options => this.actions.loadJob(path, { ...options, set: [] }))
-  }
-
   /** The same for a command that makes backups: a job of another mode is refused. */
   loadBackupJob(path: string): Promise<BackupJob> {
     return this.#load(options => this.actions.loadBackupJob(path, options))

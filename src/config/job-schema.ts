@@ -49,9 +49,14 @@ export const schemaJobSchemas = {
 
 export type JsonSchema = { [key: string]: unknown }
 
-/** JSON Schema of jobs of one mode as they are written, with the words of the documentation (`x-type`, `x-allowed`). */
+/** JSON Schema of jobs that back up or restore topics, with the words of the documentation (`x-type`, `x-allowed`). */
 export function describedJobSchema(mode: Mode): JsonSchema {
-  const { $schema, ...schema } = z.toJSONSchema(jobSchemas[mode], { io: 'input' })
+  return describeJobSchema(jobSchemas[mode])
+}
+
+/** JSON Schema of a job as it is written. */
+export function describeJobSchema(job: z.ZodType): JsonSchema {
+  const { $schema, ...schema } = z.toJSONSchema(job, { io: 'input' })
   return schema
 }
 

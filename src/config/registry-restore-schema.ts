@@ -27,19 +27,10 @@ const schemaFields = {
       '`preserve` keeps what the target has and adds what is missing; `overwrite` replaces it; ' +
       '`skip` restores only into empty subjects.',
   }).prefault('preserve'),
-  subjects: textList(anyText, {
-    description:
-      'Subjects to restore, by their names in the backup; `*` is all. A subject that one of them refers to is restored too, with ' +
+  ...subjectFields(
+    'Subjects to restore, by their names in the backup; `*` is all. A subject that one of them refers to is restored too, with ' +
       'all its versions. Schema IDs of the others count as unknown in records (`unknown_ids`).',
-    allowed: 'at least one subject name or pattern with * and ?',
-    min: 1,
-    shorthand: 'one',
-  }).prefault(['*']),
-  exclude: textList(anyText, {
-    description: 'Subjects to leave out, even where `subjects` matches them.',
-    allowed: 'subject names or patterns with * and ?',
-    min: 0,
-  }).prefault([]),
+  ),
   subject_mapping: mapOf(anyText, item(anyText), {
     description: 'Other names for subjects on the target: source subject to target subject. References follow.',
     type: 'map of text to text',
@@ -121,6 +112,23 @@ export const registryRestoreSchema = fields({ ...schemaFields, ...idFields, jour
   }))
   .meta({ description: 'How schemas are put back, and what becomes of their IDs in messages.' })
   .prefault({})
+
+/** Which subjects are backed up or restored. */
+export function subjectFields(description: string) {
+  return {
+    subjects: textList(anyText, {
+      description,
+      allowed: 'at least one subject name or pattern with * and ?',
+      min: 1,
+      shorthand: 'one',
+    }).prefault(['*']),
+    exclude: textList(anyText, {
+      description: 'Subjects to leave out, even where `subjects` matches them.',
+      allowed: 'subject names or patterns with * and ?',
+      min: 0,
+    }).prefault([]),
+  }
+}
 
 function topicList(description: string, min: number) {
   return textList(topicPattern, { description, allowed: 'topic names or patterns with * and ?', min })

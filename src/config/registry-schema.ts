@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
 import { authSchema, tlsSchema } from './registry-auth-schema.ts'
-import { registryRestoreSchema } from './registry-restore-schema.ts'
+import { registryRestoreSchema, subjectFields } from './registry-restore-schema.ts'
 import { choice, duration, flag, integer } from './scalar-leaves.ts'
 import { textList } from './text-leaves.ts'
-import { anyText, httpUrl } from './text-rules.ts'
+import { httpUrl } from './text-rules.ts'
 
 const schemaTypes = ['AVRO', 'JSON', 'PROTOBUF'] as const
 
@@ -25,17 +25,7 @@ const connectionSchema = fields({
   .prefault({})
 
 const subjectsSchema = fields({
-  subjects: textList(anyText, {
-    description: 'Subjects to back up; `*` is all.',
-    allowed: 'at least one subject name or pattern with * and ?',
-    min: 1,
-    shorthand: 'one',
-  }).prefault(['*']),
-  exclude: textList(anyText, {
-    description: 'Subjects to leave out, even where `subjects` matches them.',
-    allowed: 'subject names or patterns with * and ?',
-    min: 0,
-  }).prefault([]),
+  ...subjectFields('Subjects to back up; `*` is all.'),
   include_soft_deleted: flag({
     description:
       'Take versions that are marked as deleted too. Records that carry their IDs cannot be read without them; a ' +

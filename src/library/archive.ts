@@ -3,14 +3,14 @@ import type { VerifyReport } from '../archive/verify.ts'
 import { camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { JobInput } from './job.ts'
+import type { SchemaJobInput } from './job.ts'
 import { type Encryption, findPlace, type Place } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
 /** A backup at a place; that of the job where no other is named. */
 export type BackupPlace =
   | { location: string; backupId: string; encryption?: Encryption; job?: undefined }
-  | { job: JobInput; backupId?: string | undefined; location?: undefined; encryption?: undefined }
+  | { job: SchemaJobInput; backupId?: string | undefined; location?: undefined; encryption?: undefined }
 
 export type ListedBackup = ReturnType<typeof listed>
 export type BackupDescription = ReturnType<typeof described>

@@ -1,7 +1,7 @@
-import type { Job } from '../config/load-job.ts'
+import type { SchemaJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { StoragePlace } from '../jobs/encryption.ts'
-import { type JobInput, jobOf, type RestoreJobDocument } from './job.ts'
+import { type RestoreJobDocument, type SchemaJobInput, schemaJobOf } from './job.ts'
 
 /** `encryption` of a job file: what opens encrypted backups. Without it the environment may say it, as for commands. */
 export type Encryption = NonNullable<RestoreJobDocument['encryption']>
@@ -9,13 +9,13 @@ export type Encryption = NonNullable<RestoreJobDocument['encryption']>
 /** A folder, an `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`, or where a job keeps its backups. */
 export type Place =
   | { location: string; encryption?: Encryption; job?: undefined }
-  | { job: JobInput; location?: undefined; encryption?: undefined }
+  | { job: SchemaJobInput; location?: undefined; encryption?: undefined }
 
 export interface FoundPlace {
   at: StoragePlace
   backupId: string | undefined
   /** Where the place was given as one. */
-  job?: Job
+  job?: SchemaJob
 }
 
 export async function findPlace({
@@ -25,7 +25,7 @@ export async function findPlace({
   encryption,
 }: Place & { backupId?: string | undefined }): Promise<FoundPlace> {
   if (job !== undefined) {
-    const loaded = await jobOf(job, undefined)
+    const loaded = await schemaJobOf(job, undefined)
     return { at: loaded, backupId: backupId ?? loaded.backupId, job: loaded }
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')

@@ -415,7 +415,8 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     dryRunSchemasJob: answer('dryRunSchemasJob', schemaRestoreDryRun),
     listSchemasJob: answer('listSchemasJob', schemaListing),
     diffSchemasJob: answer('diffSchemasJob', schemaDiff),
-    openOffsets: async () => {
+    openOffsets: async (...args) => {
+      note('openOffsets', args)
       throw new Error('a test of offsets brings its own session')
     },
     newKeyJob: answer('newKeyJob', { id: '0011223344556677', file: 'backup.key' }),

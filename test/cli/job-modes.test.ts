@@ -25,9 +25,9 @@ describe('the job file of a restore', () => {
   after(() => rm(folder, { recursive: true }))
 
   async function run(...argv: string[]) {
-    const { loadJob, loadBackupJob } = realActions
+    const { loadJob, loadBackupJob, loadSchemaJob } = realActions
     const io = new FakeIo()
-    const actions = fakeActions({ loadJob, loadBackupJob })
+    const actions = fakeActions({ loadJob, loadBackupJob, loadSchemaJob })
     const code = await main([...argv, '--config', path, '--no-progress'], io, actions)
     return { code, out: io.stdout.text, err: io.stderr.text, calls: actions.calls }
   }
@@ -58,7 +58,7 @@ describe('the job file of a restore', () => {
   }
 })
 
-test('commands on schemas take a job file without a cluster, which other commands refuse', async () => {
+test('commands that do not contact Kafka take a job file without a cluster, which other commands refuse', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'job-modes-'))
   const path = join(folder, 'schemas.yaml')
   const registry = 'enterprise: { schema_registry: { enabled: true, url: "http://registry:8081" } }\n'
@@ -77,6 +77,21 @@ test('commands on schemas take a job file without a cluster, which other command
     assert.deepEqual((await run('restore', 'registry', 'probe')).calls, ['probeRegistryJob'])
     assert.deepEqual((await run('restore', 'schemas', 'list')).calls, ['listSchemasJob'])
     assert.deepEqual((await run('backup', 'schemas', 'diff')).calls, ['diffSchemasJob'])
+    for (const [work, ...argv] of [
+      ['listBackups', 'list'],
+      ['describeBackup', 'describe'],
+      ['verifyBackup', 'verify'],
+      ['pruneAt', 'prune', '--keep-last', '1', '--dry-run'],
+      ['listKeysJob', 'key', 'list'],
+    ] as const) {
+      for (const mode of ['backup', 'restore']) {
+        const { code, err, calls } = await run(mode, ...argv)
+        assert.deepEqual([code, err], [0, ''], argv.join(' '))
+        assert.ok(calls.includes(work), `${argv.join(' ')}: ${calls}`)
+      }
+    }
+    assert.ok((await run('backup', 'offsets', 'snapshots')).calls.includes('openOffsets'))
+    assert.ok((await run('restore', 'topics', '--strimzi-cluster', 'c')).calls.includes('planTopicsJob'))
     assert.match((await run('backup', 'schemas', 'restore')).err, /which needs mode: restore/)
     for (const [command, section] of [
       ['backup', 'source'],

@@ -131,7 +131,7 @@ source: { bootstrap_servers: [kafka:9092], topics: { include: [orders] } }
 storage: { backend: filesystem, path: /backups }
 ${retention}`
     const load = (retention: string) => ({
-      loadJob: async () => parseJob(text(retention), { source: 'job.yaml', env: {} }),
+      loadSchemaJob: async () => parseJob(text(retention), { source: 'job.yaml', env: {} }),
     })
     const given = ['prune', '--config', 'job.yaml', '--yes']
     const plain = await run(given, { actions: load('') })

@@ -6,7 +6,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { parse as parseYaml } from 'yaml'
 import { configTables } from '../../docs/config-table.ts'
 import { jobJsonSchema } from '../../docs/job-json-schema.ts'
-import { parseJob } from '../../src/config/load-job.ts'
+import { parseJob, parseSchemaJob } from '../../src/config/load-job.ts'
 import {
   azureFields,
   azureJob,
@@ -136,6 +136,17 @@ describe('the JSON Schema and the validator both', () => {
   for (const [name, text] of Object.entries(valid)) {
     test(`accept ${name}`, () => {
       parseJob(text, { source: 'job.yaml', env })
+      assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
+    })
+  }
+  for (const [name, text] of Object.entries({
+    'a backup without a cluster': minimalJob.replace(/source:[\s\S]*(?=storage:)/, ''),
+    'a restore without a cluster': minimalRestore.replace(/target:[\s\S]*(?=storage:)/, ''),
+  })) {
+    test(`accept ${name}, for commands that do not contact Kafka`, () => {
+      assert.doesNotMatch(text, /bootstrap_servers/)
+      parseSchemaJob(text, { source: 'job.yaml', env })
+      assert.throws(() => parseJob(text, { source: 'job.yaml', env }), /(source|target): is required/)
       assert.ok(editorAccepts(parseYaml(text)), JSON.stringify(editorAccepts.errors))
     })
   }

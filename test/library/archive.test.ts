@@ -25,6 +25,8 @@ test('list shows the backups at a location, or where a job keeps its own', async
   assert.ok(row && !('error' in row))
   assert.deepEqual([row.backupId, row.complete, row.topics], ['golden', true, 1])
   assert.deepEqual(await list({ job }), [row])
+  const { target: _, ...withoutCluster } = job
+  assert.deepEqual(await list({ job: withoutCluster }), [row])
 })
 
 test('describe shows what a backup holds, in the names of the language', async () => {

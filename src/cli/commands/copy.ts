@@ -66,7 +66,7 @@ async function readSide(session: Session, side: 'from' | 'to'): Promise<StorageP
     const what = side === 'from' ? 'where the backup is' : 'where the copy goes'
     throw usage(`say ${what}, with --${side} or --${side}-config`)
   }
-  return session.loadOtherJob(config)
+  return session.loadOtherSchemaJob(config)
 }
 
 /** Undefined means all backups. */

@@ -60,7 +60,7 @@ async function placeOf(session: Session): Promise<KeyPlace> {
   if (path !== undefined && config !== undefined) throw usage('pass either --path or --config, not both')
   if (config === undefined && set.length > 0) throw usage('--set needs --config')
   if (config !== undefined) {
-    const job = await session.loadJob(config)
+    const job = await session.loadSchemaJob(config)
     return { ...job, backupId: backupId ?? job.backupId, keyFiles }
   }
   if (path === undefined) throw usage('pass --path and --backup-id, or --config')

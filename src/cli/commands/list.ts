@@ -50,7 +50,7 @@ function readPlaces(session: Session): Place[] {
     ...paths.map(path => ({ name: path, open: () => actions.openLocation(path, session.givenKeys(), signal) })),
     ...configs.map(config => ({
       name: config,
-      open: async () => actions.openJobStorage(await session.loadJob(config), session.givenKeys(), signal),
+      open: async () => actions.openJobStorage(await session.loadSchemaJob(config), session.givenKeys(), signal),
     })),
   ]
 }

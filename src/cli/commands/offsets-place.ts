@@ -31,9 +31,10 @@ export async function placeOf(session: Session): Promise<OffsetsPlace> {
     ...(acceptPlainSnapshot && { acceptsPlainSnapshot: true }),
   }
   if (config !== undefined) {
-    const job = await session.loadJob(config)
+    const job = await session.loadSchemaJob(config)
+    const cluster = job.mode === 'restore' ? job.target : job.source
     return {
-      cluster: job.mode === 'restore' ? job.target : job.source,
+      ...(cluster && { cluster }),
       storage: job.storage,
       ...own,
       ...keysFor(session, job),

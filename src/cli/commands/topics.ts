@@ -27,13 +27,18 @@ async function jobOf(session: Session): Promise<LocatedRestoreJob> {
   const { config, path, backupId, set } = session.options
   if (config !== undefined) {
     if (path !== undefined || backupId !== undefined) throw usage('pass either --config, or --path and --backup-id')
-    return { ...(await session.loadRestoreJob(config)), ...session.givenKeys() }
+    const { target = await anyTarget(session), ...job } = await session.loadSchemaJob(config, 'restore')
+    return { ...job, target, ...session.givenKeys() }
   }
   if (set.length > 0) throw usage('--set needs --config')
   if (path === undefined || backupId === undefined) {
     throw usage('pass --config, or --path and --backup-id')
   }
   return session.actions.plainRestoreJob({ path, backupId, target: NO_CLUSTER, ...session.givenKeys() })
+}
+
+async function anyTarget({ actions }: Session): Promise<LocatedRestoreJob['target']> {
+  return (await actions.plainRestoreJob({ path: '.', backupId: 'topics', target: NO_CLUSTER })).target
 }
 
 function usage(message: string): KafkaBackupError {
