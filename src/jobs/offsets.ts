@@ -17,7 +17,6 @@ import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'
 import { openEncryption, openSnapshotVault, type PlaceKeys } from './encryption.ts'
-import { openOffsetsPort } from './offsets-port.ts'
 import type { Hooks } from './parts.ts'
 import { newRun } from './parts.ts'
 
@@ -155,7 +154,8 @@ class KafkaOffsetsSession implements OffsetsSession {
   async #port(signal: AbortSignal): Promise<OffsetsPort> {
     if (!this.#place.cluster) throw usage('say which cluster, with --bootstrap-server or --config')
     this.#cluster ??= await this.#openCluster(this.#place.cluster, signal)
-    return openOffsetsPort(this.#cluster)
+    const { kafkaOffsets } = await import('../offsets/kafka-port.ts')
+    return kafkaOffsets(this.#cluster)
   }
 
   async #openCluster(job: ClusterJob, signal: AbortSignal): Promise<Cluster> {

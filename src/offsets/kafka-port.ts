@@ -4,14 +4,16 @@ import { deleteGroupOffsets } from '../kafka/delete-offsets.ts'
 import { describeGroupStates } from '../kafka/describe-group-states.ts'
 import { commitGroupOffsets, fetchCommittedOffsets } from '../kafka/group-offsets.ts'
 import { listGroups } from '../kafka/list-groups.ts'
+import { readLogRecords } from '../kafka/log-reader.ts'
 import { fetchBounds, findOffsetsByTime } from '../kafka/offsets.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 
 const UNKNOWN_TOPIC = 3
 const INVALID_TOPIC = 17
 
-/** The groups of a real cluster. How records are read is handed in: it is the business of restores. */
-export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRecords']): OffsetsPort {
+/** The groups of a real cluster. */
+export function kafkaOffsets(cluster: Cluster): OffsetsPort {
+  const topicIds = new Map<string, string>()
   return {
     clusterId: async signal => (await cluster.metadata({ topics: [] }, signal)).clusterId,
     listGroups: signal => listGroups(cluster, signal),
@@ -23,7 +25,11 @@ export function kafkaOffsets(cluster: Cluster, readRecords: OffsetsPort['readRec
       partitions.length === 0 ? new Map() : fetchBounds(cluster, partitions, signal),
     findByTime: async (partitions, timestampMs, signal) =>
       partitions.length === 0 ? new Map() : findOffsetsByTime(cluster, partitions, timestampMs, signal),
-    readRecords,
+    readRecords: async function* ({ topic, partition }, range, signal) {
+      const topicId = topicIds.get(topic) ?? (await cluster.metadata({ topics: [topic] }, signal)).topics[0]?.id ?? ''
+      topicIds.set(topic, topicId)
+      yield* readLogRecords(cluster, { topic, topicId, partition }, range, signal)
+    },
     commit: (group, positions, signal) => commitGroupOffsets(cluster, group, positions, signal),
     remove: (group, partitions, signal) => deleteGroupOffsets(cluster, group, partitions, signal),
   }

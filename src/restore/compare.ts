@@ -1,6 +1,7 @@
 import type { KafkaRecord } from '../batch/records.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { partitionKey } from '../kafka/offsets.ts'
+import { type LogPartition, readLog, readLogRecords } from '../kafka/log-reader.ts'
+import { type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Clock } from '../lib/clock.ts'
 import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -13,7 +14,6 @@ import { Lookahead } from './lookahead.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
 import { examineRestored, type RestoredTarget } from './restored-target.ts'
-import { findFirstOffset, readTargetRecords } from './target-log.ts'
 
 export interface CompareParts {
   cluster: Cluster
@@ -56,6 +56,7 @@ export interface CompareReport {
 /** What one stream holds in memory: a frame of the archive, an answer of the broker, and what is decoded of both. */
 const STREAM_BYTES = 16 << 20
 const MAX_DIFFERENCES = 10
+const SEQUENCES = 2n ** 31n
 
 /**
  * Reads the target back and compares it with the backup, record by record and in order. A topic of its own is compared
@@ -119,7 +120,9 @@ async function compareStream(
   )
   const topicId = located.topics.get(topic.name)?.id ?? ''
   const place = { topic: topic.name, topicId, partition: stream.partition }
-  const found = bounds ? readTargetRecords(cluster, place, bounds, target.producerId, signal) : nothing()
+  const found = bounds
+    ? readLogRecords(cluster, place, { ...rangeOf(bounds), producerId: target.producerId }, signal)
+    : nothing()
   const actual = new Lookahead(found, sizeOfRecord)
   const isHoley = bounds && target.compacted.has(topic.name) && target.producerId === undefined
   const holes = isHoley
@@ -134,6 +137,31 @@ async function compareStream(
   } finally {
     await Promise.all([expected.close(), actual.close()])
   }
+}
+
+/**
+ * Where a restore that has the log for itself put its first record: its batches count their records from there on, also
+ * where compaction or retention have removed the first ones. Records that no restore wrote are taken to begin at 0.
+ * Sequences begin again at 0 after 2^31 records: a restore of so many is taken to begin below 2^31.
+ */
+async function findFirstOffset(
+  cluster: Cluster,
+  place: LogPartition,
+  bounds: PartitionBounds,
+  mostRecords: bigint,
+  signal: AbortSignal,
+): Promise<bigint> {
+  for await (const [first] of readLog(cluster, place, rangeOf(bounds), signal)) {
+    if (!first) continue
+    if (first.sequence < 0) return 0n
+    const begin = first.header.baseOffset - BigInt(first.sequence)
+    return mostRecords > SEQUENCES || begin < 0n ? BigInt.asUintN(31, begin) : begin
+  }
+  return bounds.logStart
+}
+
+function rangeOf({ logStart, lastStable }: PartitionBounds): { from: bigint; to: bigint } {
+  return { from: logStart, to: lastStable }
 }
 
 function mostRecordsOf({ legs }: PlannedStream): bigint {

@@ -1,5 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
+import { type LogPartition, readLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
 import { openOutgoing } from './archived-records.ts'
@@ -8,7 +9,6 @@ import type { LocatedRestore } from './locate-restore.ts'
 import type { Outgoing } from './outgoing.ts'
 import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
-import { readTargetLog, type TargetPartition } from './target-log.ts'
 
 /** Records that lie side by side at the source and on the target. */
 export interface OffsetMapRun extends Omit<MappedRun, 'sourcePartition'> {
@@ -154,7 +154,7 @@ export async function* sentRuns(batches: AsyncIterable<Outgoing>): AsyncGenerato
 /** The same on the target. A batch keeps its first and last offset and its sequence when compaction empties it. */
 async function* placedRuns(
   cluster: Cluster,
-  target: TargetPartition,
+  target: LogPartition,
   { producerId, least }: { producerId: bigint; least: bigint },
   signal: AbortSignal,
 ): AsyncGenerator<PlacedRun> {
@@ -163,7 +163,7 @@ async function* placedRuns(
     signal,
   )
   let position = 0n
-  for await (const batches of readTargetLog(cluster, target, { from, to }, signal)) {
+  for await (const batches of readLog(cluster, target, { from, to }, signal)) {
     for (const { header, sequence } of batches) {
       if (header.producerId !== producerId) continue
       position = unwrap(position, sequence)
@@ -174,7 +174,7 @@ async function* placedRuns(
 
 async function boundsOf(
   cluster: Cluster,
-  target: TargetPartition,
+  target: LogPartition,
   least: bigint,
   signal: AbortSignal,
 ): Promise<PartitionBounds> {

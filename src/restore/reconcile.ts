@@ -1,21 +1,15 @@
-import { isControl } from '../batch/header.ts'
-import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
-import { brokerErrorName } from '../kafka/broker-errors.ts'
-import { BufferPool } from '../kafka/buffer-pool.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { Fetcher } from '../kafka/fetcher.ts'
+import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import { runPool } from '../lib/pool.ts'
 import { nextSequence, type Stream } from './stream.ts'
 
-const BUFFER_BYTES = 8 << 20
 const CONCURRENCY = 8
 
 /**
- * Finds out what of a stream is on the target, where nobody heard the answer: batches carry the producer's id and their
- * sequence, so that each one says itself whether it is ours and which. Brokers forget producers whose records are old;
- * the log does not.
+ * Finds what of a stream is on the target after responses were lost: batches carry the producer ID and their sequence,
+ * which tells whether one is ours, and which. Brokers forget producers whose records are old; the log does not.
  */
 export async function reconcile(
   stream: Stream,
@@ -37,27 +31,27 @@ export async function reconcile(
       `it starts at offset ${bounds.logStart}, and what came after ${targetOffset} is not known`,
     )
   }
-  const found = readBatches(cluster, stream, targetOffset, bounds.highWatermark, signal)
   let count = 0
   let end = targetOffset
-  for await (const batch of found) {
-    if (batch.producerId !== stream.identity.producerId) {
-      if (!isShared) throw conflict(stream, batch.baseOffset, 'there is a batch of another producer')
+  for await (const batch of readBatches(cluster, stream, { from: targetOffset, to: bounds.highWatermark }, signal)) {
+    const { producerId, baseOffset, lastOffset } = batch.header
+    if (producerId !== stream.identity.producerId) {
+      if (!isShared) throw conflict(stream, baseOffset, 'there is a batch of another producer')
       continue
     }
-    // Where nobody else writes, offsets that are missing are records of ours that compaction has removed since.
-    if (!isShared) count = Number(batch.baseOffset - targetOffset)
+    // Where this restore is the only writer, missing offsets are its own records that compaction has removed since.
+    if (!isShared) count = Number(baseOffset - targetOffset)
     if (batch.sequence !== nextSequence(sequence, count)) {
-      throw conflict(stream, batch.baseOffset, `there is sequence ${batch.sequence}`)
+      throw conflict(stream, baseOffset, `there is sequence ${batch.sequence}`)
     }
-    // Not the count of its records: compaction may have been there.
-    count += Number(batch.lastOffset - batch.baseOffset) + 1
-    end = batch.lastOffset + 1n
+    // Not the count of its records: compaction may have removed some.
+    count += Number(lastOffset - baseOffset) + 1
+    end = lastOffset + 1n
   }
   if (count > 0) await stream.skip(count, end)
 }
 
-/** The same for many, most of which have nothing that is not noted: they are asked for together. */
+/** The same for many, most of which have only what is in their progress: their bounds are read together. */
 export async function reconcileAll(
   streams: readonly Stream[],
   parts: { cluster: Cluster; isShared: boolean },
@@ -68,70 +62,26 @@ export async function reconcileAll(
     let known = bounds.get(partitionKey(stream))
     return parts.cluster.settling(async () => {
       const found = known
-      // A leader that has moved meanwhile is asked anew.
+      // After a leader has moved, the bounds are read again.
       known = undefined
       await reconcile(stream, parts, signal, found)
     }, signal)
   })
 }
 
-interface FoundBatch {
-  baseOffset: bigint
-  lastOffset: bigint
-  producerId: bigint
-  sequence: number
-}
-
 async function* readBatches(
   cluster: Cluster,
   stream: Stream,
-  from: bigint,
-  to: bigint,
+  range: OffsetRange,
   signal: AbortSignal,
-): AsyncGenerator<FoundBatch> {
-  if (from >= to) return
-  const leader = await leaderOf(cluster, stream, signal)
-  const buffers = new BufferPool(1, BUFFER_BYTES)
-  // Also what lies behind the transactions of others that are open: our own batches are in none.
-  const isolation = 'read_uncommitted' as const
-  const options = { brokerId: leader, buffers, maxWaitMs: 500, rack: '', maxBytes: BUFFER_BYTES, isolation }
-  const fetcher = await Fetcher.open(cluster, options, signal)
-  try {
-    for (let offset = from; offset < to; ) {
-      const target = { topicId: stream.topicId, partition: stream.partition, leaderEpoch: -1, lastFetchedEpoch: -1 }
-      const fetched = await fetcher.fetch([{ ...target, offset }], signal)
-      const [part] = fetched.partitions
-      const headers = part && part.errorCode === 0 ? walkBatches(fetched.bytes, part.start, part.end) : []
-      const found = headers
-        .filter(header => header.lastOffset >= offset && !isControl(header.attributes))
-        .map(header => ({ ...header, sequence: fetched.bytes.readInt32BE(header.position + 53) }))
-      const next = (headers.at(-1)?.lastOffset ?? offset - 1n) + 1n
-      fetched.release()
-      if (next <= offset) throw unreadable(stream, offset, part?.errorCode)
-      yield* found
-      offset = next
-    }
-  } finally {
-    fetcher.close()
-  }
+): AsyncGenerator<LogBatch> {
+  for await (const batches of readUncommittedLog(cluster, stream, range, signal)) yield* batches
 }
 
-async function leaderOf(cluster: Cluster, { topic, partition, name }: Stream, signal: AbortSignal): Promise<number> {
-  const { topics } = await cluster.metadata({ topics: [topic] }, signal)
-  const leader = topics[0]?.partitions.find(one => one.partition === partition)?.leader ?? -1
-  if (leader < 0) throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${name} has no leader at the moment`)
-  return leader
-}
-
-function unreadable({ name }: Stream, offset: bigint, errorCode = 0): KafkaBackupError {
-  const why = errorCode === 0 ? '' : `: the broker answered ${brokerErrorName(errorCode)}`
-  return new KafkaBackupError('KAFKA_NOT_READY', `${name} cannot be read at ${offset}${why}`)
-}
-
-/** By an election that was not clean, a disk that was lost, or somebody who deletes records. */
+/** After an unclean election, a lost disk, or DeleteRecords. */
 function gone({ name }: Stream, isShared: boolean, what: string): KafkaBackupError {
   const own = 'Delete the topic, and run the same command again: it fills this topic again and leaves the others alone.'
-  // Of a topic that others write to nobody should be told to delete it.
+  // A topic that others write to must not be deleted.
   const help = isShared ? 'Restore into topics of another name.' : own
   const message = `${name}: the target has lost records of this restore: ${what}`
   return new KafkaBackupError('RESTORE_CONFLICT', message, { help })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openOffsetsPort } from '../../src/jobs/offsets-port.ts'
+import { kafkaOffsets } from '../../src/offsets/kafka-port.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import { runPlan } from '../../src/offsets/run-plan.ts'
 import { type CommittingGroups, keepGroups } from '../fakes/committing-groups.ts'
@@ -35,7 +35,7 @@ async function withGroups(work: (fake: FakeCluster, groups: CommittingGroups) =>
 }
 
 async function reset(fake: FakeCluster, betweenPlanAndRun: () => void = () => undefined) {
-  const port = openOffsetsPort(await fake.open())
+  const port = kafkaOffsets(await fake.open())
   const selection = { groups: ['g*'], topics: [], partitions: [] }
   const plan = await planOffsets({ strategy: 'latest', selection }, port, never)
   betweenPlanAndRun()

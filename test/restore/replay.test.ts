@@ -236,7 +236,7 @@ describe('looking for what is on the target', () => {
         target.fake.state.fetchError = () => (refusals-- > 0 ? 6 : 0)
         assert.equal(await look(target, sampleStream(25, 10)), 4n)
         refusals = 99
-        await assert.rejects(look(target, sampleStream(25, 10)), /orders\/0 cannot be read at 0: .*NOT_LEADER/)
+        await assert.rejects(look(target, sampleStream(25, 10)), /reading orders\/0: .*NOT_LEADER/)
       },
     ))
 

@@ -4,104 +4,113 @@ import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { FetchedPartition } from '../kafka/api/fetch.ts'
-import { brokerError } from '../kafka/broker-errors.ts'
-import { BufferPool } from '../kafka/buffer-pool.ts'
-import type { Cluster } from '../kafka/cluster.ts'
-import { type Fetched, Fetcher } from '../kafka/fetcher.ts'
-import type { PartitionBounds } from '../kafka/offsets.ts'
+import type { FetchedPartition } from './api/fetch.ts'
+import type { Isolation } from './api/list-offsets.ts'
+import { brokerError } from './broker-errors.ts'
+import { BufferPool } from './buffer-pool.ts'
+import type { Cluster } from './cluster.ts'
+import { type Fetched, Fetcher } from './fetcher.ts'
 
-export interface TargetPartition {
+/** A partition whose log is read. */
+export interface LogPartition {
   topic: string
   topicId: string
   partition: number
 }
 
-/** A batch of the target's log, in memory of its own. */
+/** A batch of a log, in memory of its own. */
 export interface LogBatch {
   bytes: Buffer
   header: BatchHeader
   sequence: number
 }
 
+export interface OffsetRange {
+  from: bigint
+  /** Not part of it. */
+  to: bigint
+}
+
 const BUFFER_BYTES = 2 << 20
 const MAX_WAIT_MS = 500
-const SEQUENCES = 2n ** 31n
 
 /**
- * The batches at [from, to) that a reader of committed data would see, those of one answer at a time. A leader that moves
- * or goes away for a while is looked for again.
+ * The batches at [from, to) that a consumer of committed data would see, those of one response at a time. When the leader
+ * moves or is away for a while, it is looked up again.
  */
-export async function* readTargetLog(
+export async function* readLog(
   cluster: Cluster,
-  target: TargetPartition,
-  { from, to }: { from: bigint; to: bigint },
+  place: LogPartition,
+  range: OffsetRange,
   signal: AbortSignal,
 ): AsyncGenerator<LogBatch[]> {
-  const reader = new LogReader(cluster, target)
+  const reader = new LogReader(cluster, place, 'read_committed')
+  yield* readRange(reader, range, offset => cluster.settling(() => reader.read(offset, signal), signal))
+}
+
+/**
+ * All batches at [from, to) except for markers, also those behind open transactions of other producers, for their headers:
+ * checksums are not verified. It fails when the leader moves: the caller retries, because it has to read the bounds again.
+ */
+export async function* readUncommittedLog(
+  cluster: Cluster,
+  place: LogPartition,
+  range: OffsetRange,
+  signal: AbortSignal,
+): AsyncGenerator<LogBatch[]> {
+  const reader = new LogReader(cluster, place, 'read_uncommitted')
+  yield* readRange(reader, range, offset => reader.read(offset, signal))
+}
+
+/** The records at [from, to) of committed batches, those of one batch at a time; of one producer alone, where it is given. */
+export async function* readLogRecords(
+  cluster: Cluster,
+  place: LogPartition,
+  range: OffsetRange & { producerId?: bigint | undefined },
+  signal: AbortSignal,
+): AsyncGenerator<KafkaRecord[]> {
+  const { from, to, producerId } = range
+  for await (const some of readLog(cluster, place, range, signal)) {
+    for (const { bytes, header } of some) {
+      if (producerId !== undefined && header.producerId !== producerId) continue
+      // DeleteRecords may have cut a batch in two.
+      yield decodeRecords(bytes, header).filter(({ offset }) => offset >= from && offset < to)
+    }
+  }
+}
+
+async function* readRange(
+  reader: LogReader,
+  { from, to }: OffsetRange,
+  read: (offset: bigint) => ReturnType<LogReader['read']>,
+): AsyncGenerator<LogBatch[]> {
   try {
     for (let offset = from; offset < to; ) {
-      const answer = await cluster.settling(() => reader.read(offset, signal), signal)
-      const inRange = answer.batches.filter(({ header }) => header.baseOffset < to)
+      const { batches, next } = await read(offset)
+      const inRange = batches.filter(({ header }) => header.baseOffset < to)
       if (inRange.length > 0) yield inRange
-      offset = answer.next
+      offset = next
     }
   } finally {
     reader.close()
   }
 }
 
-/** The records of these batches; of one producer alone, where it is given. */
-export async function* readTargetRecords(
-  cluster: Cluster,
-  target: TargetPartition,
-  { logStart, lastStable }: PartitionBounds,
-  producerId: bigint | undefined,
-  signal: AbortSignal,
-): AsyncGenerator<KafkaRecord[]> {
-  for await (const some of readTargetLog(cluster, target, { from: logStart, to: lastStable }, signal)) {
-    for (const { bytes, header } of some) {
-      if (producerId !== undefined && header.producerId !== producerId) continue
-      // DeleteRecords may have cut a batch in two.
-      yield decodeRecords(bytes, header).filter(({ offset }) => offset >= logStart)
-    }
-  }
-}
-
-/**
- * Where a restore that has the log for itself put its first record: its batches count their records from there on, also
- * where compaction or retention have removed the first ones. Records that no restore wrote are taken to begin at 0.
- * Sequences begin again at 0 after 2^31 records: a restore of so many is taken to begin below 2^31.
- */
-export async function findFirstOffset(
-  cluster: Cluster,
-  target: TargetPartition,
-  { logStart, lastStable }: PartitionBounds,
-  mostRecords: bigint,
-  signal: AbortSignal,
-): Promise<bigint> {
-  for await (const [first] of readTargetLog(cluster, target, { from: logStart, to: lastStable }, signal)) {
-    if (!first) continue
-    if (first.sequence < 0) return 0n
-    const begin = first.header.baseOffset - BigInt(first.sequence)
-    return mostRecords > SEQUENCES || begin < 0n ? BigInt.asUintN(31, begin) : begin
-  }
-  return logStart
-}
-
 class LogReader {
   readonly #cluster: Cluster
-  readonly #target: TargetPartition
+  readonly #place: LogPartition
+  readonly #isolation: Isolation
   readonly #buffers = new BufferPool(1, BUFFER_BYTES)
   #fetcher: Fetcher | undefined
 
-  constructor(cluster: Cluster, target: TargetPartition) {
+  constructor(cluster: Cluster, place: LogPartition, isolation: Isolation) {
     this.#cluster = cluster
-    this.#target = target
+    this.#place = place
+    this.#isolation = isolation
   }
 
   async read(offset: bigint, signal: AbortSignal): Promise<{ batches: LogBatch[]; next: bigint }> {
-    const { topicId, partition } = this.#target
+    const { topicId, partition } = this.#place
     try {
       this.#fetcher ??= await this.#open(signal)
       const position = { topicId, partition, leaderEpoch: -1, lastFetchedEpoch: -1, offset }
@@ -123,12 +132,12 @@ class LogReader {
   }
 
   async #open(signal: AbortSignal): Promise<Fetcher> {
-    const { topic, partition } = this.#target
+    const { topic, partition } = this.#place
     const { topics } = await this.#cluster.metadata({ topics: [topic] }, signal)
     const brokerId = topics[0]?.partitions.find(one => one.partition === partition)?.leader ?? -1
     if (brokerId < 0)
       throw new KafkaBackupError('KAFKA_NOT_READY', `partition ${this.#name} has no leader at the moment`)
-    const limits = { maxWaitMs: MAX_WAIT_MS, maxBytes: BUFFER_BYTES }
+    const limits = { maxWaitMs: MAX_WAIT_MS, maxBytes: BUFFER_BYTES, isolation: this.#isolation }
     return Fetcher.open(this.#cluster, { brokerId, buffers: this.#buffers, rack: '', ...limits }, signal)
   }
 
@@ -136,15 +145,18 @@ class LogReader {
     const [part] = fetched.partitions
     if (!part) throw new KafkaBackupError('KAFKA_PROTOCOL', `the broker said nothing of ${this.#name}`)
     if (part.errorCode !== 0) throw brokerError(part.errorCode, `reading ${this.#name}`)
-    // A copy: the buffer is used again, and whoever compares looks ahead.
+    // A copy: the buffer is used again, and callers read ahead.
     const bytes = Buffer.from(fetched.bytes.subarray(part.start, part.end))
     const headers = walkBatches(bytes, 0, bytes.length)
     const last = headers.at(-1)
     if (!last || last.lastOffset < offset) {
       throw new KafkaBackupError('KAFKA_NOT_READY', `${this.#name} cannot be read at ${offset}`)
     }
-    const damaged = headers.find(({ position, sizeBytes }) => !hasValidCrc(bytes, position, sizeBytes))
+    // Of uncommitted batches callers use the headers only.
+    const isRead = this.#isolation === 'read_committed'
+    const damaged = isRead && headers.find(({ position, sizeBytes }) => !hasValidCrc(bytes, position, sizeBytes))
     if (damaged) throw corrupt(this.#name, damaged)
+    // Without aborted transactions in the response, markers are all that is left out.
     const visible = visibleBatches(bytes, headers, part.abortedTransactions)
     const batches = visible
       .filter(({ lastOffset }) => lastOffset >= offset)
@@ -153,12 +165,12 @@ class LogReader {
   }
 
   get #name(): string {
-    return `${this.#target.topic}/${this.#target.partition}`
+    return `${this.#place.topic}/${this.#place.partition}`
   }
 }
 
-/** Without markers and without what was rolled back, by the rule of Kafka's own consumers. */
-export function visibleBatches(
+/** Without markers and aborted transactions, by the rule of Kafka's own consumers. */
+function visibleBatches(
   bytes: Buffer,
   headers: readonly BatchHeader[],
   aborted: FetchedPartition['abortedTransactions'],
@@ -179,8 +191,5 @@ export function visibleBatches(
 }
 
 function corrupt(name: string, { baseOffset }: BatchHeader): KafkaBackupError {
-  return new KafkaBackupError(
-    'SOURCE_CORRUPT',
-    `${name}: the batch at offset ${baseOffset} of the target has a wrong CRC-32C`,
-  )
+  return new KafkaBackupError('SOURCE_CORRUPT', `${name}: the batch at offset ${baseOffset} has a wrong CRC-32C`)
 }

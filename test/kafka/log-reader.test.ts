@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readTargetLog } from '../../src/restore/target-log.ts'
+import { readLog } from '../../src/kafka/log-reader.ts'
 import { never } from '../archive/sample-archive.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { type FakeCluster, fakeTopic, startFakeCluster } from '../fakes/fake-cluster.ts'
@@ -12,7 +12,7 @@ const NOT_LEADER = 6
 async function read(fake: FakeCluster, from: bigint, to: bigint): Promise<bigint[]> {
   const { id: topicId = '' } = fake.state.topics[0] ?? {}
   const found: bigint[] = []
-  const log = readTargetLog(await fake.open(), { topic: 'copy', topicId, partition: 0 }, { from, to }, never)
+  const log = readLog(await fake.open(), { topic: 'copy', topicId, partition: 0 }, { from, to }, never)
   for await (const some of log) found.push(...some.map(({ header }) => header.baseOffset))
   return found
 }
