@@ -17,7 +17,7 @@ import type { BackupRun } from '../jobs/backup.ts'
 import type { OffsetAt, PlainRestore } from '../jobs/compare.ts'
 import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
-import type { KeyListing, KeyPlace, newKeyJob, RewrapWish } from '../jobs/keys.ts'
+import type { KeyListing, KeyPlace, newKeyJob, RewrapReport, RewrapWish } from '../jobs/keys.ts'
 import type { OffsetsPlace, OffsetsSession } from '../jobs/offsets.ts'
 import type { Hooks } from '../jobs/parts.ts'
 import type { RunReport } from '../jobs/run-report.ts'
@@ -100,7 +100,7 @@ export interface Actions {
   diffSchemasJob(left: SchemaSide, right: SchemaSide, options: DiffOptions, signal: AbortSignal): Promise<SchemaDiff>
   newKeyJob(out: string | undefined): ReturnType<typeof newKeyJob>
   listKeysJob(place: KeyPlace, signal: AbortSignal): Promise<KeyListing>
-  rewrapKeysJob(place: KeyPlace, wish: RewrapWish, signal: AbortSignal): Promise<KeyListing & { removed: number }>
+  rewrapKeysJob(place: KeyPlace, wish: RewrapWish, signal: AbortSignal): Promise<RewrapReport>
   /** Until the signal. */
   serveOperator(options: ServeOptions, parts: ServeParts, signal: AbortSignal): Promise<void>
   /** The definitions of the operator's resources. */

@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { keysPrefix, parseKeysVersion } from './keys-file.ts'
-import { SNAPSHOTS } from './snapshot-vault.ts'
+import { SNAPSHOTS } from './snapshot-keys.ts'
 
 /**
  * Says what at a location is encrypted, in words of a message; undefined where nothing is. Needs no key. It is for a warning:

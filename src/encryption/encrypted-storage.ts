@@ -8,7 +8,7 @@ import { decodeHeader, isSealed } from './object-header.ts'
 import type { OpenKeys } from './open-keys.ts'
 import { SealedReader } from './sealed-reader.ts'
 import { SEALED_WRITER_BYTES, SealedWriter } from './sealed-writer.ts'
-import { SNAPSHOTS } from './snapshot-vault.ts'
+import { SNAPSHOTS } from './snapshot-keys.ts'
 
 export interface EncryptedStorage extends Storage {
   /** The keys that a backup is written with, made where it is to be encrypted and new; undefined where it is not. */

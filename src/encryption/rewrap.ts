@@ -6,6 +6,7 @@ import { type DataKey, newDataKey } from './data-key.ts'
 import { readKeysFile, removeOlderFiles, writeNextKeysFile } from './key-book.ts'
 import { type KeysFile, keysKey } from './keys-file.ts'
 import { type OpenKeys, openKeys } from './open-keys.ts'
+import { rewrapSnapshots, type SnapshotRewrap } from './rewrap-snapshots.ts'
 
 export interface RewrapOptions {
   backupId: string
@@ -18,7 +19,7 @@ export interface RewrapOptions {
 }
 
 /**
- * Wraps the data keys of a backup for others. No object is touched. The files of before are removed when the new one was
+ * Wraps the data keys of a backup, and of offset snapshots that were taken for its recipients, for others. No object is touched. The files of before are removed when the new one was
  * read back and opened by each of its recipients.
  */
 export async function rewrapKeys(
@@ -26,17 +27,19 @@ export async function rewrapKeys(
   { backupId, recipients, present, isDataKeyNew }: RewrapOptions,
   clock: Clock,
   signal: AbortSignal,
-): Promise<{ file: KeysFile; removed: number }> {
+): Promise<{ file: KeysFile; removed: number; snapshots: SnapshotRewrap }> {
   const file = await requireKeysFile(storage, backupId, signal)
   // Not whatever KMS key the file names: what it unwraps is to be trusted from now on.
   const { byId } = await openKeys(file, { credentials: [...present, ...recipients], mayAskKms: false }, signal)
   const dataKeys = file.data_keys.map(({ id, created_at }) => ({ ...required(byId, id), createdAt: created_at }))
   if (isDataKeyNew) dataKeys.push({ ...newDataKey(), createdAt: formatUtc(clock.now()) })
+  // First, because the keys file of the backup says whom snapshots were taken for: a run that dies in between can be repeated.
+  const snapshots = await rewrapSnapshots(storage, { former: file, recipients, present }, clock, signal)
   const next = await writeNextKeysFile(storage, file, { credentials: recipients, dataKeys }, clock, signal)
   for (const recipient of recipients) {
     assertSame(dataKeys, await openKeys(next, { credentials: [recipient], mayAskKms: false }, signal))
   }
-  return { file: next, removed: await removeOlder(storage, next, signal) }
+  return { file: next, removed: await removeOlder(storage, next, signal), snapshots }
 }
 
 async function removeOlder(storage: Storage, file: KeysFile, signal: AbortSignal): Promise<number> {

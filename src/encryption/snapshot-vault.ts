@@ -4,14 +4,20 @@ import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
 import { type DataKey, newDataKey } from './data-key.ts'
-import { decodeKeysFile, encodeKeysFile, type KeysFile, keysKey, keysPrefix, parseKeysVersion } from './keys-file.ts'
+import { keysPrefix } from './keys-file.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
 import { decodeHeader, isSealed } from './object-header.ts'
 import { KeyRefusal, type OpenKeys, openKeys } from './open-keys.ts'
-import { recipientId, unwrapAll, wrapAll } from './recipients.ts'
+import { recipientId } from './recipients.ts'
+import {
+  createSnapshotKeys,
+  isFor,
+  listSnapshotKeys,
+  opensWithEach,
+  readSnapshotKeys,
+  SNAPSHOTS,
+} from './snapshot-keys.ts'
 
-/** In place of a backup id. The folder belongs to no backup, and no backup can have this id. */
-export const SNAPSHOTS = 'offset-snapshots'
 /** Of files that claim to be for the recipients; bounds the work with passphrases that a hostile folder can cause. */
 const MAX_TRIED = 5
 const TRIES = 5
@@ -72,7 +78,7 @@ export class SnapshotVault {
     if (before) throw asOfSnapshot(key, before)
     let refused: KeyRefusal | undefined
     const credentials = await loadCredentials()
-    for await (const file of this.#files(await this.#versions(signal), signal)) {
+    for await (const file of readSnapshotKeys(this.#storage, await listSnapshotKeys(this.#storage, signal), signal)) {
       if (!file.data_keys.some(({ id }) => id === dataKeyId)) continue
       try {
         return this.#remember(await openKeys(file, { credentials, mayAskKms }, signal))
@@ -90,9 +96,9 @@ export class SnapshotVault {
   async #keyForWriting(signal: AbortSignal): Promise<DataKey> {
     const recipients = withoutRepeats(await this.#options.loadRecipients())
     for (let attempt = 1; ; attempt++) {
-      const versions = await this.#versions(signal)
+      const versions = await listSnapshotKeys(this.#storage, signal)
       let tried = 0
-      for await (const file of this.#files(versions, signal)) {
+      for await (const file of readSnapshotKeys(this.#storage, versions, signal)) {
         if (!isFor(file, recipients)) continue
         if (await opensWithEach(file, recipients, signal)) {
           return this.#remember(await openKeys(file, { credentials: recipients, mayAskKms: false }, signal)).current
@@ -100,7 +106,7 @@ export class SnapshotVault {
         if (++tried === MAX_TRIED) break
       }
       try {
-        return await this.#create(recipients, nextVersion(versions), signal)
+        return await this.#create(recipients, versions, signal)
       } catch (error) {
         // Another process created it at the same time, maybe for the same recipients.
         if (!hasCode(error, 'STORAGE_EXISTS') || attempt === TRIES) throw error
@@ -108,50 +114,18 @@ export class SnapshotVault {
     }
   }
 
-  async #create(recipients: readonly Credential[], version: number, signal: AbortSignal): Promise<DataKey> {
-    const created_at = formatUtc(this.#options.clock.now())
+  async #create(recipients: readonly Credential[], versions: readonly number[], signal: AbortSignal): Promise<DataKey> {
+    const createdAt = formatUtc(this.#options.clock.now())
     const dataKey = newDataKey()
-    const head = { backup_id: SNAPSHOTS, hide_names: false }
-    const keys = await wrapAll(recipients, head, [{ ...dataKey, createdAt: created_at }], signal)
-    const format = { format: 'kafka-backup-keys', format_version: 1 } as const
-    const file: KeysFile = { ...format, ...head, version, created_at, ...keys }
-    await this.#storage.create(keysKey(SNAPSHOTS, version), encodeKeysFile(file), signal)
+    const wanted = { recipients, dataKey: { ...dataKey, createdAt }, createdAt }
+    await createSnapshotKeys(this.#storage, wanted, versions, signal)
     return dataKey
-  }
-
-  /** Newest first. */
-  async #versions(signal: AbortSignal): Promise<number[]> {
-    const versions: number[] = []
-    for await (const { key } of this.#storage.list(keysPrefix(SNAPSHOTS), signal)) {
-      const version = parseKeysVersion(key)
-      if (version !== undefined && key === keysKey(SNAPSHOTS, version)) versions.push(version)
-    }
-    return versions.sort((a, b) => b - a)
-  }
-
-  /** A file that is damaged opens nothing, and must not hide the others. */
-  async *#files(versions: readonly number[], signal: AbortSignal): AsyncGenerator<KeysFile> {
-    for (const version of versions) {
-      const key = keysKey(SNAPSHOTS, version)
-      try {
-        yield decodeKeysFile(await this.#storage.read(key, signal), key)
-      } catch (error) {
-        if (!hasCode(error, 'ARCHIVE_DAMAGED', 'STORAGE_NOT_FOUND')) throw error
-      }
-    }
   }
 
   #remember(keys: OpenKeys): OpenKeys {
     for (const id of keys.byId.keys()) this.#opened.set(id, keys)
     return keys
   }
-}
-
-/** By what the file says, which costs nothing to compare. */
-function isFor(file: KeysFile, recipients: readonly Credential[]): boolean {
-  const stated = new Set(file.recipients.map(({ kind, id }) => `${kind} ${id}`))
-  const isSized = stated.size === recipients.length && file.recipients.length === recipients.length
-  return isSized && recipients.every(one => stated.has(`${one.kind} ${recipientId(one)}`))
 }
 
 /** The same key may come from an option and from the environment. */
@@ -161,33 +135,6 @@ function withoutRepeats(credentials: readonly Credential[]): readonly Credential
       ? one.passphrase === other.passphrase
       : one.kind === other.kind && recipientId(one) === recipientId(other)
   return credentials.filter((one, at) => credentials.findIndex(other => isSame(one, other)) === at)
-}
-
-async function opensWithEach(file: KeysFile, recipients: readonly Credential[], signal: AbortSignal): Promise<boolean> {
-  for (const credential of recipients) {
-    if (!(await opensWith(file, credential, signal))) return false
-  }
-  return true
-}
-
-async function opensWith(file: KeysFile, credential: Credential, signal: AbortSignal): Promise<boolean> {
-  for (const recipient of file.recipients) {
-    try {
-      if (await unwrapAll(credential, recipient, file, signal)) return true
-    } catch (error) {
-      // KMS refuses what it did not wrap.
-      if (!hasCode(error, 'ENCRYPTION_KEY')) throw error
-    }
-  }
-  return false
-}
-
-/** Gaps are filled: a planted file with a very high number must not use up the numbers. */
-function nextVersion(versions: readonly number[]): number {
-  const taken = new Set(versions)
-  let version = 1
-  while (taken.has(version)) version++
-  return version
 }
 
 function missingKeys(key: string, dataKeyId: string): KafkaBackupError {

@@ -1,5 +1,6 @@
 import type { KeysFile } from '../encryption/keys-file.ts'
 import { environmentSources, type KeySource, loadCredentials } from '../encryption/load-credentials.ts'
+import type { SnapshotRewrap } from '../encryption/rewrap-snapshots.ts'
 import { systemClock } from '../lib/clock.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -32,6 +33,12 @@ export interface RewrapWish {
   kmsKeys: readonly string[]
 }
 
+export interface RewrapReport extends KeyListing {
+  /** Older keys files of the backup. */
+  removed: number
+  snapshots: SnapshotRewrap
+}
+
 /** Needs no key: what it shows is what the store holds in the clear. */
 export async function listKeysJob(place: KeyPlace, signal: AbortSignal): Promise<KeyListing> {
   return withRawStorage(place, signal, async storage => {
@@ -45,7 +52,7 @@ export async function rewrapKeysJob(
   place: KeyPlace,
   { recipientFiles, isDataKeyNew, kmsKeys }: RewrapWish,
   signal: AbortSignal,
-): Promise<KeyListing & { removed: number }> {
+): Promise<RewrapReport> {
   const { encryption, keyFiles = [], backupId } = place
   const wanted: readonly KeySource[] =
     recipientFiles.length > 0 ? recipientFiles.map(keyFile => ({ keyFile })) : (encryption?.recipients ?? [])
@@ -57,8 +64,8 @@ export async function rewrapKeysJob(
   return withRawStorage(place, signal, async storage => {
     const { rewrapKeys } = await import('../encryption/rewrap.ts')
     const wish = { backupId, recipients, present, isDataKeyNew }
-    const { file, removed } = await rewrapKeys(storage, wish, systemClock, signal)
-    return { ...listingOf(file, storage), removed }
+    const { file, removed, snapshots } = await rewrapKeys(storage, wish, systemClock, signal)
+    return { ...listingOf(file, storage), removed, snapshots }
   })
 }
 

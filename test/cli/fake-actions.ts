@@ -421,7 +421,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     },
     newKeyJob: answer('newKeyJob', { id: '0011223344556677', file: 'backup.key' }),
     listKeysJob: answer('listKeysJob', keyListing),
-    rewrapKeysJob: answer('rewrapKeysJob', { ...keyListing, removed: 1 }),
+    rewrapKeysJob: answer('rewrapKeysJob', { ...keyListing, removed: 1, snapshots: { rewrapped: 1, kept: [] } }),
     serveOperator: answer('serveOperator', undefined),
     printDefinitions: answer('printDefinitions', {
       yaml: '---\nkind: CustomResourceDefinition',

@@ -33,7 +33,8 @@ test('key list shows data keys and recipients', async () => {
   const printed = await run('key', 'list', ...at, '--format', 'json')
   assert.deepEqual(JSON.parse(printed.out), { ...head, data_keys, recipients })
   const again = await run('key', 'rewrap', ...at, '--recipient-file', 'a', '--format', 'json')
-  assert.deepEqual(JSON.parse(again.out), { ...head, data_keys, recipients, removed: 1 })
+  const snapshot_keys = { rewrapped: 1, kept: [] }
+  assert.deepEqual(JSON.parse(again.out), { ...head, data_keys, recipients, removed: 1, snapshot_keys })
 })
 
 test('key rewrap takes its recipients from the job or from files, and the old key beside it', async () => {

@@ -4,10 +4,13 @@ import { sealJson } from '../../src/archive/seal.ts'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { describeEncrypted } from '../../src/encryption/describe-encrypted.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
+import { rewrapKeys } from '../../src/encryption/rewrap.ts'
 import { SnapshotVault } from '../../src/encryption/snapshot-vault.ts'
+import { hasCode } from '../../src/errors.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'
 import { takeSnapshot } from '../../src/offsets/take-snapshot.ts'
+import type { Storage } from '../../src/storage/storage.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
 import { type MemoryStorage, openMemoryStorage } from '../fakes/memory-storage.ts'
 import { fakeOffsets, plainLog } from '../offsets/fake-offsets.ts'
@@ -211,4 +214,85 @@ test('what is encrypted at a location is found without a key', async () => {
   const other = openMemoryStorage()
   await withEncryption(other, ownKeys([keyOf(1)])).keysFor('b1', never)
   assert.equal(await describeEncrypted(other, never), 'the backup `b1` at memory is')
+})
+
+describe('the rewrap of a backup', () => {
+  async function encryptedBackup(storage: MemoryStorage, backupId: string, recipients: readonly Credential[]) {
+    const encrypted = withEncryption(storage, ownKeys(recipients, false, backupId))
+    await encrypted.create(`${backupId}/manifest.json`, Buffer.from('{}'), never)
+  }
+  const rewrap = (storage: Storage, recipients: readonly Credential[], present: readonly Credential[]) =>
+    rewrapKeys(storage, { backupId: 'b1', recipients, present, isDataKeyNew: false }, systemClock, never)
+  const opens = async (storage: MemoryStorage, id: string, credential: Credential) =>
+    openBook(storage, [credential])
+      .book.read(id, never)
+      .then(
+        () => true,
+        error => !hasCode(error, 'ENCRYPTION_KEY'),
+      )
+
+  test('opens its offset snapshots to the new recipients and closes them to the former ones', async () => {
+    const storage = openMemoryStorage()
+    await encryptedBackup(storage, 'b1', [keyOf(1), keyOf(2)])
+    const [both, one] = [await take(storage, [keyOf(1), keyOf(2)]), await take(storage, [keyOf(1)])]
+    const foreign = await take(storage, [keyOf(1), keyOf(9)])
+    const { snapshots } = await rewrap(storage, [keyOf(2), keyOf(3)], [keyOf(1)])
+    assert.deepEqual(snapshots, { rewrapped: 2, kept: [] })
+    for (const { snapshot_id: id } of [both, one]) {
+      for (const credential of [keyOf(2), keyOf(3)]) assert.equal(await opens(storage, id, credential), true, id)
+      assert.equal(await opens(storage, id, keyOf(1)), false, id)
+    }
+    assert.equal(await opens(storage, foreign.snapshot_id, keyOf(1)), true, 'other recipients keep what is theirs')
+    assert.equal(await opens(storage, foreign.snapshot_id, keyOf(3)), false)
+  })
+
+  test('adds a recipient to its offset snapshots, and repeating it changes nothing', async () => {
+    const storage = openMemoryStorage()
+    await encryptedBackup(storage, 'b1', [keyOf(1)])
+    const { snapshot_id: id } = await take(storage, [keyOf(1)])
+    assert.equal((await rewrap(storage, [keyOf(1), keyOf(2)], [])).snapshots.rewrapped, 1)
+    assert.deepEqual([await opens(storage, id, keyOf(1)), await opens(storage, id, keyOf(2))], [true, true])
+    assert.deepEqual((await rewrap(storage, [keyOf(1), keyOf(2)], [])).snapshots, { rewrapped: 0, kept: [] })
+  })
+
+  test('leaves offset snapshots open to a former recipient that another backup still has, and says so', async () => {
+    const storage = openMemoryStorage()
+    await encryptedBackup(storage, 'b1', [keyOf(1)])
+    await encryptedBackup(storage, 'b2', [keyOf(1)])
+    const { snapshot_id: id } = await take(storage, [keyOf(1)])
+    const { snapshots } = await rewrap(storage, [keyOf(2)], [keyOf(1)])
+    assert.equal(snapshots.rewrapped, 1)
+    assert.match(snapshots.kept[0]?.reason ?? '', /^backup `b2` still opens with key [0-9a-f]+/)
+    assert.deepEqual([await opens(storage, id, keyOf(1)), await opens(storage, id, keyOf(2))], [true, true])
+  })
+
+  test('names a planted file that no key opens, and rewraps the rest', async () => {
+    const storage = openMemoryStorage()
+    await encryptedBackup(storage, 'b1', [keyOf(1)])
+    const { snapshot_id: id } = await take(storage, [keyOf(1)])
+    const planted = JSON.parse(storage.objects.get(keysOne)?.toString('utf8') ?? '')
+    planted.data_keys[0].wrapped[0].bytes = Buffer.alloc(48).toString('base64')
+    const { checksum: _, ...document } = planted
+    storage.objects.set(keysTwo, sealJson({ ...document, version: 2 }))
+    const { snapshots } = await rewrap(storage, [keyOf(2)], [keyOf(1)])
+    assert.equal(snapshots.rewrapped, 1)
+    assert.deepEqual(
+      snapshots.kept.map(({ key }) => key),
+      [keysTwo],
+    )
+    assert.deepEqual([await opens(storage, id, keyOf(1)), await opens(storage, id, keyOf(2))], [false, true])
+  })
+
+  test('that dies after it rewrapped the offset snapshots can be repeated', async () => {
+    const storage = openMemoryStorage()
+    await encryptedBackup(storage, 'b1', [keyOf(1)])
+    const { snapshot_id: id } = await take(storage, [keyOf(1)])
+    const create: Storage['create'] = async (key, body, signal) => {
+      if (key.startsWith('b1/keys/')) throw new Error('died')
+      return storage.create(key, body, signal)
+    }
+    await assert.rejects(rewrap({ ...storage, create }, [keyOf(2)], [keyOf(1)]), /died/)
+    await rewrap(storage, [keyOf(2)], [keyOf(1)])
+    assert.deepEqual([await opens(storage, id, keyOf(1)), await opens(storage, id, keyOf(2))], [false, true])
+  })
 })

@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { KeyListing, KeyPlace } from '../../jobs/keys.ts'
+import type { KeyListing, KeyPlace, RewrapReport } from '../../jobs/keys.ts'
 import { parseLocation } from '../../storage/location.ts'
 import type { Look } from '../look.ts'
 import type { CommandOptions } from '../option-specs.ts'
@@ -49,10 +49,19 @@ async function runRewrap(session: Session): Promise<number> {
       ...formatListing(result, session.look),
       '',
       `Only these keys can decrypt the backup now; ${plural(result.removed, 'older keys file')} removed. No data was rewritten.`,
+      ...formatSnapshots(result.snapshots),
     ],
-    () => ({ ...documentOf(result), removed: result.removed }),
+    () => ({ ...documentOf(result), removed: result.removed, snapshot_keys: result.snapshots }),
   )
   return 0
+}
+
+function formatSnapshots({ rewrapped, kept }: RewrapReport['snapshots']): string[] {
+  const done = `Offset snapshots: ${plural(rewrapped, 'keys file')} rewrapped for the same recipients.`
+  return [
+    ...(rewrapped > 0 ? [done] : []),
+    ...kept.map(({ key, reason }) => `Former recipients can still open ${printable(key)}: ${printable(reason)}.`),
+  ]
 }
 
 async function placeOf(session: Session): Promise<KeyPlace> {
