@@ -36,17 +36,14 @@ const allowed = [/taken_back/g, /given_up/g]
 
 /** Folders and pages that are not clean yet. */
 const unfinished: readonly string[] = [
-  'docs/adr/',
-  'docs/architecture.md',
+  'docs/config-table.ts',
   'docs/configuration.md',
-  'docs/format.md',
   'docs/install.md',
   'docs/library.md',
   'docs/metrics.md',
   'docs/monitoring.md',
   'docs/operator.md',
   'docs/registries.md',
-  'docs/reliability.md',
   'docs/security-model.md',
   'src/access/',
   'src/archive/',
