@@ -1,5 +1,5 @@
 import { jobMetrics, type MetricSpec } from '../src/observe/job-metrics-catalogue.ts'
-import { type ProgressField, progressFields } from '../src/observe/job-progress-catalogue.ts'
+import { type ProgressField, progressFields } from '../src/observe/job-progress.ts'
 import { operatorMetrics } from '../src/operator/metrics/catalogue.ts'
 
 export function jobMetricsTable(): string {

@@ -1,7 +1,7 @@
 import { latestManifest } from '../archive/catalog.ts'
 import { fetchTopicPermissions, probeBroker, type TopicOperation } from '../kafka/permissions.ts'
 import { isPattern } from '../lib/glob.ts'
-import { attempt, type Check, type CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
 import type { BackupOptions } from './options.ts'
 import { describeReread, noticeRereads } from './reread-notices.ts'
 import { type BackupParts, prepareRound } from './round.ts'

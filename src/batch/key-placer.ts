@@ -1,4 +1,3 @@
-import { partitionForKey } from './murmur2.ts'
 import type { EncodedRecord } from './record-cursor.ts'
 import { type Cursor, readVarint } from './varint.ts'
 
@@ -17,4 +16,27 @@ export function keyPlacer(partitions: number): (record: EncodedRecord) => number
     if (end > tailEnd) throw new RangeError('a field ends beyond its record')
     return partitionForKey(buffer, partitions, reader.position, end)
   }
+}
+
+/** The partition that Kafka's default partitioner chooses for a record with this key: the bytes of [start, end). */
+export function partitionForKey(bytes: Buffer, partitions: number, start = 0, end = bytes.length): number {
+  return (murmur2(bytes, start, end) & 0x7fffffff) % partitions
+}
+
+const SEED = 0x9747b28c
+const M = 0x5bd1e995
+const R = 24
+
+/** The signed 32-bit murmur2 of Kafka's clients: four bytes at a time, little-endian, then the rest. */
+export function murmur2(bytes: Buffer, start = 0, end = bytes.length): number {
+  const whole = start + ((end - start) & ~3)
+  let hash = SEED ^ (end - start)
+  for (let i = start; i < whole; i += 4) {
+    const k = Math.imul(bytes.readInt32LE(i), M)
+    hash = Math.imul(hash, M) ^ Math.imul(k ^ (k >>> R), M)
+  }
+  for (let i = end - 1; i >= whole; i--) hash ^= bytes.readUInt8(i) << (8 * (i - whole))
+  if (whole < end) hash = Math.imul(hash, M)
+  hash = Math.imul(hash ^ (hash >>> 13), M)
+  return hash ^ (hash >>> 15)
 }

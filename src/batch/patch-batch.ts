@@ -1,6 +1,5 @@
-import type { SourceBatch } from './body.ts'
-import { knownCodec, openBody } from './body.ts'
-import { compressQuickly } from './compression.ts'
+import type { SourceBatch } from './compression.ts'
+import { compressQuickly, knownCodec, openBody } from './compression.ts'
 import { computeCrc } from './crc.ts'
 import { type BatchHeader, type Codec, codecNames, HEADER_BYTES, isControl } from './header.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'

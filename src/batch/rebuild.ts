@@ -1,12 +1,10 @@
-import { BatchBuilder } from './batch-builder.ts'
-import { knownCodec, type SourceBatch } from './body.ts'
+import { BatchBuilder, type RebuiltBatch, sealBatch } from './batch-builder.ts'
+import { knownCodec, type SourceBatch } from './compression.ts'
 import { type BatchHeader, type Codec, HEADER_BYTES, isControl } from './header.ts'
 import type { TimeWindow } from './needs.ts'
 import { applyPatch, type PatchRecord } from './patch-batch.ts'
 import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 import { type EditRecord, RecordEditor } from './record-editor.ts'
-import { type OffsetRange, RecordFilter } from './record-filter.ts'
-import { type RebuiltBatch, sealBatch } from './seal.ts'
 
 export interface RebuildOptions {
   /** The largest batch, header included. A single record beyond it makes a batch of its own that says so. */
@@ -101,5 +99,44 @@ export class Rebuilder {
     if (this.#builder.count === 0) this.#codec = codec === 'keep' ? own : codec
     if (this.#codec === 'none' || this.#codec !== own) return 1
     return Math.min(1, (header.sizeBytes - HEADER_BYTES) / plainBytes)
+  }
+}
+
+/** Offsets in [start, end); a bound that is absent does not limit. */
+interface OffsetRange {
+  start?: bigint
+  end?: bigint
+}
+
+/** Which records are wanted, told by numbers alone. */
+class RecordFilter {
+  readonly #window: TimeWindow
+  readonly #start: number
+  readonly #end: number
+  #fromDelta = Number.NEGATIVE_INFINITY
+  #endDelta = Number.POSITIVE_INFINITY
+
+  /** Bounds that are no exact numbers are far beyond all times that are, so that their rounding does not matter. */
+  constructor(window: TimeWindow = {}) {
+    this.#window = window
+    this.#start = window.start === undefined ? Number.NEGATIVE_INFINITY : Number(window.start)
+    this.#end = window.end === undefined ? Number.POSITIVE_INFINITY : Number(window.end)
+  }
+
+  /** Of the batch that comes next, records outside of [start, end) are not wanted. */
+  open({ baseOffset }: BatchHeader, { start, end }: OffsetRange): void {
+    this.#fromDelta = start === undefined ? Number.NEGATIVE_INFINITY : Number(start - baseOffset)
+    this.#endDelta = end === undefined ? Number.POSITIVE_INFINITY : Number(end - baseOffset)
+  }
+
+  keeps(record: EncodedRecord): boolean {
+    if (record.offsetDelta < this.#fromDelta || record.offsetDelta >= this.#endDelta) return false
+    if (Number.isNaN(record.time)) return this.#keepsWide(record.wideTime)
+    return record.time >= this.#start && record.time < this.#end
+  }
+
+  #keepsWide(time: bigint): boolean {
+    const { start, end } = this.#window
+    return (start === undefined || time >= start) && (end === undefined || time < end)
   }
 }

@@ -1,4 +1,4 @@
-import { knownCodec, openBody, undecodable } from './body.ts'
+import { knownCodec, openBody, openBodyAside, undecodable } from './compression.ts'
 import { type BatchHeader, HEADER_BYTES, isLogAppendTime } from './header.ts'
 import { readNumber, readVarlong } from './varint.ts'
 
@@ -123,4 +123,22 @@ export class RecordCursor implements EncodedRecord {
     // Clients add with 64 bits, so that the sum may wrap around.
     if (Number.isNaN(this.time)) this.wideTime = BigInt.asIntN(64, this.#wideBase + (wideDelta ?? BigInt(delta)))
   }
+}
+
+/** The earliest time of the batch's records, which it has to be opened for; null without records. */
+export async function leastTime(bytes: Buffer, header: BatchHeader): Promise<bigint | null> {
+  const cursor = new RecordCursor()
+  cursor.openBody(await openBodyAside(bytes, header), header)
+  let least = Number.POSITIVE_INFINITY
+  let wideLeast: bigint | null = null
+  while (cursor.next()) {
+    if (cursor.time < least) least = cursor.time
+    else if (Number.isNaN(cursor.time)) wideLeast = earlier(wideLeast, timestampOf(cursor))
+  }
+  return least === Number.POSITIVE_INFINITY ? wideLeast : earlier(wideLeast, BigInt(least))
+}
+
+function earlier(first: bigint | null, second: bigint): bigint {
+  if (first === null || second < first) return second
+  return first
 }

@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import type { FieldPath, Problem } from './problem.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import { parseBytes } from '../lib/units.ts'
 import { any, checkRules, type FieldRule, forbidden, has, not, on } from './field-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'

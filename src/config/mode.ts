@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import { leaf } from './leaf.ts'
 import { nearMatch } from './near-match.ts'
 import { isMap, valueAt } from './problem.ts'

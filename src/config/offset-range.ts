@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import { type Complain, reference } from './leaf.ts'
 import type { Item } from './map-leaves.ts'
 import { nearMatch } from './near-match.ts'

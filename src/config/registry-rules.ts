@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import { all, any, checkRules, type FieldRule, forbidden, not, off, on, required } from './field-rules.ts'
 import { type FieldPath, isMap, type Problem, valueAt } from './problem.ts'
 

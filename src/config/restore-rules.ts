@@ -1,5 +1,5 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
-import { numberOf } from '../lib/json-scalars.ts'
+import { numberOf } from '../lib/json.ts'
 import { checkRules, type FieldRule, forbidden, not, off } from './field-rules.ts'
 import { partitionNumber } from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'

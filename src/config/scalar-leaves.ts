@@ -1,4 +1,4 @@
-import { textOf } from '../lib/json-scalars.ts'
+import { textOf } from '../lib/json.ts'
 import { formatBytes, parseBytes, parseDurationMs } from '../lib/units.ts'
 import { type Complain, leaf, type Reference, reference } from './leaf.ts'
 import type { Item } from './map-leaves.ts'

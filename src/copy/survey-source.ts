@@ -5,8 +5,8 @@ import type { Manifest, PartitionIndex } from '../archive/manifest.ts'
 import { indexRefsOf, type NamedObject, type OwnedIndex, objectsOf } from '../archive/named-objects.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import { hasCode } from '../errors.ts'
-import { mapAhead } from '../lib/map-ahead.ts'
 import { runPool } from '../lib/pool.ts'
+import { mapAhead } from '../lib/read-ahead.ts'
 import type { Storage } from '../storage/storage.ts'
 
 export interface SurveyedGeneration {

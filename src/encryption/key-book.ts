@@ -2,7 +2,7 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
-import { type DataKey, newDataKey } from './data-key.ts'
+import { type DataKey, newDataKey } from './key-wrap.ts'
 import { decodeKeysFile, encodeKeysFile, type KeysFile, keysKey, keysPrefix, parseKeysVersion } from './keys-file.ts'
 import { wrapAll } from './recipients.ts'
 

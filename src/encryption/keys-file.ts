@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { damaged } from '../archive/damage.ts'
 import { parseSealed } from '../archive/manifest.ts'
 import { sealJson } from '../archive/seal.ts'
-import { CIPHER_NAME } from './data-key.ts'
+import { CIPHER_NAME } from './key-wrap.ts'
 
 const base64 = z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/)
 const dataKeyId = z.string().regex(/^[0-9a-f]{32}$/)

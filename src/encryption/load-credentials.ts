@@ -1,7 +1,9 @@
-import { readFile } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { open, readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
 import type { KmsKey } from './aws-kms.ts'
 import type { Credential } from './credential.ts'
+import { fingerprintOf } from './key-wrap.ts'
 
 /** Where a key is: exactly one of these, and a name for people. */
 export interface KeySource {
@@ -87,4 +89,29 @@ function parseKey(text: string, where: string): Buffer {
       help: 'Make one with `kafka-backup key new --out <file>`.',
     },
   )
+}
+
+export interface NewKey {
+  /** What messages call it. */
+  id: string
+  /** In base64. A secret. */
+  text: string
+}
+
+export function newKey(): NewKey {
+  const key = randomBytes(KEY_BYTES)
+  return { id: fingerprintOf(key), text: key.toString('base64') }
+}
+
+/** Into a file that only its owner can read, and that is not there yet. */
+export async function writeKeyFile(path: string, { text }: NewKey): Promise<void> {
+  try {
+    await using file = await open(path, 'wx', 0o600)
+    await file.writeFile(`${text}\n`)
+    await file.sync()
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+    const why = code === 'EEXIST' ? 'it exists already, and a key is never overwritten' : code
+    throw new KafkaBackupError('USAGE', `the key file ${path} cannot be written: ${why}`, { cause })
+  }
 }

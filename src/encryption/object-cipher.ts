@@ -1,9 +1,16 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
 import { damagedInside } from '../archive/damage.ts'
 import type { KafkaBackupError } from '../errors.ts'
-import type { DataKey } from './data-key.ts'
-import { countFrames, FRAME_BYTES, TAG_BYTES } from './frame-sizes.ts'
-import { encodeHeader, HEADER_BYTES, type ObjectHeader, SALT_BYTES } from './object-header.ts'
+import type { DataKey } from './key-wrap.ts'
+import {
+  countFrames,
+  encodeHeader,
+  FRAME_BYTES,
+  HEADER_BYTES,
+  type ObjectHeader,
+  SALT_BYTES,
+  TAG_BYTES,
+} from './object-header.ts'
 
 const CIPHER = 'aes-256-gcm'
 const NONCE_BYTES = 12

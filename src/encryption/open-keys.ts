@@ -1,6 +1,6 @@
 import { hasCode, KafkaBackupError, type KafkaBackupErrorOptions } from '../errors.ts'
 import { type Credential, describeCredential } from './credential.ts'
-import { type DataKey, hideName } from './data-key.ts'
+import { type DataKey, hideName } from './key-wrap.ts'
 import type { KeysFile } from './keys-file.ts'
 import { describeRecipient, unwrapAll } from './recipients.ts'
 

@@ -1,9 +1,8 @@
 import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import { FRAME_BYTES, frameOf, frameStart, plainSizeOf, TAG_BYTES } from './frame-sizes.ts'
 import type { ObjectCipher } from './object-cipher.ts'
-import { HEADER_BYTES } from './object-header.ts'
+import { FRAME_BYTES, frameOf, frameStart, HEADER_BYTES, plainSizeOf, TAG_BYTES } from './object-header.ts'
 
 /** Objects that are being read piece by piece; each holds one frame at most. */
 const MAX_OPEN = 32

@@ -1,6 +1,6 @@
 import type { ObjectWriter } from '../storage/storage.ts'
-import { FRAME_BYTES } from './frame-sizes.ts'
 import type { ObjectCipher } from './object-cipher.ts'
+import { FRAME_BYTES } from './object-header.ts'
 
 /** Frames that are encrypted and handed on at a time; as many are on their way to the store meanwhile. */
 const FRAMES_AT_A_TIME = 4

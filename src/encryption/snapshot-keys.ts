@@ -1,7 +1,7 @@
 import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Credential } from './credential.ts'
-import type { DataKey } from './data-key.ts'
+import type { DataKey } from './key-wrap.ts'
 import { decodeKeysFile, encodeKeysFile, type KeysFile, keysKey, keysPrefix, parseKeysVersion } from './keys-file.ts'
 import { recipientId, unwrapAll, wrapAll } from './recipients.ts'
 

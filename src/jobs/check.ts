@@ -4,7 +4,7 @@ import { loadCredentials } from '../encryption/load-credentials.ts'
 import { openKeys } from '../encryption/open-keys.ts'
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { attempt, type Check, type CheckReport } from '../observe/check.ts'
+import { attempt, type Check, type CheckReport } from '../observe/finding.ts'
 import { checkLocation } from '../storage/check-location.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import { backupOptions } from './backup.ts'
@@ -36,7 +36,7 @@ async function checkGroups({ backup }: BackupJob, cluster: Cluster, signal: Abor
   if (backup.consumerGroups.include.length === 0) return []
   const check = await attempt('consumer groups', 'list', signal, async () => {
     const [{ listGroups }, { maySeeAllGroups }] = await Promise.all([
-      import('../kafka/list-groups.ts'),
+      import('../kafka/groups.ts'),
       import('../kafka/permissions.ts'),
     ])
     const { length } = await listGroups(cluster, signal)

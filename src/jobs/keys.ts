@@ -71,7 +71,7 @@ export async function rewrapKeysJob(
 
 /** A new key: in a file, or as its text where no file is wanted. */
 export async function newKeyJob(out: string | undefined): Promise<{ id: string; file?: string; text?: string }> {
-  const { newKey, writeKeyFile } = await import('../encryption/new-key.ts')
+  const { newKey, writeKeyFile } = await import('../encryption/load-credentials.ts')
   const key = newKey()
   if (out === undefined) return key
   await writeKeyFile(out, key)

@@ -1,6 +1,6 @@
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { Job } from '../config/load-job.ts'
-import { attempt, type Check } from '../observe/check.ts'
+import { attempt, type Check } from '../observe/finding.ts'
 import type { RegistryClient } from '../registry/client/client.ts'
 import type { RegistryOptions } from '../registry/client/client-options.ts'
 import type { Selection } from '../registry/client/select-versions.ts'

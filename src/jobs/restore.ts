@@ -1,6 +1,6 @@
 import { openBackup } from '../archive/catalog.ts'
 import type { RestoreJob } from '../config/load-job.ts'
-import type { CheckReport } from '../observe/check.ts'
+import type { CheckReport } from '../observe/finding.ts'
 import type { BackupRestoreDryRun } from '../restore/dry-run.ts'
 import type { RestoreOptions } from '../restore/options.ts'
 import type { BackupRestoreReport, RestoreParts } from '../restore/restore-backup.ts'

@@ -102,3 +102,25 @@ function sliced(groups: readonly string[], size: number, brokerId = -1): { broke
   const count = Math.ceil(groups.length / size)
   return Array.from({ length: count }, (_, i) => ({ brokerId, some: groups.slice(i * size, (i + 1) * size) }))
 }
+
+/**
+ * Calls with a connection to the broker that coordinates the group. When the call fails with an error that passes
+ * (coordinator loading or moved, connection lost), the coordinator is looked up again and the call is made again.
+ */
+export function withCoordinator<T>(
+  cluster: Cluster,
+  group: string,
+  call: (link: BrokerLink) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  let isFirst = true
+  return cluster.settling(async () => {
+    // The addresses known so far may be the very reason of the failure.
+    if (!isFirst) await cluster.metadata({ topics: [] }, signal)
+    isFirst = false
+    const [found] = await cluster.callAny(findCoordinator, { groups: [group] }, signal)
+    const { brokerId = -1, errorCode = 0, errorMessage = null } = found ?? {}
+    if (errorCode !== 0) throw brokerError(errorCode, `looking for the coordinator of group ${group}`, errorMessage)
+    return call(await cluster.link(brokerId, signal))
+  }, signal)
+}

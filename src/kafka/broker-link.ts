@@ -5,10 +5,10 @@ import { type ApiRange, apiVersions } from './api/api-versions.ts'
 import { askForMechanisms, authenticate, loginMissing } from './security/authenticate.ts'
 import type { Security } from './security/security.ts'
 import type { Api } from './wire/api.ts'
+import type { ResponseBuffer } from './wire/buffer-pool.ts'
 import { Connection } from './wire/connection.ts'
 import type { Endpoint } from './wire/endpoint.ts'
 import { Reader } from './wire/reader.ts'
-import type { ResponseBuffer } from './wire/response-buffer.ts'
 import { Writer } from './wire/writer.ts'
 
 export interface LinkOptions {

@@ -1,10 +1,9 @@
 import { KafkaBackupError } from '../errors.ts'
-import { alterClientQuotas } from './api/alter-client-quotas.ts'
-import { describeClientQuotas } from './api/describe-client-quotas.ts'
-import type { QuotaEntity } from './api/quota-entity.ts'
+import type { QuotaEntity } from './api/client-quotas.ts'
+import { alterClientQuotas, describeClientQuotas } from './api/client-quotas.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
-import { callController } from './controller.ts'
+import { callController } from './cluster.ts'
 
 /** One limit of a user, a client, both together, or an address. */
 export interface Quota {

@@ -1,12 +1,12 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type RetryPolicy, retry } from '../lib/retry.ts'
-import { describeConfigs, SOURCE_TOPIC } from './api/describe-configs.ts'
 import { type MetadataRequest, type MetadataResponse, metadata } from './api/metadata.ts'
+import { describeConfigs, SOURCE_TOPIC } from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import { BrokerLink } from './broker-link.ts'
-import type { SecurityOptions } from './security/options.ts'
 import { openSecurity, type Security } from './security/security.ts'
+import type { SecurityOptions } from './security/security-options.ts'
 import type { Api } from './wire/api.ts'
 import { type Endpoint, parseEndpoint } from './wire/endpoint.ts'
 
@@ -164,4 +164,20 @@ export class Cluster {
     if (endpoint) return endpoint
     throw new KafkaBackupError('KAFKA_NOT_READY', `broker ${brokerId} is not among the brokers of the cluster`)
   }
+}
+
+/**
+ * Asks the broker that takes changes of topics: the controller, or with KRaft any broker, which passes them on.
+ * `waitMs` is how long it may take over them, on top of the usual timeout.
+ */
+export async function callController<Request, Response>(
+  cluster: Cluster,
+  api: Api<Request, Response>,
+  request: Request,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { controllerId } = await cluster.metadata({ topics: [] }, signal)
+  const link = await cluster.link(controllerId, signal)
+  return link.call(api, request, signal, { waitMs })
 }

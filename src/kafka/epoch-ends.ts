@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../errors.ts'
-import { type EpochEnd, offsetForLeaderEpoch } from './api/offset-for-leader-epoch.ts'
+import { type EpochEnd, offsetForLeaderEpoch } from './api/list-offsets.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey, type TopicPartition } from './offsets.ts'
 

@@ -9,8 +9,8 @@ import {
 import type { Isolation } from './api/list-offsets.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
-import type { BufferPool } from './buffer-pool.ts'
 import type { Cluster } from './cluster.ts'
+import type { BufferPool } from './wire/buffer-pool.ts'
 
 export interface FetcherOptions {
   brokerId: number

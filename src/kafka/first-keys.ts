@@ -3,9 +3,9 @@ import { decodeRecords } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { brokerError } from './broker-errors.ts'
-import { BufferPool } from './buffer-pool.ts'
 import type { Cluster } from './cluster.ts'
 import { Fetcher } from './fetcher.ts'
+import { BufferPool } from './wire/buffer-pool.ts'
 
 export interface KeyPosition {
   topicId: string

@@ -1,17 +1,18 @@
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
-import { type OffsetCommitRequest, offsetCommit } from './api/offset-commit.ts'
 import {
   type FetchedOffset,
+  type OffsetCommitRequest,
   type OffsetFetchRequest,
   type OffsetFetchResponse,
+  offsetCommit,
+  offsetDelete,
   offsetFetch,
   type TopicPartitions,
-} from './api/offset-fetch.ts'
-import { type AskCoordinator, atCoordinators, type ByGroup } from './at-coordinators.ts'
+} from './api/group-offsets.ts'
+import { type AskCoordinator, atCoordinators, type ByGroup, withCoordinator } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
-import { withCoordinator } from './group-coordinator.ts'
 import { partitionKey, type TopicPartition } from './offsets.ts'
 
 export interface GroupOffset extends TopicPartition {
@@ -33,6 +34,7 @@ export interface CommittedOffsets {
 export const MAX_METADATA_BYTES = 4096
 /** What a coordinator stores at a time has to fit into a batch of its own topic, by default 1 MiB. */
 const BYTES_PER_COMMIT = 256 * 1024
+const GROUP_ID_NOT_FOUND = 69
 const UNSTABLE_OFFSET_COMMIT = 88
 
 /**
@@ -220,4 +222,39 @@ function joinErrors(errors: readonly KafkaBackupError[]): KafkaBackupError {
   const shown = errors.slice(0, 20).map(error => error.message)
   const more = errors.length > shown.length ? [`and ${errors.length - shown.length} more`] : []
   return new KafkaBackupError(first?.code ?? 'KAFKA_REFUSED', [...shown, ...more].join('; '))
+}
+
+const UNKNOWN_TOPIC_OR_PARTITION = 3
+
+/** Takes positions from a group, as if it had never committed any; those that it does not have are fine. */
+export async function deleteGroupOffsets(
+  cluster: Cluster,
+  group: string,
+  partitions: readonly TopicPartition[],
+  signal: AbortSignal,
+): Promise<void> {
+  const topics = [...Map.groupBy(partitions, each => each.topic)].map(([name, each]) => ({
+    name,
+    partitions: each.map(({ partition }) => partition),
+  }))
+  await withCoordinator(
+    cluster,
+    group,
+    async link => {
+      const answer = await link.call(offsetDelete, { group, topics }, signal)
+      if (answer.errorCode === GROUP_ID_NOT_FOUND) return
+      if (answer.errorCode !== 0) throw brokerError(answer.errorCode, `removing positions of group ${group}`)
+      const failed = answer.topics.flatMap(({ name, partitions: each }) =>
+        each
+          .filter(({ errorCode }) => errorCode !== 0 && errorCode !== UNKNOWN_TOPIC_OR_PARTITION)
+          .map(({ partition, errorCode }) => deleteError(group, { topic: name, partition }, errorCode)),
+      )
+      if (failed[0]) throw failed[0]
+    },
+    signal,
+  )
+}
+
+function deleteError(group: string, place: TopicPartition, errorCode: number): KafkaBackupError {
+  return brokerError(errorCode, `removing the position of group ${group} on ${partitionKey(place)}`)
 }

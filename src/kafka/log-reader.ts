@@ -1,15 +1,14 @@
-import { decodeMarker } from '../batch/control.ts'
 import { hasValidCrc } from '../batch/crc.ts'
 import { type BatchHeader, isControl, isTransactional } from '../batch/header.ts'
-import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { decodeMarker, decodeRecords, type KafkaRecord } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { FetchedPartition } from './api/fetch.ts'
 import type { Isolation } from './api/list-offsets.ts'
 import { brokerError } from './broker-errors.ts'
-import { BufferPool } from './buffer-pool.ts'
 import type { Cluster } from './cluster.ts'
 import { type Fetched, Fetcher } from './fetcher.ts'
+import { BufferPool } from './wire/buffer-pool.ts'
 
 /** A partition whose log is read. */
 export interface LogPartition {

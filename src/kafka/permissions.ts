@@ -1,11 +1,11 @@
 import { hasCode } from '../errors.ts'
 import { describeCluster } from './api/describe-cluster.ts'
-import { describeGroups } from './api/describe-groups.ts'
 import { fetchApi } from './api/fetch.ts'
+import { describeGroups } from './api/list-groups.ts'
+import { withCoordinator } from './at-coordinators.ts'
 import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
-import { withCoordinator } from './group-coordinator.ts'
 
 const TOPIC_AUTHORIZATION_FAILED = 29
 const TOPICS_PER_REQUEST = 500

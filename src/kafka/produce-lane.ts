@@ -1,6 +1,8 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { RateLimiter } from '../lib/rate-limiter.ts'
+import { initProducerId } from './api/init-producer-id.ts'
 import { type ProducedBatch, type ProduceRequest, type ProduceResponse, produceApi } from './api/produce.ts'
+import { brokerError } from './broker-errors.ts'
 import type { BrokerLink } from './broker-link.ts'
 import type { Cluster } from './cluster.ts'
 import { partitionKey } from './offsets.ts'
@@ -117,4 +119,76 @@ function inOrderOf(entries: readonly ProduceEntry[], { topics }: ProduceResponse
     if (answer) return answer
     throw new KafkaBackupError('KAFKA_PROTOCOL', `${broker} did not say whether it stored ${partitionKey(entry)}`)
   })
+}
+
+/**
+ * What a broker's answer for one batch means to somebody who sends it with a producer id and a sequence:
+ *
+ *   ok         appended
+ *   duplicate  it was there already, and is not stored twice
+ *   retry      the same batch can be sent again, to whoever leads the partition then; it may have been appended
+ *   sequence   the broker expects another sequence, or knows another holder of the producer id: something else was written
+ *              meanwhile, or it has forgotten the producer
+ *   too_large  the batch exceeds `max.message.bytes` or `segment.bytes` of the topic
+ *   refused    final, and nothing was appended
+ */
+export type ProduceVerdict = 'ok' | 'duplicate' | 'retry' | 'sequence' | 'too_large' | 'refused'
+
+/** By Kafka's error code; what is not listed is refused. */
+const verdicts: Record<number, ProduceVerdict> = {
+  0: 'ok',
+  46: 'duplicate',
+  // The cluster is electing, restarting or has not heard of a new topic everywhere; a checksum broke on the way (2).
+  [-1]: 'retry',
+  2: 'retry',
+  3: 'retry',
+  5: 'retry',
+  6: 'retry',
+  7: 'retry',
+  8: 'retry',
+  9: 'retry',
+  13: 'retry',
+  14: 'retry',
+  15: 'retry',
+  16: 'retry',
+  19: 'retry',
+  20: 'retry',
+  56: 'retry',
+  74: 'retry',
+  75: 'retry',
+  89: 'retry',
+  45: 'sequence',
+  47: 'sequence',
+  59: 'sequence',
+  90: 'sequence',
+  10: 'too_large',
+  18: 'too_large',
+}
+
+export function judgeProduceError(errorCode: number): ProduceVerdict {
+  return verdicts[errorCode] ?? 'refused'
+}
+
+/**
+ * Who writes. A broker remembers the sequences of the last five batches that each producer wrote to a partition: a batch
+ * that comes again is not stored twice, and a gap is refused.
+ *
+ * It forgets a producer `producer.id.expiration.ms` (a day) after the time *in its last records*. Of older records it
+ * remembers the producer only until it restarts or next looks for expired ones (every ten minutes); a replica that takes
+ * over still knows it. Once forgotten, any sequence is taken: a batch that comes again is stored again, a gap passes.
+ * Hence one batch of a partition is in flight at a time, its base offset is compared with the expected one, and whoever
+ * lost an answer looks at the end of the log before sending the batch again.
+ */
+export interface ProducerIdentity {
+  producerId: bigint
+  producerEpoch: number
+}
+
+/** A producer id that nobody has had before. */
+export function acquireProducerId(cluster: Cluster, signal: AbortSignal): Promise<ProducerIdentity> {
+  return cluster.settling(async () => {
+    const { errorCode, producerId, producerEpoch } = await cluster.callAny(initProducerId, {}, signal)
+    if (errorCode !== 0) throw brokerError(errorCode, 'asking for a producer id')
+    return { producerId, producerEpoch }
+  }, signal)
 }

@@ -1,4 +1,4 @@
-import { scramMechanisms } from './acl-names.ts'
+import { scramMechanisms } from './acls.ts'
 import { describeUserScramCredentials } from './api/describe-user-scram-credentials.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'

@@ -1,4 +1,4 @@
-import { type DescribedConfigs, describeBrokerConfigs, describeConfigs } from './api/describe-configs.ts'
+import { type DescribedConfigs, describeBrokerConfigs, describeConfigs } from './api/topic-configs.ts'
 import { brokerError } from './broker-errors.ts'
 import type { Cluster } from './cluster.ts'
 

@@ -43,3 +43,16 @@ export function isTooDeep(value: unknown, maxDepth = MAX_JSON_DEPTH): boolean {
 function isNode(value: unknown): value is object {
   return typeof value === 'object' && value !== null
 }
+
+/**
+ * A scalar of a document from elsewhere as text; empty for anything else. `String()` fails for an object whose `toString` is
+ * not a function, and any JSON may hold one.
+ */
+export function textOf(value: unknown): string {
+  return ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : ''
+}
+
+/** A number, or digits; NaN for anything else. `Number()` fails as `String()` does. */
+export function numberOf(value: unknown): number {
+  return ['string', 'number', 'bigint'].includes(typeof value) ? Number(value) : Number.NaN
+}

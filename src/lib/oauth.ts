@@ -1,9 +1,9 @@
 import type { Agent } from 'node:http'
+import { untilAborted } from './abort.ts'
 import type { Clock } from './clock.ts'
 import { type HttpTimeouts, sendHttp } from './http.ts'
-import { numberOf } from './json-scalars.ts'
+import { numberOf } from './json.ts'
 import { renewAfterMs } from './renewal.ts'
-import { untilAborted } from './until-aborted.ts'
 
 /** A token is renewed when this part of its life has passed, before Kafka sessions (at 85 %) log in again with it. */
 const RENEW_AT = 0.8

@@ -5,7 +5,7 @@ import type { ShardReport } from '../backup/run-shard.ts'
 import type { ShardNumber } from '../backup/shards.ts'
 import { type CamelKeys, camelKeys } from '../config/camel-keys.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { CheckReport } from '../observe/check.ts'
+import type { CheckReport } from '../observe/finding.ts'
 import { type JobInput, jobOf } from './job.ts'
 import { type RunOptions, runWatched } from './run.ts'
 

@@ -1,8 +1,7 @@
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { describeGroupStates } from '../kafka/describe-group-states.ts'
 import { type CommittedOffsets, fetchCommittedOffsets } from '../kafka/group-offsets.ts'
-import { type GroupListing, listGroups } from '../kafka/list-groups.ts'
+import { describeGroupStates, type GroupListing, listGroups } from '../kafka/groups.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import { type FoundGroup, type GroupSelection, OWN_GROUPS } from './model.ts'
 

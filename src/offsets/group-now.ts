@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
-import type { GroupState } from '../kafka/describe-group-states.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
+import type { GroupState } from '../kafka/groups.ts'
 import type { TopicPartition } from '../kafka/offsets.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 

@@ -1,5 +1,5 @@
 import type { CommittedOffsets } from '../kafka/group-offsets.ts'
-import type { CommittingType } from '../kafka/list-groups.ts'
+import type { CommittingType } from '../kafka/groups.ts'
 
 /** Which groups are meant: those that match a pattern of `include` and none of `exclude`. */
 export interface GroupSelection {

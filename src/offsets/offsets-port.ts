@@ -1,7 +1,6 @@
 import type { ByGroup } from '../kafka/at-coordinators.ts'
-import type { GroupState } from '../kafka/describe-group-states.ts'
 import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
-import type { GroupListing } from '../kafka/list-groups.ts'
+import type { GroupListing, GroupState } from '../kafka/groups.ts'
 import type { PartitionBounds, TopicPartition } from '../kafka/offsets.ts'
 
 /** A record as far as its origin is told by it. */

@@ -1,6 +1,12 @@
 import { probeBroker } from '../kafka/permissions.ts'
-import { attempt, type Check, type CheckReport, failedCheck } from '../observe/check.ts'
-import { describeFinding, type Finding } from '../observe/finding.ts'
+import {
+  attempt,
+  type Check,
+  type CheckReport,
+  describeFinding,
+  type Finding,
+  failedCheck,
+} from '../observe/finding.ts'
 import { describeSchemaPlan } from '../registry/restore/schema-report.ts'
 import type { SchemaSurvey } from './schema-step.ts'
 import type { RecordsSurvey } from './survey-records.ts'

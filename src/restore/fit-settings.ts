@@ -1,7 +1,7 @@
 import { effectiveSetting } from '../archive/effective-settings.ts'
 import type { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { type CreatedTopic, createTopics, type NewTopic } from '../kafka/create-topics.ts'
+import { type CreatedTopic, createTopics, type NewTopic } from '../kafka/topic-admin.ts'
 import type { EffectiveConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError, topicWarning } from '../observe/finding.ts'
 import { denied } from './examine-permissions.ts'

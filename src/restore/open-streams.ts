@@ -1,6 +1,6 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { acquireProducerId } from '../kafka/producer.ts'
+import { acquireProducerId } from '../kafka/produce-lane.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'

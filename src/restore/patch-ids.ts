@@ -1,4 +1,4 @@
-import type { SourceBatch } from '../batch/body.ts'
+import type { SourceBatch } from '../batch/compression.ts'
 import type { Codec } from '../batch/header.ts'
 import { patchBatch } from '../batch/patch-batch.ts'
 import type { IdCounts } from './id-counts.ts'

@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
-import type { SourceBatch } from '../batch/body.ts'
+import type { SourceBatch } from '../batch/compression.ts'
 import { type Codec, readHeader } from '../batch/header.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'

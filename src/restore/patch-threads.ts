@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import type { SourceBatch } from '../batch/body.ts'
-import { knownCodec } from '../batch/body.ts'
+import type { SourceBatch } from '../batch/compression.ts'
+import { knownCodec } from '../batch/compression.ts'
 import type { Codec } from '../batch/header.ts'
 import { type PatchedBatch, patchIds } from './patch-ids.ts'
 import { PatchThread } from './patch-thread.ts'

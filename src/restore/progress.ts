@@ -1,7 +1,7 @@
 import type { Cluster } from '../kafka/cluster.ts'
 import { commitGroupOffsets, fetchGroupOffsets } from '../kafka/group-offsets.ts'
 import type { TopicPartition } from '../kafka/offsets.ts'
-import type { ProducerIdentity } from '../kafka/producer.ts'
+import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import type { SourcePosition } from './legs.ts'
 
 /** How far one partition of the target is filled, and what of the source comes next. It lives on the target itself, so that any machine can go on. */

@@ -1,7 +1,7 @@
 import { stampBatch } from '../batch/stamp.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { ProducerIdentity } from '../kafka/producer.ts'
+import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import { addCounts, noCounts } from './id-counts.ts'
 import type { SourcePosition } from './legs.ts'
 import type { Conversion, Outgoing } from './outgoing.ts'

@@ -1,6 +1,6 @@
 import { hasCode } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { tryTopicDefaults } from '../kafka/create-topics.ts'
+import { tryTopicDefaults } from '../kafka/topic-admin.ts'
 import { type EffectiveConfigs, readBrokerConfigs } from '../kafka/topic-configs.ts'
 
 /** What a broker calls a topic's setting; the others are the same with `log.` before it. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import type { SourceBatch } from '../../src/batch/body.ts'
+import type { RebuiltBatch } from '../../src/batch/batch-builder.ts'
+import type { SourceBatch } from '../../src/batch/compression.ts'
 import { hasValidCrc } from '../../src/batch/crc.ts'
 import { isDense } from '../../src/batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../../src/batch/records.ts'
-import type { RebuiltBatch } from '../../src/batch/seal.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 
 export function sourcesOf(batches: readonly Buffer[]): SourceBatch[] {

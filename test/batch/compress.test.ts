@@ -4,7 +4,7 @@ import { compressFrameSync, uncompressSync as uncompressLz4 } from 'lz4-napi'
 import { uncompressSync } from 'snappy'
 import { compress, compressQuickly, decompress } from '../../src/batch/compression.ts'
 import { codecNames } from '../../src/batch/header.ts'
-import { plainLz4Bytes } from '../../src/batch/lz4-frame.ts'
+import { plainLz4Bytes } from '../../src/batch/lz4.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 
 const random = createRandom(20_261)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { decodeMarker } from '../../src/batch/control.ts'
+import { decodeMarker } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { encodeBatch, encodeMarker } from '../fakes/batches.ts'
 

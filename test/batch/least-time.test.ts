@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { leastTime } from '../../src/batch/least-time.ts'
+import { leastTime } from '../../src/batch/record-cursor.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { type BatchSpec, encodeBatch } from '../fakes/batches.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { murmur2, partitionForKey } from '../../src/batch/murmur2.ts'
+import { murmur2, partitionForKey } from '../../src/batch/key-placer.ts'
 
 const texts: [key: string, hash: number][] = [
   ['', 275646681],

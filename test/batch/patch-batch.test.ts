@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { SourceBatch } from '../../src/batch/body.ts'
+import type { SourceBatch } from '../../src/batch/compression.ts'
 import { hasValidCrc } from '../../src/batch/crc.ts'
 import { codecNames, codecOf } from '../../src/batch/header.ts'
 import { type PatchRecord, patchBatch } from '../../src/batch/patch-batch.ts'

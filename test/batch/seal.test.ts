@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BatchBuilder } from '../../src/batch/batch-builder.ts'
+import { BatchBuilder, sealBatch } from '../../src/batch/batch-builder.ts'
 import { readHeader } from '../../src/batch/header.ts'
 import { RecordCursor } from '../../src/batch/record-cursor.ts'
-import { sealBatch } from '../../src/batch/seal.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 
 test('no record is lost whose time fits into the whole batch and not into its half', () => {

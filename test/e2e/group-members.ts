@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import { withCoordinator } from '../../src/kafka/at-coordinators.ts'
 import { brokerError } from '../../src/kafka/broker-errors.ts'
 import type { BrokerLink } from '../../src/kafka/broker-link.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
-import { withCoordinator } from '../../src/kafka/group-coordinator.ts'
 import type { Api } from '../../src/kafka/wire/api.ts'
 import type { Writer } from '../../src/kafka/wire/writer.ts'
 

@@ -1,10 +1,10 @@
 import { walkBatches } from '../../src/batch/walk.ts'
-import { BufferPool } from '../../src/kafka/buffer-pool.ts'
 import { Cluster } from '../../src/kafka/cluster.ts'
 import { Fetcher } from '../../src/kafka/fetcher.ts'
 import { fetchBounds } from '../../src/kafka/offsets.ts'
-import type { ProducerIdentity } from '../../src/kafka/producer.ts'
+import type { ProducerIdentity } from '../../src/kafka/produce-lane.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
+import { BufferPool } from '../../src/kafka/wire/buffer-pool.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { withCrc } from '../fakes/batches.ts'
 

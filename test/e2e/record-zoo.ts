@@ -1,4 +1,4 @@
-import { createTopics } from '../../src/kafka/create-topics.ts'
+import { createTopics } from '../../src/kafka/topic-admin.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
 import { encodeBatch, type RecordSpec } from '../fakes/batches.ts'
 import { Producer } from '../fakes/producer.ts'

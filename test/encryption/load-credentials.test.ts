@@ -3,8 +3,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { environmentSources, loadCredentials } from '../../src/encryption/load-credentials.ts'
-import { newKey, writeKeyFile } from '../../src/encryption/new-key.ts'
+import { environmentSources, loadCredentials, newKey, writeKeyFile } from '../../src/encryption/load-credentials.ts'
 import { hasCode } from '../../src/errors.ts'
 
 describe('keys', () => {

@@ -1,6 +1,6 @@
+import { withCoordinator } from '../../src/kafka/at-coordinators.ts'
 import { brokerError } from '../../src/kafka/broker-errors.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
-import { withCoordinator } from '../../src/kafka/group-coordinator.ts'
 import type { Api } from '../../src/kafka/wire/api.ts'
 
 const GROUP_ID_NOT_FOUND = 69

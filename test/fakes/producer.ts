@@ -1,11 +1,12 @@
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import {
+  acquireProducerId,
   type ProducedPartition,
   type ProduceEntry,
   ProduceLane,
   type ProduceLaneOptions,
+  type ProducerIdentity,
 } from '../../src/kafka/produce-lane.ts'
-import { acquireProducerId, type ProducerIdentity } from '../../src/kafka/producer.ts'
 
 export interface ProducerOptions extends ProduceLaneOptions {
   /** Goes on as this producer; a new one where it is not given. */

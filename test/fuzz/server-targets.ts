@@ -1,4 +1,4 @@
-import { scram } from '../../src/kafka/security/scram.ts'
+import { scram } from '../../src/kafka/security/password-login.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { parseAnswer, RegistryClient } from '../../src/registry/client/client.ts'
 import { parseVersion } from '../../src/registry/client/parse-answers.ts'

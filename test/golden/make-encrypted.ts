@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Credential } from '../../src/encryption/credential.ts'
 import { withEncryption } from '../../src/encryption/encrypted-storage.ts'
-import { FRAME_BYTES } from '../../src/encryption/frame-sizes.ts'
+import { FRAME_BYTES } from '../../src/encryption/object-header.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openFilesystemStorage } from '../../src/storage/file/filesystem.ts'
 

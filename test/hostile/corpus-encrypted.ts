@@ -1,4 +1,4 @@
-import { FRAME_BYTES } from '../../src/encryption/frame-sizes.ts'
+import { FRAME_BYTES } from '../../src/encryption/object-header.ts'
 import type { HostileItem } from './corpus.ts'
 import type { Forgery, Tree } from './forgery.ts'
 import { SEALED } from './honest-archive.ts'

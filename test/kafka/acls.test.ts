@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAcls } from '../../src/kafka/acls.ts'
-import type { WireAcl } from '../../src/kafka/api/wire-acl.ts'
+import type { WireAcl } from '../../src/kafka/api/acls.ts'
 import type { Cluster } from '../../src/kafka/cluster.ts'
 import { rule } from '../access/rules.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BufferPool } from '../../src/kafka/buffer-pool.ts'
-import type { ResponseBuffer } from '../../src/kafka/wire/response-buffer.ts'
+import type { ResponseBuffer } from '../../src/kafka/wire/buffer-pool.ts'
+import { BufferPool } from '../../src/kafka/wire/buffer-pool.ts'
 
 test('never more buffers exist than were allowed; who comes later waits in turn', async () => {
   const pool = new BufferPool(2, 1024)

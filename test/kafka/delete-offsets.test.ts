@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deleteGroupOffsets } from '../../src/kafka/delete-offsets.ts'
+import { deleteGroupOffsets } from '../../src/kafka/group-offsets.ts'
 import { findOffsetsByTime } from '../../src/kafka/offsets.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { keepGroups } from '../fakes/committing-groups.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judgeProduceError, type ProduceVerdict } from '../../src/kafka/produce-verdict.ts'
+import { judgeProduceError, type ProduceVerdict } from '../../src/kafka/produce-lane.ts'
 
 const table: [verdict: ProduceVerdict, why: string, codes: number[]][] = [
   ['ok', 'it is stored', [0]],

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { alterTopicConfigs } from '../../src/kafka/alter-topics.ts'
-import { createTopics, type NewTopic, splitTopics } from '../../src/kafka/create-topics.ts'
+import { alterTopicConfigs, createTopics, type NewTopic, splitTopics } from '../../src/kafka/topic-admin.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
 import { Writer } from '../../src/kafka/wire/writer.ts'
 import { API, type BrokerAnswer, type BrokerRequest } from '../fakes/fake-broker.ts'

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTooDeep, MAX_JSON_DEPTH } from '../../src/lib/json.ts'
-import { numberOf, textOf } from '../../src/lib/json-scalars.ts'
+import { isTooDeep, MAX_JSON_DEPTH, numberOf, textOf } from '../../src/lib/json.ts'
 import { append, largest } from '../../src/lib/largest.ts'
 
 const unprintable = JSON.parse('{"toString":1,"valueOf":1}')

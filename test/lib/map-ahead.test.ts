@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { mapAhead } from '../../src/lib/map-ahead.ts'
+import { mapAhead } from '../../src/lib/read-ahead.ts'
 
 async function* count(to: number, onAsked: (i: number) => void = () => undefined) {
   for (let i = 0; i < to; i++) {

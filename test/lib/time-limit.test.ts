@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTimeLimit } from '../../src/lib/time-limit.ts'
+import { startTimeLimit } from '../../src/lib/abort.ts'
 import { SimulatedTime } from '../fakes/simulated-time.ts'
 
 test('a limit is reached after the time, or when the signal is aborted, and says which', async () => {

@@ -6,7 +6,7 @@ import { openHttpListener } from '../../src/observe/http-server.ts'
 import { openJobListener } from '../../src/observe/job-listener.ts'
 import { JobMetrics } from '../../src/observe/job-metrics.ts'
 import { jobMetrics } from '../../src/observe/job-metrics-catalogue.ts'
-import { maxRoundAgeMs } from '../../src/observe/round-age.ts'
+import { maxRoundAgeMs } from '../../src/observe/progress.ts'
 import { ManualClock } from '../cli/manual-clock.ts'
 
 const make = () => new JobMetrics({ backupId: 'b1', version: '1.2.3', now: () => 1_700_000_000_000 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { JobProgress } from '../../src/observe/job-progress.ts'
-import { type ProgressField, progressFields } from '../../src/observe/job-progress-catalogue.ts'
+import { JobProgress, type ProgressField, progressFields } from '../../src/observe/job-progress.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { ManualClock } from '../cli/manual-clock.ts'
 

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../src/errors.ts'
-import type { GroupState } from '../../src/kafka/describe-group-states.ts'
 import type { GroupOffset } from '../../src/kafka/group-offsets.ts'
+import type { GroupState } from '../../src/kafka/groups.ts'
 import { partitionKey, type TopicPartition } from '../../src/kafka/offsets.ts'
 import type { HeadedRecord, OffsetsPort } from '../../src/offsets/offsets-port.ts'
 import { SnapshotBook } from '../../src/offsets/snapshot-book.ts'

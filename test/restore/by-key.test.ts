@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { partitionForKey } from '../../src/batch/murmur2.ts'
+import { partitionForKey } from '../../src/batch/key-placer.ts'
 import { decodeRecords } from '../../src/batch/records.ts'
 import { walkBatches } from '../../src/batch/walk.ts'
 import { compareRestore } from '../../src/restore/compare.ts'

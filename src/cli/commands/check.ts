@@ -1,6 +1,6 @@
 import { shellQuote } from '../../lib/shell.ts'
 import { formatCount } from '../../lib/units.ts'
-import type { Check, CheckReport } from '../../observe/check.ts'
+import type { Check, CheckReport } from '../../observe/finding.ts'
 import type { Look } from '../look.ts'
 import { checkFacts } from '../result/data-facts.ts'
 import type { Session } from '../session.ts'

@@ -1,7 +1,7 @@
 import type { Api } from '../wire/api.ts'
 import type { Reader } from '../wire/reader.ts'
 import type { Writer } from '../wire/writer.ts'
-import type { DescribedConfigs } from './describe-configs.ts'
+import type { DescribedConfigs } from './topic-configs.ts'
 
 export interface CreateTopicsRequest {
   topics: NewTopic[]

@@ -1,9 +1,8 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { saslAuthenticate } from '../api/sasl-authenticate.ts'
-import { saslHandshake } from '../api/sasl-handshake.ts'
+import { saslAuthenticate, saslHandshake } from '../api/sasl.ts'
 import type { Api } from '../wire/api.ts'
 import type { Endpoint } from '../wire/endpoint.ts'
-import type { SaslMechanism } from './mechanism.ts'
+import type { SaslMechanism } from './security-options.ts'
 
 const UNSUPPORTED_SASL_MECHANISM = 33
 const ILLEGAL_SASL_STATE = 34

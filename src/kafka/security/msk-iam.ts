@@ -1,8 +1,7 @@
+import { createHash, createHmac } from 'node:crypto'
 import { KafkaBackupError } from '../../errors.ts'
-import type { Clock } from '../../lib/clock.ts'
-import type { SaslMechanism } from './mechanism.ts'
-import { type AwsCredentials, signConnect } from './msk-iam-payload.ts'
-import type { MskIamLogin } from './options.ts'
+import { type Clock, formatUtc } from '../../lib/clock.ts'
+import type { MskIamLogin, SaslMechanism } from './security-options.ts'
 
 export type CredentialSource = () => Promise<AwsCredentials>
 
@@ -46,11 +45,92 @@ async function loadCredentials(credentials: CredentialSource): Promise<AwsCreden
   }
 }
 
-/** It keeps credentials until shortly before they end. */
+/** Keeps credentials until shortly before they expire. */
 function defaultCredentials(profile: string | undefined): CredentialSource {
   let provider: Promise<CredentialSource> | undefined
   return async () => {
-    provider ??= import('./aws-credentials.ts').then(({ openCredentialChain }) => openCredentialChain(profile))
+    provider ??= openCredentialChain(profile)
     return (await provider)()
   }
+}
+
+/** The default chain of the AWS SDK. Loaded by the first login only, because loading takes a while. */
+async function openCredentialChain(profile: string | undefined): Promise<CredentialSource> {
+  const { defaultProvider } = await import('@aws-sdk/credential-provider-node')
+  return defaultProvider(profile === undefined ? {} : { profile })
+}
+
+interface AwsCredentials {
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken?: string | undefined
+}
+
+interface ConnectRequest {
+  host: string
+  region: string
+  credentials: AwsCredentials
+  nowMs: number
+}
+
+const VERSION = '2020_10_22'
+const SERVICE = 'kafka-cluster'
+const ACTION = 'kafka-cluster:Connect'
+const ALGORITHM = 'AWS4-HMAC-SHA256'
+/** The longest that brokers take. */
+const EXPIRES_SECONDS = '900'
+
+/**
+ * The message of AWS_MSK_IAM: a `GET https://<host>/?Action=kafka-cluster:Connect` that is signed in its query (AWS
+ * Signature Version 4), with the query's names in lower case as the fields of a JSON object.
+ */
+export function signConnect({ host, region, credentials, nowMs }: ConnectRequest) {
+  const date = `${formatUtc(nowMs).replace(/[-:]/g, '').slice(0, 15)}Z`
+  const scope = `${date.slice(0, 8)}/${region}/${SERVICE}/aws4_request`
+  const query = {
+    Action: ACTION,
+    'X-Amz-Algorithm': ALGORITHM,
+    'X-Amz-Credential': `${credentials.accessKeyId}/${scope}`,
+    'X-Amz-Date': date,
+    'X-Amz-Expires': EXPIRES_SECONDS,
+    ...(credentials.sessionToken !== undefined && { 'X-Amz-Security-Token': credentials.sessionToken }),
+    'X-Amz-SignedHeaders': 'host',
+  }
+  const canonical = ['GET', '/', formatQuery(query), `host:${host}`, '', 'host', sha256('')].join('\n')
+  const toSign = [ALGORITHM, date, scope, sha256(canonical)].join('\n')
+  const signature = hmac(signingKey(credentials.secretAccessKey, date.slice(0, 8), region), toSign).toString('hex')
+  return {
+    version: VERSION,
+    host,
+    'user-agent': 'kafka-backup',
+    ...Object.fromEntries(Object.entries(query).map(([name, value]) => [name.toLowerCase(), value])),
+    'x-amz-signature': signature,
+  }
+}
+
+function formatQuery(query: Record<string, string>): string {
+  return Object.entries(query)
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .sort()
+    .join('&')
+}
+
+/** All but the unreserved characters of RFC 3986. */
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+function signingKey(secret: string, day: string, region: string): Buffer {
+  return [day, region, SERVICE, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${secret}`))
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
 }

@@ -1,13 +1,11 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { TlsSettings } from '../wire/socket.ts'
-import type { SaslMechanism } from './mechanism.ts'
 import { mskIam } from './msk-iam.ts'
-import { openOAuthTokens } from './oauth-token.ts'
-import { oauthBearer } from './oauthbearer.ts'
-import { type SaslOptions, type SecurityOptions, usesTls } from './options.ts'
-import { plain } from './plain.ts'
-import { scram } from './scram.ts'
+import { oauthBearer, openOAuthTokens } from './oauthbearer.ts'
+import { plain, scram } from './password-login.ts'
+import type { SaslMechanism } from './security-options.ts'
+import { type SaslOptions, type SecurityOptions, usesTls } from './security-options.ts'
 import { TlsContextSource } from './tls-context.ts'
 
 /** How every connection to one cluster is secured. Certificates and tokens are shared by all of them. */

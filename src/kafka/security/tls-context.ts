@@ -2,8 +2,8 @@ import { stat } from 'node:fs/promises'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
-import type { TlsFiles } from './options.ts'
 import { readText } from './secret.ts'
+import type { TlsFiles } from './security-options.ts'
 
 /** Files of a pair are replaced one after the other: for so long an unusable set leaves the earlier one in use. */
 const REPLACING_MS = 60_000

@@ -1,10 +1,10 @@
 import type { Socket } from 'node:net'
 import { KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
+import { ResponseBuffer } from './buffer-pool.ts'
+import { type ConnectionPhase, hungUp } from './connection-error.ts'
 import type { Endpoint } from './endpoint.ts'
-import { ResponseBuffer } from './response-buffer.ts'
 import { classifyFailure, openSocket, readyEvent, type TlsSettings } from './socket.ts'
-import { type ConnectionPhase, hungUp } from './socket-error.ts'
 
 export interface ConnectionOptions {
   endpoint: Endpoint

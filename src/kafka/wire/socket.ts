@@ -1,9 +1,8 @@
 import { connect, isIP, type OnReadOpts, type Socket } from 'node:net'
 import { type SecureContext, connect as tlsConnect } from 'node:tls'
 import type { KafkaBackupError } from '../../errors.ts'
+import { type ConnectionPhase, classifySocketError, classifyTlsError, hungUp } from './connection-error.ts'
 import type { Endpoint } from './endpoint.ts'
-import { type ConnectionPhase, classifySocketError, hungUp } from './socket-error.ts'
-import { classifyTlsError } from './tls-error.ts'
 
 /** What TLS is done with; the server's certificate and host name are always verified. */
 export interface TlsSettings {

@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { type Agent, request } from 'node:https'
+import { startTimeLimit } from '../../lib/abort.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { onUnanswered } from '../../lib/http.ts'
-import { startTimeLimit } from '../../lib/time-limit.ts'
 
 export interface HttpsRequest {
   server: string

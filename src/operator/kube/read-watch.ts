@@ -1,5 +1,5 @@
+import { startTimeLimit } from '../../lib/abort.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { startTimeLimit } from '../../lib/time-limit.ts'
 import type { WatchEvent } from './kube-api.ts'
 import { classifyFailure, classifyStatus, KubeError } from './kube-error.ts'
 import type { KubeObject } from './object.ts'

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
+import { startTimeLimit } from '../../lib/abort.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { retry } from '../../lib/retry.ts'
-import { startTimeLimit } from '../../lib/time-limit.ts'
 import type { KubeCredentials } from './credentials.ts'
 import { exchange, type HttpsRequest, openResponse, readBody } from './https-exchange.ts'
 import { classifyAnswer, classifyFailure, KubeError } from './kube-error.ts'

@@ -1,5 +1,5 @@
+import { startTimeLimit } from '../../lib/abort.ts'
 import type { Clock } from '../../lib/clock.ts'
-import { startTimeLimit } from '../../lib/time-limit.ts'
 import type { KubeApi } from '../kube/kube-api.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import { LeaseClaim } from './lease-claim.ts'

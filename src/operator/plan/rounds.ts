@@ -1,5 +1,5 @@
 import { parseDurationMs } from '../../lib/units.ts'
-import { maxRoundAgeMs } from '../../observe/round-age.ts'
+import { maxRoundAgeMs } from '../../observe/progress.ts'
 import type { Resource } from '../crd/resource.ts'
 import type { EndedRun } from '../crd/status.ts'
 import type { Facts } from './facts.ts'

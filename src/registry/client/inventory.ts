@@ -1,6 +1,6 @@
 import { type SchemaVersion, versionKey } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { numberOf, textOf } from '../../lib/json-scalars.ts'
+import { numberOf, textOf } from '../../lib/json.ts'
 import { runPool } from '../../lib/pool.ts'
 import { contextPath, pathOf } from './address.ts'
 import type { RegistryClient } from './client.ts'

@@ -8,7 +8,7 @@ import {
   splitSubject,
 } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { numberOf } from '../../lib/json-scalars.ts'
+import { numberOf } from '../../lib/json.ts'
 
 /** A row of `GET /schemas` or one version of a subject; undefined where parts are missing without which it is of no use. */
 export function parseVersion(value: unknown, context: string): SchemaVersion | undefined {

@@ -6,7 +6,7 @@ import {
   versionKey,
 } from '../../archive/registry-model.ts'
 import { KafkaBackupError } from '../../errors.ts'
-import { numberOf, textOf } from '../../lib/json-scalars.ts'
+import { numberOf, textOf } from '../../lib/json.ts'
 import { append } from '../../lib/largest.ts'
 import { runPool } from '../../lib/pool.ts'
 import { contextPath, pathOf } from './address.ts'

@@ -1,4 +1,4 @@
-import { untilAborted } from '../../lib/until-aborted.ts'
+import { untilAborted } from '../../lib/abort.ts'
 import type { StoredObject } from '../storage.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
+import { untilAborted } from '../../lib/abort.ts'
 import type { Semaphore } from '../../lib/semaphore.ts'
-import { untilAborted } from '../../lib/until-aborted.ts'
 import type { ObjectWriter } from '../storage.ts'
 import type { BucketApi, MultipartApi, UploadedPart } from './api.ts'
 import { PartBuffer, type PartMemory } from './part-buffer.ts'

@@ -1,7 +1,7 @@
 import { KafkaBackupError } from '../../errors.ts'
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { AnswerTooLong, type HttpAnswer, type HttpRequest, sendHttp } from '../../lib/http.ts'
-import { textOf } from '../../lib/json-scalars.ts'
+import { textOf } from '../../lib/json.ts'
 import { openAgents, type StoreAgents } from '../bucket/agents.ts'
 import { refuseLargeRead } from '../object-limits.ts'
 import type { GcsSession } from './api.ts'

@@ -1,6 +1,6 @@
 import { crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
-import { untilAborted } from '../../lib/until-aborted.ts'
+import { untilAborted } from '../../lib/abort.ts'
 import { type BucketStorageParts, openBucketStorage } from '../bucket/bucket-storage.ts'
 import { BucketWriter } from '../bucket/writer.ts'
 import { parsePrefix } from '../key.ts'

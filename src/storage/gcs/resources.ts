@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../../errors.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
-import { numberOf, textOf } from '../../lib/json-scalars.ts'
+import { numberOf, textOf } from '../../lib/json.ts'
 import type { UploadState } from './api.ts'
 
 export interface ObjectResource {

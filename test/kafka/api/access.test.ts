@@ -1,7 +1,10 @@
-import { alterClientQuotas } from '../../../src/kafka/api/alter-client-quotas.ts'
-import { createAclsApi, createAclsBeforeUsers } from '../../../src/kafka/api/create-acls.ts'
-import { describeAcls, describeAclsBeforeUsers } from '../../../src/kafka/api/describe-acls.ts'
-import { describeClientQuotas } from '../../../src/kafka/api/describe-client-quotas.ts'
+import {
+  createAclsApi,
+  createAclsBeforeUsers,
+  describeAcls,
+  describeAclsBeforeUsers,
+} from '../../../src/kafka/api/acls.ts'
+import { alterClientQuotas, describeClientQuotas } from '../../../src/kafka/api/client-quotas.ts'
 import { describeUserScramCredentials } from '../../../src/kafka/api/describe-user-scram-credentials.ts'
 import { describeCodec, hex, unknownTag } from './describe-codec.ts'
 

@@ -1,5 +1,5 @@
-import { consumerGroupDescribe } from '../../../src/kafka/api/consumer-group-describe.ts'
 import { describeCluster } from '../../../src/kafka/api/describe-cluster.ts'
+import { consumerGroupDescribe } from '../../../src/kafka/api/describe-new-groups.ts'
 import { listGroupsApi, listGroupsBeforeTypes } from '../../../src/kafka/api/list-groups.ts'
 import { describeCodec, hex, id, unknownTag } from './describe-codec.ts'
 

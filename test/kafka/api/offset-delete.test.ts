@@ -1,4 +1,4 @@
-import { offsetDelete } from '../../../src/kafka/api/offset-delete.ts'
+import { offsetDelete } from '../../../src/kafka/api/group-offsets.ts'
 import { describeCodec, hex } from './describe-codec.ts'
 
 describeCodec('OffsetDelete v0', {

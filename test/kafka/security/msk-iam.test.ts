@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { mskIam, regionOf } from '../../../src/kafka/security/msk-iam.ts'
-import { signConnect } from '../../../src/kafka/security/msk-iam-payload.ts'
+import { mskIam, regionOf, signConnect } from '../../../src/kafka/security/msk-iam.ts'
 import { JumpingClock } from '../../fakes/jumping-clock.ts'
 
 const never = new AbortController().signal

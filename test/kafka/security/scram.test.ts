@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { scram } from '../../../src/kafka/security/scram.ts'
+import { scram } from '../../../src/kafka/security/password-login.ts'
 
 const endpoint = { host: 'k1', port: 9092 }
 const never = new AbortController().signal

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { classifySocketError } from '../../../src/kafka/wire/socket-error.ts'
+import { classifySocketError } from '../../../src/kafka/wire/connection-error.ts'
 
 const table: [errno: string, code: string, message: RegExp][] = [
   ['ECONNREFUSED', 'KAFKA_UNREACHABLE', /k1:9092 refused the connection/],

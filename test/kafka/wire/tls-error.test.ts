@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createSecureContext } from 'node:tls'
+import { classifyTlsError, hungUp } from '../../../src/kafka/wire/connection-error.ts'
 import { classifyFailure } from '../../../src/kafka/wire/socket.ts'
-import { hungUp } from '../../../src/kafka/wire/socket-error.ts'
-import { classifyTlsError } from '../../../src/kafka/wire/tls-error.ts'
 
 const context = { name: 'k1:9093', hasOwnCa: true }
 const errorOf = (code: string) => Object.assign(new Error('x'), { code })

@@ -1,3 +1,5 @@
+import type { Endpoint } from '../wire/endpoint.ts'
+
 /** How one cluster is talked to: what a job says is used, and nothing weaker. */
 export interface SecurityOptions {
   protocol: SecurityProtocol
@@ -55,4 +57,17 @@ export interface MskIamLogin {
 
 export function usesTls({ protocol }: SecurityOptions): boolean {
   return protocol === 'SSL' || protocol === 'SASL_SSL'
+}
+
+/** One way to log in. */
+export interface SaslMechanism {
+  /** As brokers list it. */
+  readonly name: string
+  /** Who logs in, for messages. */
+  readonly identity: string
+  /**
+   * A new conversation: yields what is sent and is given what the broker answers to it. It returns when the login is
+   * complete on this side, and throws where the broker does not prove who it is.
+   */
+  converse(endpoint: Endpoint, signal: AbortSignal): AsyncGenerator<Buffer, void, Buffer>
 }

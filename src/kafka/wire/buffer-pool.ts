@@ -1,3 +1,33 @@
+/** A fixed number of response buffers, made when first needed. This is what bounds the memory of a copy. */
+export class BufferPool {
+  readonly bufferBytes: number
+  readonly #free: ResponseBuffer[] = []
+  readonly #waiting: ((buffer: ResponseBuffer) => void)[] = []
+  #unmade: number
+
+  constructor(count: number, bufferBytes: number) {
+    this.#unmade = count
+    this.bufferBytes = bufferBytes
+  }
+
+  acquire(): Promise<ResponseBuffer> {
+    const free = this.#free.pop()
+    if (free) return Promise.resolve(free)
+    if (this.#unmade > 0) {
+      this.#unmade--
+      return Promise.resolve(new ResponseBuffer(this.bufferBytes))
+    }
+    return new Promise(resolve => this.#waiting.push(resolve))
+  }
+
+  release(buffer: ResponseBuffer): void {
+    buffer.reset()
+    const next = this.#waiting.shift()
+    if (next) next(buffer)
+    else this.#free.push(buffer)
+  }
+}
+
 /**
  * Memory that one answer is read into. It keeps its size from answer to answer, so that a copy of terabytes allocates
  * nothing; an answer that does not fit (a single huge batch) gets memory of its own that is let go afterwards.

@@ -1,9 +1,8 @@
 import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { KafkaBackupError } from '../../errors.ts'
-import type { SaslMechanism } from './mechanism.ts'
-import type { PasswordLogin } from './options.ts'
 import { readSecret } from './secret.ts'
+import type { PasswordLogin, SaslMechanism } from './security-options.ts'
 
 /** RFC 7677 asks for at least this many; a server that wants fewer makes the password cheap to guess. */
 const MIN_ITERATIONS = 4096
@@ -97,4 +96,19 @@ function untrusted(name: ScramName, why: string): KafkaBackupError {
   return new KafkaBackupError('KAFKA_AUTH', `the server did not prove itself in the ${name} login: ${why}`, {
     help: 'Something other than the broker may be answering at this address; the password itself was not sent.',
   })
+}
+
+/** RFC 4616: `[authzid] NUL authcid NUL passwd`. The password itself goes to the broker. */
+export function plain(login: PasswordLogin): SaslMechanism {
+  return {
+    name: 'PLAIN',
+    identity: login.username,
+    async *converse() {
+      const password = await readSecret(login.password, login.passwordFile, 'password')
+      if (`${login.username}${password}`.includes('\0')) {
+        throw new KafkaBackupError('CONFIG_INVALID', 'the user name or password for PLAIN contains a NUL character')
+      }
+      yield Buffer.from(`\0${login.username}\0${password}`)
+    },
+  }
 }
