@@ -57,7 +57,8 @@ export interface RegistrySnapshot {
   warnings: readonly string[]
 }
 
-export type RegistryFlavour = 'confluent' | 'apicurio' | 'karapace' | 'redpanda' | 'axonops' | 'other'
+export const registryFlavours = ['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other'] as const
+export type RegistryFlavour = (typeof registryFlavours)[number]
 
 export type JsonObject = { [key: string]: JsonValue }
 export type JsonValue = string | number | boolean | null | JsonValue[] | JsonObject

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { levelSources } from './registry-model.ts'
+import { levelSources, registryFlavours } from './registry-model.ts'
 import { count, hash, registryText } from './scalars.ts'
 
 const schemaType = z.enum(['AVRO', 'JSON', 'PROTOBUF'])
@@ -45,7 +45,7 @@ export const registrySectionSchema = z.strictObject({
 export const registrySettingsSchema = z.strictObject({
   format: z.literal('kafka-backup-registry'),
   format_version: z.literal(1),
-  flavour: z.enum(['confluent', 'apicurio', 'karapace', 'redpanda', 'axonops', 'other']),
+  flavour: z.enum(registryFlavours),
   registry_version: z.string().nullable(),
   schema_types: z.array(schemaType),
   mode: z.string().nullable(),

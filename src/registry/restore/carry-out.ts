@@ -121,7 +121,8 @@ class RestoreRun implements FailedRun {
   async keepLessons(signal: AbortSignal): Promise<void> {
     const lessons = { ...this.#lasting, refused: new Map() }
     if (!this.kept || countLessons(lessons) === this.#known) return
-    await this.#parts.journal.write({ ...this.kept, lessons }, signal)
+    const server = { flavour: this.before.flavour, version: this.before.registryVersion }
+    await this.#parts.journal.write({ ...this.kept, learned: { server, lessons } }, signal)
   }
 
   /** Carries the present plan out, as far as the registry lets it, and reads what is there then. */

@@ -2,12 +2,13 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { restoresPrefix } from '../../archive/layout.ts'
 import { parseSealed } from '../../archive/manifest.ts'
+import { registryFlavours } from '../../archive/registry-model.ts'
 import { sealJson } from '../../archive/seal.ts'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import { type Clock, formatUtc } from '../../lib/clock.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { mergeLessons, noLessons } from './plan/lessons.ts'
-import type { Lessons, RestoreJournal } from './plan/restore-step.ts'
+import { noLessons } from './plan/lessons.ts'
+import type { JournaledLessons, RestoreJournal } from './plan/restore-step.ts'
 import type { Journaled } from './survey-target.ts'
 
 const scope = z.union([
@@ -20,6 +21,10 @@ const scope = z.union([
 const pairs = <T extends z.ZodType>(value: T) => z.array(z.tuple([z.string(), value]))
 
 const lessonsSchema = z.strictObject({
+  server: z
+    .strictObject({ flavour: z.enum(registryFlavours), version: z.string().nullable() })
+    .nullable()
+    .optional(),
   drops: z.array(z.enum(['metadata', 'ruleSet'])),
   held_as: pairs(z.strictObject({ version: z.int(), print: z.string() })),
   undeletable: pairs(z.string()),
@@ -103,14 +108,15 @@ export class JournalBook {
     for (const key of written) {
       const parsed = parseSealed(journalSchema, await this.#storage.read(key, signal), key)
       const { imported = [], modesNotRead = [], lessons, ...journal } = parsed
-      const learned = lessons && { lessons: parseLessons(lessons) }
+      const learned = lessons && { learned: parseLessons(lessons) }
       journals.set(key, { ...journal, imported, modesNotRead, ...learned })
     }
     const unfinished = this.#open.flatMap(key => journals.get(key) ?? [])
     return {
       unfinished: unfinished.length === 0 ? undefined : mergeJournals(unfinished),
       imported: new Set([...journals.values()].flatMap(({ imported }) => imported)),
-      lessons: [...journals.values()].flatMap(({ lessons }) => lessons ?? []).reduce(mergeLessons, noLessons),
+      learned: [...journals.values()].flatMap(({ learned }) => learned ?? []),
+      lessons: noLessons,
     }
   }
 
@@ -119,9 +125,9 @@ export class JournalBook {
     const stamp = createdAt.replaceAll(/[:.]/g, '-')
     const key = `${this.#prefix}${stamp}.${this.#newRun()}.json`
     const head = { format: 'kafka-backup-registry-journal', format_version: 1, created_at: createdAt }
-    const { lessons, ...rest } = journal
-    const learned = lessons && { lessons: formatLessons(lessons) }
-    await this.#create(key, sealJson({ ...head, ...rest, ...learned }), signal)
+    const { learned, ...rest } = journal
+    const lessons = learned && { lessons: formatLessons(learned) }
+    await this.#create(key, sealJson({ ...head, ...rest, ...lessons }), signal)
     this.#open.push(key)
     this.#own.add(key)
   }
@@ -160,12 +166,17 @@ export class JournalBook {
 }
 
 /** What was refused is not kept: the next run tries it again. */
-function formatLessons({ drops, heldAs, undeletable, settings }: Lessons): z.infer<typeof lessonsSchema> {
-  return { drops: [...drops], held_as: [...heldAs], undeletable: [...undeletable], settings: [...settings] }
+function formatLessons({ server, lessons }: JournaledLessons): z.infer<typeof lessonsSchema> {
+  const { drops, heldAs, undeletable, settings } = lessons
+  return { server, drops: [...drops], held_as: [...heldAs], undeletable: [...undeletable], settings: [...settings] }
 }
 
-function parseLessons({ drops, held_as, undeletable, settings }: z.infer<typeof lessonsSchema>): Lessons {
-  return { ...noLessons, drops, heldAs: new Map(held_as), undeletable: new Map(undeletable), settings }
+function parseLessons(stored: z.infer<typeof lessonsSchema>): JournaledLessons {
+  const { server = null, drops, held_as, undeletable, settings } = stored
+  return {
+    server,
+    lessons: { ...noLessons, drops, heldAs: new Map(held_as), undeletable: new Map(undeletable), settings },
+  }
 }
 
 /** A scope that several have touched is the same in all of them: as it was before the first. */

@@ -33,8 +33,8 @@ export async function surveyRestored(
   { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const { lessons } = await journal.read(signal)
-  return surveyTarget(backup, client, options, { ...nothingJournaled, lessons }, signal)
+  const { learned = [] } = await journal.read(signal)
+  return surveyTarget(backup, client, options, { ...nothingJournaled, learned }, signal)
 }
 
 /**

@@ -9,11 +9,11 @@ import type { RegistryClient } from '../client/client.ts'
 import { identityOf } from '../client/flavour.ts'
 import { type AllSettings, readSettings } from '../client/read-settings.ts'
 import { readSnapshot } from '../client/read-snapshot.ts'
-import { noLessons } from './plan/lessons.ts'
+import { lessonsFor, mergeLessons, noLessons } from './plan/lessons.ts'
 import { RESERVE_SUBJECT } from './plan/plan-ids.ts'
 import { planRegistryRestore } from './plan/plan-restore.ts'
 import type { RegistryRestoreOptions } from './plan/restore-options.ts'
-import type { Conflict, Note, RegistryPlan } from './plan/restore-step.ts'
+import type { Conflict, JournaledLessons, Note, RegistryPlan } from './plan/restore-step.ts'
 import { traitsOf } from './plan/target-traits.ts'
 import { heldReferences, meansTheSame } from './registry-writer.ts'
 import { type SubjectFilter, selectSubjects } from './select-subjects.ts'
@@ -28,7 +28,10 @@ export type SchemaOptions = Omit<
 }
 
 /** What the journals of this restore say of the target. */
-export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported' | 'lessons'>
+export type Journaled = Pick<RegistryRestoreOptions, 'unfinished' | 'imported' | 'lessons'> & {
+  /** Lessons of earlier runs; those of the same server count. */
+  learned?: readonly JournaledLessons[]
+}
 
 export const nothingJournaled: Journaled = { unfinished: undefined, imported: new Set(), lessons: noLessons }
 
@@ -43,13 +46,15 @@ export async function surveyTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
   wish: SchemaOptions,
-  { before, asksAllModes, ...journaled }: Journaled & SettingsReading,
+  { before, asksAllModes, learned = [], ...journaled }: Journaled & SettingsReading,
   signal: AbortSignal,
 ): Promise<Survey> {
   const { snapshot } = selectSubjects(backup, wish.filter)
   const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
   const { target, modesNotRead } = await readTarget(client, snapshot, { ...wish, ...journaled }, reading, signal)
-  return planForTarget(backup, client, { ...wish, ...journaled, modesNotRead }, target, signal)
+  const server = { flavour: target.flavour, version: target.registryVersion }
+  const lessons = mergeLessons(journaled.lessons, lessonsFor(server, learned))
+  return planForTarget(backup, client, { ...wish, ...journaled, lessons, modesNotRead }, target, signal)
 }
 
 /** Plans against what a reading has found. The registry is asked about texts that may be one schema. */

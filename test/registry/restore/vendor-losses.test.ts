@@ -67,6 +67,60 @@ describe("Confluent's community server", () => {
   })
 })
 
+describe('a registry that was upgraded since the restore', () => {
+  const rules = { domainRules: [{ name: 'r', kind: 'CONDITION', mode: 'WRITE', type: 'CEL', expr: 'true' }] }
+  const backup = snapshotOf([versionOf('a', 1, 1, { ruleSet: rules }), versionOf('b', 1, 2)])
+  const ruleSetOf = async (stage: Stage) =>
+    (await stage.snapshot()).versions.find(({ subject }) => subject === 'a')?.ruleSet
+
+  /** The registry reports this version, and drops rule sets or keeps them. */
+  async function serveAs(stage: Stage, version: string, keeps: boolean): Promise<void> {
+    await stage.setProxy(({ method, target, body }) => {
+      if (target === '/v1/metadata/version')
+        return { kind: 'edit', edit: answer => JSON.stringify({ ...JSON.parse(answer), version }) }
+      if (method !== 'POST' || keeps) return { kind: 'pass' }
+      const { ruleSet: _, ...rest } = JSON.parse(body)
+      return { kind: 'send', body: JSON.stringify(rest) }
+    })
+  }
+
+  test('is given the rule sets that the version before it dropped', async t => {
+    const stage = await openStage(t, await backUp(backup), { firstId: 10 })
+    await serveAs(stage, '8.0.0', false)
+    const { losses } = await restoreTwice(stage)
+    assert.deepEqual([losses, await ruleSetOf(stage)], [['rule_set a'], null])
+
+    await serveAs(stage, '8.1.0', true)
+    for (const permanent of [false, true]) stage.store.deleteSubject('a', permanent)
+    const upgraded = await restoreTwice(stage)
+    assert.deepEqual([upgraded.losses, await ruleSetOf(stage)], [[], rules])
+  })
+
+  test('keeps what it has under its IDs, and what it lacks is still reported as lost', async t => {
+    const stage = await openStage(t, await backUp(backup), { firstId: 10 })
+    await serveAs(stage, '8.0.0', false)
+    const { report } = await restoreTwice(stage)
+    await serveAs(stage, '8.1.0', true)
+    const upgraded = await restoreTwice(stage)
+    assert.deepEqual(upgraded.report.ids, report.ids)
+    assert.ok(upgraded.losses.length > 0)
+    assert.ok(
+      upgraded.losses.every(loss => loss.endsWith(' a')),
+      upgraded.losses.join(),
+    )
+  })
+
+  test('that still drops them is found out again, and a second run writes nothing', async t => {
+    const stage = await openStage(t, await backUp(backup), { firstId: 10 })
+    await serveAs(stage, '8.0.0', false)
+    await restoreTwice(stage)
+    await serveAs(stage, '8.0.1', false)
+    for (const permanent of [false, true]) stage.store.deleteSubject('a', permanent)
+    const { losses } = await restoreTwice(stage)
+    assert.deepEqual([losses, await ruleSetOf(stage)], [['rule_set a'], null])
+  })
+})
+
 describe('Karapace', () => {
   test('keeps a deleted version live that a deleted one refers to, and levels and fillers are put right', async t => {
     const gone = { isDeleted: true } as const

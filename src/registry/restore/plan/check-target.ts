@@ -144,10 +144,17 @@ export function tellLosses(held: readonly Decision[], options: RegistryRestoreOp
   const bySubject = Map.groupBy(held, ({ wanted }) => wanted.subject)
   for (const [subject, some] of bySubject) {
     const has = (part: 'metadata' | 'ruleSet') => some.some(({ wanted: { source } }) => source[part] !== null)
-    if (!kept.metadata && has('metadata'))
-      notes.push(lossNote('metadata', subject, `${registry} does not keep the metadata of ${subject}`))
-    if (!kept.ruleSet && has('ruleSet'))
-      notes.push(lossNote('rule_set', subject, `${registry} does not keep the rule sets of ${subject}`))
+    for (const { part, loss, name } of contractParts) {
+      const lacking = some.filter(one => lacksPart(one, part))
+      if (!kept[part] && has(part))
+        notes.push(lossNote(loss, subject, `${registry} does not keep the ${name} of ${subject}`))
+      else if (lacking.length > 0) {
+        const message =
+          `${registry} has ${listVersions(lacking)} of ${subject} without the ${name}, which it dropped before it was upgraded; ` +
+          'restore.strategy: overwrite registers them again'
+        notes.push(lossNote(loss, subject, message))
+      }
+    }
     const undocumented = traits.ignoresDocs ? some.filter(differsInDocs) : []
     if (undocumented.length > 0) {
       const message = `${registry} holds ${listVersions(undocumented)} of ${subject} with doc and aliases of another version`
@@ -162,6 +169,15 @@ export function tellLosses(held: readonly Decision[], options: RegistryRestoreOp
     }
   }
   return notes
+}
+
+const contractParts = [
+  { part: 'metadata', loss: 'metadata', name: 'metadata' },
+  { part: 'ruleSet', loss: 'rule_set', name: 'rule sets' },
+] as const
+
+function lacksPart({ wanted: { source }, theirs, action }: Decision, part: 'metadata' | 'ruleSet'): boolean {
+  return action === 'keep' && source[part] !== null && theirs?.[part] === null
 }
 
 /** The registry has taken it for a schema that it had. */

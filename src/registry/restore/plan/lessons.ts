@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { SchemaVersion } from '../../../archive/registry-model.ts'
-import type { Lessons, RefusedSetting, Scope } from './restore-step.ts'
+import type { JournaledLessons, LessonServer, Lessons, RefusedSetting, Scope } from './restore-step.ts'
 import { canonical, isSame } from './same-schema.ts'
 
 export const noLessons: Lessons = {
   drops: [],
+  droppedBefore: [],
   refused: new Map(),
   heldAs: new Map(),
   undeletable: new Map(),
@@ -14,11 +15,26 @@ export const noLessons: Lessons = {
 export function mergeLessons(a: Lessons, b: Lessons): Lessons {
   return {
     drops: [...new Set([...a.drops, ...b.drops])],
+    droppedBefore: [...new Set([...a.droppedBefore, ...b.droppedBefore])],
     refused: new Map([...a.refused, ...b.refused]),
     heldAs: new Map([...a.heldAs, ...b.heldAs]),
     undeletable: new Map([...a.undeletable, ...b.undeletable]),
     settings: [...a.settings, ...b.settings.filter(one => !findRefusal(a, one.scope, one.setting))],
   }
+}
+
+/**
+ * Pure. What earlier runs have learned that still holds. A registry of another version or vendor may keep what its predecessor
+ * dropped or refused, so it is asked again.
+ */
+export function lessonsFor(server: LessonServer, learned: readonly JournaledLessons[]): Lessons {
+  return learned
+    .map(({ server: of, lessons }) =>
+      of?.flavour === server.flavour && of.version === server.version
+        ? lessons
+        : { ...noLessons, droppedBefore: lessons.drops },
+    )
+    .reduce(mergeLessons, noLessons)
 }
 
 export function countLessons({ drops, refused, heldAs, undeletable, settings }: Lessons): number {

@@ -1,5 +1,6 @@
 import {
   type JsonObject,
+  type RegistryFlavour,
   type RegistrySettings,
   type SchemaReference,
   type SchemaType,
@@ -88,8 +89,8 @@ export interface RestoreJournal {
   modesNotRead?: string[]
   /** With force_ids: versions that the restore registers, with their IDs; see `importKey`. */
   imported: string[]
-  /** What its answers have shown, once a run has ended; see `Lessons`. */
-  lessons?: Lessons
+  /** What its answers have shown, once a run has ended. */
+  learned?: JournaledLessons
 }
 
 /** A part of a schema that a registry may drop without an error. */
@@ -101,6 +102,8 @@ export type ContractPart = 'metadata' | 'ruleSet'
  */
 export interface Lessons {
   drops: readonly ContractPart[]
+  /** Parts that the registry dropped when it was another version or vendor: versions on it may lack them. */
+  droppedBefore: readonly ContractPart[]
   /** Registrations that were refused, as `subject@version` with the number of the source. */
   refused: ReadonlyMap<string, string>
   /** The version by which the registry holds another one of the subject; keys as in `refused`. */
@@ -114,6 +117,18 @@ interface HeldAs {
   version: number
   /** Of both schemas: a later run may find others under these names, as when the registry was set up again. */
   print: string
+}
+
+/** Lessons of an earlier run, and the server that they are about. */
+export interface JournaledLessons {
+  /** Null where the journal does not name it. */
+  server: LessonServer | null
+  lessons: Lessons
+}
+
+export interface LessonServer {
+  flavour: RegistryFlavour
+  version: string | null
 }
 
 /** A level with a configuration, or a mode, that a scope does not take. */

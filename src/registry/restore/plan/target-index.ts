@@ -99,7 +99,8 @@ export class TargetIndex {
 
   /** `ours` has the references that it is to have on the target. */
   isSame(ours: SchemaVersion, theirs: SchemaVersion): boolean {
-    const mine = absolute(this.#options.forceIds ? ours : this.#withInherited(ours, theirs))
+    const whole = this.#options.forceIds ? ours : this.#withInherited(ours, theirs)
+    const mine = absolute(this.#withoutDropped(whole, theirs))
     const likeness = compareSchemas(mine, absolute(theirs), this.#kept)
     if (likeness !== 'other-text') return likeness === 'same'
     if (this.#options.traits.ignoresDocs && withoutDocs(ours) === withoutDocs(theirs)) return true
@@ -109,6 +110,18 @@ export class TargetIndex {
     if (this.#options.sameTexts.has(versionKey(subject, version))) return true
     this.textsToCompare.push({ subject, version, schema: ours.schema })
     return false
+  }
+
+  /** A version that lost a part to an earlier version of the registry stays as it is, unless the job replaces it. */
+  #withoutDropped(ours: SchemaVersion, theirs: SchemaVersion): SchemaVersion {
+    const { strategy, lessons } = this.#options
+    const isLost = (part: 'metadata' | 'ruleSet') =>
+      strategy !== 'overwrite' && theirs[part] === null && lessons.droppedBefore.includes(part)
+    return {
+      ...ours,
+      metadata: isLost('metadata') ? null : ours.metadata,
+      ruleSet: isLost('ruleSet') ? null : ours.ruleSet,
+    }
   }
 
   /** The same but for metadata and rule sets that the target does not have: records are read by it in the same way. */
