@@ -1,8 +1,7 @@
 import * as z from 'zod'
-import { proxyUrl } from './s3-text-rules.ts'
+import { S3_BUCKET_PATTERN } from '../lib/name-patterns.ts'
 import { duration, integer, size } from './scalar-leaves.ts'
-import { text } from './text-leaves.ts'
-import { file, keyPrefix } from './text-rules.ts'
+import { file, httpUrl, keyPrefix, type TextRule, text, wrongUrl } from './text-leaves.ts'
 
 const MiB = 2 ** 20
 
@@ -16,6 +15,15 @@ export function backendField<const T extends string>(name: T) {
 export const prefixField = text(keyPrefix, {
   description: 'A sub-folder under which this job keeps its backups.',
 }).exactOptional()
+
+const proxyUrl: TextRule = {
+  ...httpUrl,
+  allowed: 'an http or https URL, such as http://proxy:3128',
+  wrong: text => {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    return url !== undefined && /^https?:\/\//i.test(text) ? undefined : 'is not a URL of http or https'
+  },
+}
 
 /** How the service of a bucket is reached; the same for all of them. */
 export const connectionFields = {
@@ -58,3 +66,36 @@ export const transferNames = {
   connect_timeout: 'connectTimeoutMs',
   idle_timeout: 'idleTimeoutMs',
 } as const
+
+export const bucketName: TextRule = {
+  type: 'text',
+  allowed: 'the name of a bucket: 3 to 255 of a-z A-Z 0-9 . _ -',
+  pattern: S3_BUCKET_PATTERN,
+  wrong: text => {
+    if (text === '') return 'is empty'
+    if (text.includes('://')) return 'is an address'
+    if (text.includes('/')) return 'has a slash (folders go to `prefix`)'
+    if (text.includes('..')) return 'has two dots in a row'
+    return new RegExp(S3_BUCKET_PATTERN).test(text) ? undefined : 'is not the name of a bucket'
+  },
+}
+
+export const regionName: TextRule = {
+  type: 'text',
+  allowed: 'a region, such as eu-central-1',
+  pattern: '^[A-Za-z0-9-]{1,63}$',
+  wrong: text => (/^[A-Za-z0-9-]{1,63}$/.test(text) ? undefined : 'is not a region'),
+}
+
+export const endpointUrl: TextRule = {
+  ...httpUrl,
+  allowed: 'an https or http URL without a path, such as https://minio:9000',
+  wrong: text => wrongEndpoint(text, 'as access_key_id and secret_access_key'),
+}
+
+export function wrongEndpoint(text: string, credentialsGo: string): string | undefined {
+  const wrong = wrongUrl(text, credentialsGo)
+  if (wrong !== undefined) return wrong
+  const { pathname, search, hash } = new URL(text)
+  return pathname === '/' && search === '' && hash === '' ? undefined : 'has a path (bucket and prefix have fields)'
+}

@@ -1,10 +1,10 @@
 import * as z from 'zod'
+import { endpointUrl, regionName } from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
 import { fields } from './leaf.ts'
-import { endpointUrl, regionName } from './s3-text-rules.ts'
+import { isMap, type Problem, valueAt } from './problem.ts'
 import { flag } from './scalar-leaves.ts'
-import { text } from './text-leaves.ts'
-import { anyText, backupId, file, type TextRule } from './text-rules.ts'
+import { anyText, backupId, file, type TextRule, text } from './text-leaves.ts'
 
 const variableName: TextRule = {
   type: 'text',
@@ -37,7 +37,7 @@ const recipientSchema = fields({
   name: text(backupId, { description: 'What messages call it.' }).exactOptional(),
 }).transform(recipient => camelKeys(recipient))
 
-/** The keys that open a backup; the rule that each item names one is in `encryption-rules.ts`. */
+/** The keys that open a backup; `checkEncryptionRules` checks that each item names one. */
 export const encryptionSchema = fields({
   recipients: z
     .array(recipientSchema)
@@ -50,3 +50,26 @@ export const encryptionSchema = fields({
 })
   .transform(encryption => camelKeys(encryption))
   .meta({ description: 'Encryption of all that is stored, before it leaves this process.' })
+
+/** A recipient has exactly one of them. */
+export const recipientKeys = ['key_file', 'key_env', 'passphrase_file', 'passphrase_env', 'aws_kms']
+
+/** Each recipient is one key; see `registry-rules.ts` for why the rules look at plain data. */
+export function checkEncryptionRules(tree: unknown): Problem[] {
+  const recipients = valueAt(tree, ['encryption', 'recipients'])
+  if (!Array.isArray(recipients)) return []
+  return recipients.flatMap((recipient, index): Problem[] => {
+    if (!isMap(recipient)) return []
+    const given = recipientKeys.filter(kind => recipient[kind] !== undefined)
+    if (given.length === 1) return []
+    const wrong = given.length === 0 ? 'names no key' : `names several keys (${given.join(', ')})`
+    return [
+      {
+        path: ['encryption', 'recipients', index],
+        about: 'field',
+        wrong,
+        allowed: `one of ${recipientKeys.join(', ')}`,
+      },
+    ]
+  })
+}

@@ -1,7 +1,5 @@
-import { fields } from './leaf.ts'
-import { type Item, mapOf } from './map-leaves.ts'
-import { jsonOfText, readText, textList } from './text-leaves.ts'
-import { anyText, type TextRule } from './text-rules.ts'
+import { fields, type Item, mapOf } from './leaf.ts'
+import { anyText, jsonOfText, readText, type TextRule, textList } from './text-leaves.ts'
 
 /** Kafka takes any text as the name of a group. */
 const groupPattern: TextRule = {

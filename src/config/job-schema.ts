@@ -1,13 +1,12 @@
 import * as z from 'zod'
 import { backupSchema } from './backup-schema.ts'
 import { camelKeys } from './camel-keys.ts'
+import { sourceSchema, targetSchema } from './cluster-schema.ts'
 import { fields } from './leaf.ts'
 import { type Mode, modeField } from './mode.ts'
 import { restoreSchema } from './restore-schema.ts'
 import { retentionSchema } from './retention-schema.ts'
 import { backupIdField, sharedSections } from './shared-sections.ts'
-import { sourceSchema } from './source-schema.ts'
-import { targetSchema } from './target-schema.ts'
 
 const { storage, ...optionalSections } = sharedSections
 

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
 import type { JobOf, SchemaJobOf } from './job-schema.ts'
 import type { Mode } from './mode.ts'
-import { copyPlain } from './plain.ts'
+import type { FieldPath, Problem } from './problem.ts'
 import { reportYamlFaults } from './report.ts'
 import {
   type GivenJob,
@@ -86,4 +86,37 @@ function explain(cause: unknown): string {
   if (code === 'EACCES' || code === 'EPERM') return 'the job file may not be read by this user'
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') return 'the job file is not UTF-8 text'
   return `the job file cannot be read (${String(code ?? 'unknown')})`
+}
+
+/**
+ * A copy of the plain data in a program's object, with what is no data named as problems: a `Map` or an instance of a
+ * class has no keys that a check could see, and would pass for an empty map. Keys without a value (`undefined`) are left
+ * out, as in JSON.
+ */
+function copyPlain(document: unknown): { tree: unknown; problems: Problem[] } {
+  const problems: Problem[] = []
+  return { tree: copy(document, [], []), problems }
+
+  function copy(value: unknown, path: FieldPath, above: readonly unknown[]): unknown {
+    if (typeof value === 'function' || typeof value === 'symbol') return refuse(path, `is a ${typeof value}`)
+    if (typeof value !== 'object' || value === null) return value
+    if (above.includes(value)) return refuse(path, 'holds itself')
+    const inside = [...above, value]
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, [...path, index], inside))
+    if (!isPlain(value)) return refuse(path, `is an instance of ${value.constructor?.name ?? 'a class'}`)
+    const entries = Object.entries(value).filter(([, item]) => item !== undefined)
+    return Object.fromEntries(entries.map(([key, item]) => [key, copy(item, [...path, key], inside)]))
+  }
+
+  function refuse(path: FieldPath, wrong: string): undefined {
+    const allowed = 'texts, numbers, booleans, lists and plain objects'
+    problems.push({ path, about: 'field', wrong, allowed })
+    return undefined
+  }
+}
+
+/** Of this or another realm. */
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
 }

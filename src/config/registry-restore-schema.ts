@@ -1,11 +1,8 @@
 import { type LossKind, lossKindNames } from '../registry/loss-kinds.ts'
 import { camelKeys } from './camel-keys.ts'
-import { fields, leaf } from './leaf.ts'
-import { distinctList, type Item, mapOf } from './map-leaves.ts'
-import { registryContext } from './registry-text-rules.ts'
+import { distinctList, fields, type Item, leaf, mapOf } from './leaf.ts'
 import { choice, flag } from './scalar-leaves.ts'
-import { jsonOfText, readText, text, textList } from './text-leaves.ts'
-import { anyText, file, type TextRule, topicPattern } from './text-rules.ts'
+import { anyText, file, jsonOfText, readText, type TextRule, text, textList, topicPattern } from './text-leaves.ts'
 
 const compatibilityLevels = [
   'NONE',
@@ -18,6 +15,7 @@ const compatibilityLevels = [
 ] as const
 
 const recordParts = ['key', 'value'] as const
+
 type RecordPart = (typeof recordParts)[number]
 
 const schemaFields = {
@@ -51,6 +49,17 @@ const schemaFields = {
     type: 'list of text',
     ...distinctList(oneOf(lossKindNames), `a list of ${lossKindNames.join(', ')}`),
   }).exactOptional(),
+}
+
+const registryContext: TextRule = {
+  type: 'text',
+  allowed: 'the name of a context, which begins with a dot, such as .prod; . alone is the default one',
+  pattern: '^\\.[^:]*$',
+  wrong: text => {
+    if (/^:\..*:$/.test(text)) return 'has colons around it: write the name alone'
+    if (!text.startsWith('.')) return 'does not begin with a dot'
+    return text.includes(':') ? 'has a colon in it' : undefined
+  },
 }
 
 const idFields = {

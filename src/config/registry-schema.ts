@@ -1,11 +1,9 @@
 import * as z from 'zod'
 import { camelKeys } from './camel-keys.ts'
-import { fields } from './leaf.ts'
-import { authSchema, tlsSchema } from './registry-auth-schema.ts'
+import { fields, kinds } from './leaf.ts'
 import { registryRestoreSchema, subjectFields } from './registry-restore-schema.ts'
 import { choice, duration, flag, integer } from './scalar-leaves.ts'
-import { textList } from './text-leaves.ts'
-import { httpUrl } from './text-rules.ts'
+import { anyText, file, httpUrl, text, textList, tokenUrl } from './text-leaves.ts'
 
 const schemaTypes = ['AVRO', 'JSON', 'PROTOBUF'] as const
 
@@ -51,6 +49,36 @@ const protobufSchema = fields({
   .meta({ description: 'Settings of Protobuf schemas.' })
   .prefault({})
 
+const tlsSchema = fields({
+  ca_cert: text(file, { description: 'The CA certificate; required for `mtls`.' }).exactOptional(),
+  client_cert: text(file, { description: 'The client certificate; required for `mtls`.' }).exactOptional(),
+  client_key: text(file, { description: 'The private key of the client; required for `mtls`.' }).exactOptional(),
+})
+  .transform(tls => camelKeys(tls))
+  .meta({ description: 'TLS files, next to `auth` or inside it, not both.' })
+
+const basicAuth = fields({
+  type: authType('basic'),
+  username: text(anyText, { description: 'The user.' }),
+  password: text(anyText, { description: 'The password of the user.', secret: true }),
+  tls: tlsSchema.exactOptional(),
+}).transform(auth => camelKeys(auth))
+
+const mtlsAuth = fields({ type: authType('mtls'), tls: tlsSchema.exactOptional() }).transform(auth => camelKeys(auth))
+
+const oauthAuth = fields({
+  type: authType('oauth'),
+  token_url: text(tokenUrl, { description: 'The URL that issues tokens.', hidden: true }),
+  client_id: text(anyText, { description: 'The client that asks for a token.' }),
+  client_secret: text(anyText, { description: 'The secret of the client.', secret: true }),
+  scope: text(anyText, { description: 'The scope asked for.' }),
+  tls: tlsSchema.exactOptional(),
+}).transform(auth => camelKeys(auth))
+
+const authSchema = kinds('type', [basicAuth, mtlsAuth, oauthAuth], 'is not known').meta({
+  description: 'How to log in to the registry.',
+})
+
 /** Defaults that hang on another field are in place afterwards. */
 export const registrySchema = fields({
   enabled: flag({ description: 'Turns the schema registry on.' }),
@@ -83,3 +111,7 @@ export const registrySchema = fields({
     protobuf: { includeDependencies: protobuf.includeDependencies ?? registry.backup.includeReferences },
   }))
   .meta({ description: 'The schema registry that belongs to the topics.' })
+
+function authType<const T extends string>(type: T) {
+  return z.literal(type).meta({ description: 'How to log in.', 'x-type': 'text', 'x-allowed': 'basic, mtls, oauth' })
+}

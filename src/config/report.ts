@@ -1,9 +1,9 @@
 import type * as z from 'zod'
 import { KafkaBackupError } from '../errors.ts'
-import { placeOfKey } from './field-paths.ts'
+import { describedJobSchema, type JsonSchema } from './job-schema.ts'
 import { keysOfMap } from './leaf.ts'
 import type { Mode } from './mode.ts'
-import { nearMatch } from './near-match.ts'
+import { nearMatch, sameName } from './near-match.ts'
 import { type FieldPath, formatPath, isMap, type Problem, startsWith, valueAt } from './problem.ts'
 import type { YamlFault } from './yaml-source.ts'
 
@@ -123,4 +123,26 @@ function invalid(source: string, lines: readonly string[], field?: string): Kafk
   const count = lines.length === 1 ? '1 error' : `${lines.length} errors`
   const message = [`${source}: ${count}`, ...lines.map(line => `  ${line}`)].join('\n')
   return new KafkaBackupError('CONFIG_INVALID', message, { details: { field } })
+}
+
+/**
+ * Where a key that is unknown at its place belongs: the nearest field of the same name, the shallowest of all. Undefined
+ * where there is none, or where several lie at the same depth.
+ */
+function placeOfKey(path: FieldPath, mode: Mode): string | undefined {
+  const name = String(path.at(-1))
+  const found = listPaths(describedJobSchema(mode), []).filter(one => sameName(one.at(-1) ?? '', name))
+  const depth = Math.min(...found.map(({ length }) => length))
+  const [place, ...others] = new Set(found.filter(({ length }) => length === depth).map(one => formatPath(one)))
+  return others.length === 0 ? place : undefined
+}
+
+/** Sections and fields; items of lists are left out, since a path to one needs an index. */
+function listPaths(schema: JsonSchema, at: readonly string[]): string[][] {
+  const kinds = ['oneOf', 'anyOf'].flatMap(key => (schema[key] ?? []) as JsonSchema[])
+  const own = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
+    const path = [...at, name]
+    return [path, ...listPaths(field, path)]
+  })
+  return [...own, ...kinds.flatMap(kind => listPaths(kind, at))]
 }

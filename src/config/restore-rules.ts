@@ -1,10 +1,15 @@
 import { compileGlobs, isPattern } from '../lib/glob.ts'
 import { numberOf } from '../lib/json.ts'
 import { checkRules, type FieldRule, forbidden, not, off } from './field-rules.ts'
-import { partitionNumber } from './kafka-text-rules.ts'
+import {
+  nameOf,
+  partitionNumber,
+  storedTopicName,
+  storedTopicPartition,
+  storedTopicPattern,
+} from './kafka-text-rules.ts'
 import { isMap, type Problem, valueAt } from './problem.ts'
-import { nameOf, storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
-import { parseTime } from './time-leaf.ts'
+import { parseTime } from './scalar-leaves.ts'
 
 type Fields = Record<string, unknown>
 

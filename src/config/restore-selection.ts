@@ -1,10 +1,12 @@
-import { fields } from './leaf.ts'
-import { distinctList, mapOf } from './map-leaves.ts'
-import { offsetRange } from './offset-range.ts'
-import { integer, integerIn } from './scalar-leaves.ts'
-import { storedTopicName, storedTopicPartition, storedTopicPattern } from './stored-topic-rules.ts'
+import { textOf } from '../lib/json.ts'
+import { storedTopicName, storedTopicPartition, storedTopicPattern } from './kafka-text-rules.ts'
+import { type Complain, distinctList, fields, type Item, mapOf, reference } from './leaf.ts'
+import { nearMatch } from './near-match.ts'
+import { isMap } from './problem.ts'
+import { integer, integerIn, time } from './scalar-leaves.ts'
 import { textList } from './text-leaves.ts'
-import { time } from './time-leaf.ts'
+
+const allowed = 'an offset from 0, as a whole number'
 
 const topicsSchema = fields({
   include: textList(storedTopicPattern, {
@@ -23,6 +25,32 @@ const topicsSchema = fields({
 })
   .meta({ description: 'Which topics are restored.' })
   .prefault({})
+
+const json = { anyOf: [{ type: 'integer', minimum: 0 }, { type: 'string', pattern: '^\\d+$' }, reference] }
+
+const LAST = 2n ** 63n - 1n
+
+const offsetRange: Item<OffsetRange, WrittenRange> = {
+  allowed: '{start: offset, end: offset}, the end itself left out; one of the two may be missing',
+  json: { type: 'object', properties: { start: json, end: json }, additionalProperties: false, minProperties: 1 },
+  read: (value, complain) => {
+    if (!isMap(value)) {
+      complain({ wrong: 'is not a map' })
+      return undefined
+    }
+    for (const name of Object.keys(value).filter(key => key !== 'start' && key !== 'end')) {
+      const near = nearMatch(name, ['start', 'end'])
+      complain({ at: [name], about: 'field', wrong: 'is not a known key', allowed: 'start, end', near })
+    }
+    const start = readBound(value, 'start', complain)
+    const end = readBound(value, 'end', complain)
+    if (Object.keys(value).length === 0) complain({ about: 'field', wrong: 'has neither start nor end' })
+    if (start !== undefined && end !== undefined && start >= end) {
+      complain({ about: 'field', wrong: 'selects nothing: its start is not below its end', allowed: undefined })
+    }
+    return { ...(start !== undefined && { start }), ...(end !== undefined && { end }) }
+  },
+}
 
 /** The fields of `restore` that say which records of the backup are restored. */
 export const selectionFields = {
@@ -50,4 +78,34 @@ export const selectionFields = {
     description: 'Only records with this timestamp or a later one are restored.',
   }).exactOptional(),
   time_window_end: time({ description: 'Only records with an earlier timestamp are restored.' }).exactOptional(),
+}
+
+/** Offsets from `start` up to but without `end`; an end that is not given is that of the backup. */
+interface OffsetRange {
+  readonly start?: bigint
+  readonly end?: bigint
+}
+
+/** As a program may write it: a large offset is a bigint or a text. */
+interface WrittenRange {
+  readonly start?: Offset
+  readonly end?: Offset
+}
+
+type Offset = number | bigint | string
+
+function readBound(range: Record<string, unknown>, name: 'start' | 'end', complain: Complain): bigint | undefined {
+  if (!Object.hasOwn(range, name)) return undefined
+  const refuse = (wrong: string, about: 'field' | 'value' = 'value') => {
+    complain({ at: [name], about, wrong, allowed })
+    return undefined
+  }
+  const value = range[name]
+  if (value === null) return refuse('has no value', 'field')
+  if (typeof value === 'number' && value > Number.MAX_SAFE_INTEGER) {
+    return refuse('is too large to be read exactly as a number: put quotes around it')
+  }
+  if (!/^\d+$/.test(textOf(value))) return refuse('is not an offset')
+  const offset = BigInt(textOf(value))
+  return offset > LAST ? refuse('is beyond the last offset that Kafka has') : offset
 }

@@ -1,10 +1,19 @@
-import { backendField, connectionFields, prefixField, transferFields, transferNames } from './bucket-fields.ts'
+import {
+  backendField,
+  bucketName,
+  connectionFields,
+  endpointUrl,
+  prefixField,
+  regionName,
+  transferFields,
+  transferNames,
+} from './bucket-fields.ts'
 import { camelKeys } from './camel-keys.ts'
+import { checkRules, type FieldRule, forbidden, has, not, required } from './field-rules.ts'
 import { fields } from './leaf.ts'
-import { bucketName, endpointUrl, regionName } from './s3-text-rules.ts'
+import { isMap, type Problem, valueAt } from './problem.ts'
 import { choice, flag } from './scalar-leaves.ts'
-import { text } from './text-leaves.ts'
-import { anyText } from './text-rules.ts'
+import { anyText, text } from './text-leaves.ts'
 
 /** The field names of the storage's own options, with units where the file leaves them to the value. */
 export const s3Schema = fields({
@@ -45,3 +54,18 @@ export const s3Schema = fields({
   }).exactOptional(),
   ...transferFields({ minPartMiB: 5 }),
 }).transform(s3 => camelKeys(s3, transferNames))
+
+export const s3Rules: readonly FieldRule[] = [
+  required('secret_access_key', not(has('access_key_id')), 'is required with {access_key_id}'),
+  ...['secret_access_key', 'session_token'].map(name =>
+    forbidden(name, has('access_key_id'), 'has no effect without {access_key_id}'),
+  ),
+  ...['sse_kms_key_id', 'sse_bucket_key'].map(name =>
+    forbidden(name, { value: 'sse', startsWith: 'aws:kms' }, 'needs sse: aws:kms'),
+  ),
+]
+
+export function checkS3Rules(tree: unknown): Problem[] {
+  const storage = valueAt(tree, ['storage'])
+  return isMap(storage) && storage.backend === 's3' ? checkRules(s3Rules, storage, ['storage']) : []
+}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { storedTopicName, storedTopicPartition, storedTopicPattern } from '../../src/config/stored-topic-rules.ts'
+import { storedTopicName, storedTopicPartition, storedTopicPattern } from '../../src/config/kafka-text-rules.ts'
 
 describe('a topic of a backup in a job file', () => {
   for (const text of [

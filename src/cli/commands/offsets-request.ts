@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { parseTime } from '../../config/time-leaf.ts'
+import { parseTime } from '../../config/scalar-leaves.ts'
 import { KafkaBackupError } from '../../errors.ts'
 import type { OffsetsSession } from '../../jobs/offsets.ts'
 import { type OffsetMapping, parseMapping } from '../../offsets/mapping.ts'
