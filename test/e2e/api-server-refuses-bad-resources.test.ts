@@ -144,7 +144,7 @@ for (const [kind, change] of [
       await finish(resource, phase)
       await assert.rejects(
         edit(resource, change),
-        /spec: Forbidden: .*make a new resource, or annotate this one with kafka-backup\.dev\/trigger/,
+        /spec: Forbidden: .*create a new resource, or annotate this one with kafka-backup\.dev\/trigger/,
       )
     }
     const annotations = { 'kafka-backup.dev/trigger': 'now' }

@@ -121,7 +121,7 @@ const runs: BadResource[] = [
     /spec\.backupId: .*at most 183/,
   ),
   {
-    ...bad('KafkaBackup', 'a name too long for a backup', {}, /spec\.backupId: .*give a backupId/),
+    ...bad('KafkaBackup', 'a name too long for a backup', {}, /spec\.backupId: .*set a backupId/),
     metadata: { name: 'x'.repeat(220) },
   },
   bad(

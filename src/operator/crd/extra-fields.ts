@@ -1,27 +1,27 @@
 import type { FieldSchema } from './field-schema.ts'
 import { nameRef, refName, secretKey, textRule } from './field-schema.ts'
 
-/** A field of a section that the job file has not. */
+/** A field that the section of the job file does not have. */
 export interface ExtraField {
   schema: FieldSchema
-  /** The kinds of the section that have it, and need it. */
+  /** The kinds of the section that have and require it. */
   kinds?: string[]
 }
 
-/** By the path of the section in the job file. `write-extras.ts` says what becomes of them there. */
+/** By the path of the section in the job file. `write-section.ts` translates them. */
 export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraField>>>> = {
   storage: {
     pvc: {
       kinds: ['pvc'],
       schema: {
         type: 'object',
-        description: 'The volume that holds the backups.',
+        description: 'The volume for the backups.',
         required: ['claimName'],
         properties: {
           claimName: { ...refName, description: 'A PersistentVolumeClaim of the namespace.' },
           subPath: {
             type: 'string',
-            description: 'A folder of the volume, relative and without `..`, that is mounted in the place of its root.',
+            description: 'A folder of the volume to mount instead of its root: relative, without `..`.',
             minLength: 1,
             maxLength: 500,
             'x-kubernetes-validations': [
@@ -39,7 +39,7 @@ export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraF
     licenseSecret: {
       schema: {
         ...nameRef,
-        description: 'Accepted for compatibility: nothing is locked. A missing secret is reported in a condition.',
+        description: 'Accepted for compatibility: no feature needs a license. A condition reports a missing secret.',
       },
     },
   },
@@ -47,14 +47,14 @@ export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraF
     credentialsSecret: {
       schema: {
         type: 'object',
-        description: 'A secret with the user and the password of the registry, in the place of `auth`.',
+        description: 'A secret with the user name and password for the registry, instead of `auth`.',
         required: ['name', 'usernameKey', 'passwordKey'],
         properties: {
-          name: { ...refName, description: 'The secret.' },
-          usernameKey: { ...secretKey, description: 'The key of the secret that holds the user.', default: 'username' },
+          name: { ...refName, description: 'The name of the secret.' },
+          usernameKey: { ...secretKey, description: 'The key of the user name in the secret.', default: 'username' },
           passwordKey: {
             ...secretKey,
-            description: 'The key of the secret that holds the password.',
+            description: 'The key of the password in the secret.',
             default: 'password',
           },
         },
@@ -63,5 +63,5 @@ export const extraFields: Readonly<Record<string, Readonly<Record<string, ExtraF
   },
 }
 
-/** Where a resource has another default than a job file. */
+/** Defaults of a resource that differ from the job file. */
 export const otherDefaults: Readonly<Record<string, unknown>> = { 'retention.after_backup': true }

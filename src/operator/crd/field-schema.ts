@@ -1,4 +1,4 @@
-/** What a definition says of a field: the part of OpenAPI 3 that the API server takes as structural. */
+/** The schema of a field: the part of OpenAPI 3 that the API server accepts as structural. */
 export interface FieldSchema {
   description?: string
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean'
@@ -28,7 +28,7 @@ export interface FieldSchema {
   'x-kubernetes-validations'?: readonly CelRule[]
 }
 
-/** The fields of a spec, those that must be there, and the rules between them. */
+/** Fields of a spec, which of them are required, and the rules between them. */
 export interface FieldGroup {
   properties: Record<string, FieldSchema>
   required: readonly string[]
@@ -43,11 +43,11 @@ export function mergeGroups(groups: readonly FieldGroup[]): FieldGroup {
   }
 }
 
-/** A rule in CEL, in which `self` is the value that it stands at. */
+/** A CEL rule; `self` is the value of the schema node that has the rule. */
 export interface CelRule {
   rule: string
   message: string
-  /** The field that is shown as wrong, from where the rule stands: `.sasl`. */
+  /** The field that the API server reports, relative to that node: `.sasl`. */
   fieldPath?: string
   reason?: 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
 }
@@ -68,12 +68,12 @@ function wrap(condition: string): string {
   return /\|\||&&/.test(condition) ? `(${condition})` : condition
 }
 
-/** In the place of a `pattern`, of which the API server has no words but the expression itself. */
+/** Instead of a `pattern`, for which the API server would report only the expression. */
 export function textRule(pattern: string, allowed: string): CelRule {
   return { rule: `self.matches(${JSON.stringify(pattern)})`, message: `must be ${allowed}` }
 }
 
-/** The same for what may be a number too. */
+/** The same for a field that may also be a number. */
 export function textOrNumberRule(pattern: string, allowed: string): CelRule {
   const { rule, message } = textRule(pattern, allowed)
   return { rule: `type(self) != string || ${rule}`, message }

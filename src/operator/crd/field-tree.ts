@@ -1,13 +1,13 @@
 import { describedJobSchema, type JsonSchema } from '../../config/job-schema.ts'
 import type { Mode } from '../../config/mode.ts'
 
-/** A map of a job file with the names that a resource has for its fields. */
+/** A section of a job file with the names of its fields in a resource. */
 export interface Section {
   /** Where a job file has it, without the indexes of lists: `storage`, `encryption.recipients`. */
   path: string
   description: string
   fields: Field[]
-  /** The field that says which of the others there are. A job has a map for each kind, a resource one map for all. */
+  /** The field that selects the kind. A job schema has one map per kind, a resource one map for all kinds. */
   chooser?: { name: string; key: string; description: string; kinds: string[] }
 }
 
@@ -16,9 +16,9 @@ export type Field = SectionField | ListField | LeafField
 interface FieldBase {
   /** In a job file. */
   key: string
-  /** Those that have the field, where the section has kinds and not all have it. */
+  /** The kinds that have the field, if the section has kinds and not all have it. */
   kinds?: string[]
-  /** Those that need it; all of them, or none, where the section has no kinds. */
+  /** The kinds that require it; `all` or none for a section without kinds. */
   requiredFor: string[] | 'all'
 }
 
@@ -41,18 +41,18 @@ export interface LeafField extends FieldBase {
   type: 'leaf'
   /** One of them is given. */
   forms: Form[]
-  /** As the kinds describe it: one unless they differ. */
+  /** The schema of the field; several if the kinds differ. */
   schemas: JsonSchema[]
 }
 
-/** A way in which a resource gives a value of the job file. */
+/** A way to give a value of the job file in a resource. */
 export interface Form {
   name: string
   /** `plain`: as it is. `env`: a variable from a secret. `secret-file`, `map-file`: the path of a mounted key. */
   type: 'plain' | 'env' | 'secret-file' | 'map-file'
 }
 
-/** The fields of the jobs of a mode. Nothing here names a single option: a new one has its field by itself. */
+/** The fields of the jobs of a mode, derived from the job schema, so a new option needs no code here. */
 export function jobTree(mode: Mode): Section {
   return readSection(describedJobSchema(mode), [])
 }
@@ -94,7 +94,7 @@ function readField(key: string, schema: JsonSchema, path: readonly string[], req
   return { type: 'list', ...base, name: camelName(key), item: readSection(items, path), ...about }
 }
 
-/** One field for those of the same key. */
+/** Merges fields with the same key. */
 function mergeKinds(variants: readonly { kind: string; fields: Field[] }[]): Field[] {
   const merged = new Map<string, { field: Field; kinds: string[]; requiredFor: string[] }>()
   for (const { kind, fields } of variants) {
@@ -139,19 +139,19 @@ export const leftOut: Readonly<Record<string, string>> = {
   'encryption.recipients.passphrase_env': '`passphraseSecret` is mounted as a file',
 }
 
-/** Files that are no secrets: a ConfigMap may have them too. */
+/** Files that are not secret, so a ConfigMap may hold them too. */
 const publicFiles = new Set(['ca_cert', 'id_mapping_file'])
 
-/** Put into the pod by what issues it, at a path that the user of `podTemplate` knows. */
+/** Files that the issuer mounts into the pod, at a path that the author of `podTemplate` knows. */
 const podFiles = new Set(['federated_token_file'])
 
-/** No secrets, but often kept together with one. */
-const besideSecrets = new Set(['access_key_id', 'username'])
+/** Not secret, but often stored together with a secret. */
+const oftenInSecrets = new Set(['access_key_id', 'username'])
 
-/** Secret only where a password is in it. */
+/** Secret only if it contains a password. */
 const seldomSecret = new Set(['proxy'])
 
-/** `siblings` are the keys of the same map: a secret that may also be in a file is read from there, where it may change. */
+/** `siblings` are the keys of the same map: a secret that can also be a file is mounted as a file, which may change. */
 function isLeftOut(path: readonly string[], schema: JsonSchema, siblings: readonly string[]): boolean {
   const isInFile = schema.writeOnly === true && siblings.includes(`${path.at(-1)}_file`)
   return isInFile || Object.hasOwn(leftOut, path.join('.'))
@@ -167,10 +167,10 @@ function formsOf(path: readonly string[], schema: JsonSchema): Form[] {
   }
   const env: Form = { type: 'env', name: secretName(camelName(key)) }
   if (schema.writeOnly === true) return seldomSecret.has(key) ? [plain, env] : [env]
-  return besideSecrets.has(key) ? [plain, env] : [plain]
+  return oftenInSecrets.has(key) ? [plain, env] : [plain]
 }
 
-/** What a resource calls a kind of a section. */
+/** The name of a kind in a resource. */
 export function kindName(kind: string): string {
   return kind === 'filesystem' ? 'pvc' : kind
 }

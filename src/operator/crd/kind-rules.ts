@@ -2,10 +2,10 @@ import type { CelRule, FieldGroup } from './field-schema.ts'
 import { type Controller, triggerAnnotation } from './resource.ts'
 
 const maxIdLength = 200
-/** With `mode: full` a time of 17 characters comes behind the id. */
+/** `mode: full` appends a time of 17 characters to the ID. */
 const maxFullIdLength = 183
 
-/** Rules about a whole resource, its name and its status too. */
+/** Rules about the complete resource, with its name and status. */
 export function kindRules(controller: Controller, apiGroup: string, fields: FieldGroup): CelRule[] {
   const own = controller === 'backup' ? [placeStays, ...backupIdRules] : []
   return [specStays(controller, apiGroup, fields), ...own]
@@ -18,13 +18,12 @@ const isOver = [
   "oldSelf.status.phase in ['Completed', 'Failed']",
 ].join(' && ')
 
-const goesOn =
+const isOngoing =
   'has(oldSelf.spec.schedule) || (has(oldSelf.spec.backup) && has(oldSelf.spec.backup.continuous) && oldSelf.spec.backup.continuous)'
 
 /**
- * What ran once and has ended tells by its spec what was run. Where a backup goes on (a schedule, a continuous one) the
- * spec stays open; so does one that could not be run at all, which has no completion time. Whether the data goes with
- * the resource is decided at its end, so that stays open too.
+ * The spec of an ended run documents what was run, so it cannot change. The spec of an ongoing backup (scheduled or continuous)
+ * can, and so can one that never ran, which has no completion time. `deletionPolicy` can always change.
  */
 function specStays(controller: Controller, apiGroup: string, { properties, required }: FieldGroup): CelRule {
   const isSame = Object.entries(properties)
@@ -33,20 +32,20 @@ function specStays(controller: Controller, apiGroup: string, { properties, requi
   return {
     rule:
       controller === 'backup'
-        ? [`!(${isOver}) ||`, `${goesOn} ||`, isSame.join(' &&\n')].join('\n')
+        ? [`!(${isOver}) ||`, `${isOngoing} ||`, isSame.join(' &&\n')].join('\n')
         : `!(${isOver}) || self.spec == oldSelf.spec`,
-    message: `this run is finished, and its spec stays as it was: make a new resource, or annotate this one with ${triggerAnnotation(apiGroup)} to run it again`,
+    message: `this run has finished, so its spec cannot change: create a new resource, or annotate this one with ${triggerAnnotation(apiGroup)} to run it again`,
     fieldPath: '.spec',
     reason: 'FieldValueForbidden',
   }
 }
 
-/** What `deletionPolicy: Delete` has to find again. */
+/** What `deletionPolicy: Delete` needs to find the backups. */
 const place = ['bucket', 'container', 'account', 'endpoint', 'prefix', 'pvc'].map(name =>
   isSameField(`storage.${name}`),
 )
 
-/** Backups that a run may have made must not be lost sight of by whoever is to remove them. */
+/** The operator must find the backups that earlier runs created, to delete them. */
 const placeStays: CelRule = {
   rule: [
     "self.spec.deletionPolicy != 'Delete' || oldSelf.spec.deletionPolicy != 'Delete' ||",
@@ -54,7 +53,7 @@ const placeStays: CelRule = {
     [isSameField('backupId'), isSameField('mode', true), isSameField('storage.backend', true), ...place].join(' &&\n'),
   ].join('\n'),
   message:
-    'with deletionPolicy Delete the place of the backups, backupId and mode stay as they are, since those made so far would be left behind: set deletionPolicy to Retain first, or make a new resource',
+    'with deletionPolicy Delete the storage, backupId and mode cannot change, because existing backups would be left behind: set deletionPolicy to Retain first, or create a new resource',
   fieldPath: '.spec.deletionPolicy',
   reason: 'FieldValueForbidden',
 }
@@ -69,12 +68,12 @@ function isSameField(name: string, isAlwaysThere = false): string {
 const backupIdRules: CelRule[] = [
   {
     rule: `has(self.spec.backupId) || size(self.metadata.name) <= (self.spec.mode == 'full' ? ${maxFullIdLength} : ${maxIdLength})`,
-    message: `the name of the resource is too long to name its backups: give a backupId of at most ${maxIdLength} characters, or ${maxFullIdLength} with mode full`,
+    message: `the name of the resource is too long for its backups: set a backupId of at most ${maxIdLength} characters, or ${maxFullIdLength} with mode full`,
     fieldPath: '.spec.backupId',
   },
   {
     rule: `!has(self.spec.backupId) || self.spec.mode != 'full' || size(self.spec.backupId) <= ${maxFullIdLength}`,
-    message: `with mode full the time of each run is put behind it: at most ${maxFullIdLength} characters`,
+    message: `mode full appends the time of each run: use at most ${maxFullIdLength} characters`,
     fieldPath: '.spec.backupId',
   },
 ]

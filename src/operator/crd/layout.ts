@@ -3,11 +3,11 @@ import { type FieldPath, isMap, startsWith, valueAt } from '../../config/problem
 import { camelName, type Field, jobTree, type Section } from './field-tree.ts'
 import type { Controller } from './resource.ts'
 
-/** A field of a spec that stands for a field of the job file. */
+/** A field of a spec and its field in the job file. */
 export interface Part {
   /** In the spec. */
   name: string
-  /** Where the job file has it. */
+  /** In the job file. */
   path: readonly string[]
   field: Field
   isRequired: boolean
@@ -26,7 +26,7 @@ const shared: readonly Row[] = [
   ['encryption', 'encryption'],
 ]
 
-/** Without a third column a field is required where the job file needs it. */
+/** Without a third column a field is required if the job file requires it. */
 const rows: Record<Controller, { mode: Mode; rows: readonly Row[] }> = {
   backup: {
     mode: 'backup',
@@ -56,7 +56,7 @@ const rows: Record<Controller, { mode: Mode; rows: readonly Row[] }> = {
 
 const layouts = new Map<Controller, Layout>()
 
-/** Which fields of its spec a controller puts into the job file, and where. */
+/** Which fields of the spec go into the job file, and where. */
 export function layoutOf(controller: Controller): Layout {
   const known = layouts.get(controller)
   if (known) return known
@@ -85,14 +85,14 @@ function fieldAt(section: Section, path: readonly string[]): Field {
   return fieldAt(field.section, rest)
 }
 
-/** What has a place of its own in the spec is not a second time in the section that has it in the job file. */
+/** Removes fields that the spec has elsewhere from the section that has them in the job file. */
 function without(field: Field, path: string, paths: readonly string[]): Field {
   if (field.type !== 'section') return field
   const fields = field.section.fields.filter(({ key }) => !paths.includes(`${path}.${key}`))
   return { ...field, section: { ...field.section, fields } }
 }
 
-/** The field of the resource that stands for one of the job file; `resource` decides between several ways to give one. */
+/** The spec field for a path of the job file; `resource` decides between several ways to give it. */
 export function specPathOf({ parts }: Layout, jobPath: FieldPath, resource: unknown): FieldPath {
   const [part] = parts.filter(({ path }) => startsWith(jobPath, path)).sort((a, b) => b.path.length - a.path.length)
   if (part === undefined) return ['spec', ...jobPath.map(toName)]

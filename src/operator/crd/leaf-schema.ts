@@ -3,7 +3,7 @@ import type { FieldSchema } from './field-schema.ts'
 import { textOrNumberRule, textRule } from './field-schema.ts'
 import { inSpecWords } from './spec-words.ts'
 
-/** Bounds let the API server reckon what a rule costs; they are far above what is meant to be written. */
+/** The API server needs bounds to estimate the cost of a rule; these are far above realistic values. */
 const maxItems = 1000
 const maxProperties = 1000
 const maxTextLength = 1024
@@ -16,7 +16,7 @@ const maxNumberLength = 40
  */
 export function leafSchema(schemas: readonly JsonSchema[]): FieldSchema {
   const [first = {}, ...others] = schemas.map(schema => structureOf(schema, wordsOf(schema)))
-  // What the kinds of a section do not agree on is left to the check of the whole job.
+  // Where the kinds of a section differ, the validation of the complete job file decides.
   const agreed = Object.entries(first).filter(([key, value]) =>
     others.every(other => JSON.stringify(other[key as keyof FieldSchema]) === JSON.stringify(value)),
   )

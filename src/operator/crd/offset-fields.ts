@@ -7,7 +7,7 @@ import { formatRules } from './cel.ts'
 import { type FieldGroup, type FieldSchema, nameRef, textOrNumberRule, textRule } from './field-schema.ts'
 import type { Controller, ResourceSpec } from './resource.ts'
 
-/** Those that docs/offsets.md explains and that need no file. */
+/** The strategies of docs/offsets.md that need no file. */
 export const resetStrategies = ['earliest', 'latest', 'timestamp', 'offset', 'header_based'] as const
 
 export const rollbackOperations = ['rollback', 'snapshot', 'verify'] as const
@@ -37,16 +37,20 @@ const time: FieldSchema = {
   ],
 }
 
-const dryRun: FieldSchema = { type: 'boolean', description: 'Only shows what would be set.', default: false }
+const dryRun: FieldSchema = {
+  type: 'boolean',
+  description: 'Only shows what would be set, and changes nothing.',
+  default: false,
+}
 
 const acceptPlainSnapshot: FieldSchema = {
   type: 'boolean',
   description:
-    'Accepts a snapshot that is not encrypted although `encryption` is given, such as one taken before encryption was set up.',
+    'Accepts an unencrypted snapshot although `encryption` is set, for example one taken before encryption was configured.',
   default: false,
 }
 
-/** With these two the checks of a resource that is older than a rule, and the API server's, have one source. */
+/** Checked by the API server, and by `checkOffsetFields` for resources that are older than a rule. */
 const resetRules: readonly FieldRule[] = [
   ...['timestamp', 'offset'].flatMap(name => [
     required(name, not(is('strategy', name)), `is required with strategy ${name}`),
@@ -59,8 +63,8 @@ const resetRules: readonly FieldRule[] = [
 ]
 
 const isOperation = (name: string) => is('operation', name)
-const isNew = 'means nothing to operation snapshot, which takes a new one'
-const isForAll = 'is for operation rollback and snapshot; verify compares all of the snapshot'
+const isNew = 'has no effect with operation snapshot, which takes a new one'
+const isForAll = 'is for operation rollback and snapshot; verify compares the complete snapshot'
 const isReading = any(not(on('acceptPlainSnapshot')), not(isOperation('snapshot')))
 
 const rollbackRules: readonly FieldRule[] = [
@@ -78,7 +82,8 @@ export const resetFields: FieldGroup = {
     groups: { ...groups, description: 'Names of consumer groups, or patterns with * and ?.' },
     topics: {
       type: 'array',
-      description: 'Only these topics: names, or patterns with * and ?. Without it all that a group has a position on.',
+      description:
+        'Only these topics: names, or patterns with * and ?. Default: all topics for which a group has a committed offset.',
       minItems: 1,
       maxItems: 1000,
       items: {
@@ -95,21 +100,21 @@ export const resetFields: FieldGroup = {
       maxItems: 1000,
       items: { type: 'integer', format: 'int64', minimum: 0, maximum: 99_999 },
     },
-    strategy: { type: 'string', enum: [...resetStrategies], description: 'Where the positions come from.' },
+    strategy: { type: 'string', enum: [...resetStrategies], description: 'How the new offsets are chosen.' },
     timestamp: {
       ...time,
       description: 'For `timestamp`: the first record of that time or later. ISO 8601 with a zone, or milliseconds.',
     },
     offset: {
       'x-kubernetes-int-or-string': true,
-      description: 'For `offset`: the position to set. A text where it is beyond 2^53.',
+      description: 'For `offset`: the offset to set. Use a string for offsets beyond 2^53.',
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
       maxLength: 18,
       'x-kubernetes-validations': [textOrNumberRule('^\\d{1,18}$', 'an offset from 0')],
     },
-    backupId: { ...id, description: 'For `header_based`: the backup whose groups are meant.' },
-    fromSnapshot: { ...id, description: 'For `header_based`: the snapshot that was taken at the source.' },
+    backupId: { ...id, description: 'For `header_based`: the backup with the consumer groups.' },
+    fromSnapshot: { ...id, description: 'For `header_based`: the snapshot taken at the source.' },
     topicMapping: {
       type: 'object',
       description: 'For `header_based`: topics that were restored under another name, source topic to target topic.',
@@ -121,7 +126,10 @@ export const resetFields: FieldGroup = {
         'x-kubernetes-validations': [textRule('^[A-Za-z0-9._-]+$', 'a topic name')],
       },
     },
-    since: { ...time, description: 'For `header_based`: no unread record is older; the search begins there.' },
+    since: {
+      ...time,
+      description: 'For `header_based`: the search starts at this time; no unread record may be older.',
+    },
     acceptPlainSnapshot,
     dryRun,
   },
@@ -142,14 +150,14 @@ export const rollbackFields: FieldGroup = {
       type: 'string',
       enum: [...rollbackOperations],
       default: 'rollback',
-      description: '`rollback` sets what a snapshot says, `snapshot` takes one, `verify` compares with one.',
+      description: '`rollback` sets the offsets of a snapshot, `snapshot` takes one, `verify` compares with one.',
     },
     snapshotId: { ...id, description: 'The snapshot to roll back to or to compare with.' },
-    resetRef: { ...nameRef, description: 'A KafkaOffsetReset of the namespace: the snapshot that it took is meant.' },
-    groups: { ...groups, description: 'Only these groups: names, or patterns with * and ?. Without it all of them.' },
+    resetRef: { ...nameRef, description: 'A KafkaOffsetReset of the namespace, whose snapshot is used.' },
+    groups: { ...groups, description: 'Only these groups: names, or patterns with * and ?. Default: all groups.' },
     strict: {
       type: 'boolean',
-      description: 'For `verify`: a position that has gone on is a difference, too.',
+      description: 'For `verify`: also reports committed offsets that have advanced since the snapshot.',
       default: false,
     },
     acceptPlainSnapshot,
@@ -209,7 +217,7 @@ function checkTime(name: string, value: unknown): Problem[] {
   return [{ path: ['spec', name], about: 'value', wrong: time.wrong }]
 }
 
-/** What JSON has made of a larger number is another one. */
+/** JSON rounds a larger number. */
 function checkOffset(value: unknown): Problem[] {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return []
   const wrong = 'is too large to be read exactly as a number: put quotes around it'

@@ -1,6 +1,6 @@
 import { type FieldSchema, nameRef, refName, textRule } from './field-schema.ts'
 
-/** What Kubernetes itself checks, when the Job is made. */
+/** Kubernetes validates it when the Job is created. */
 const asKubernetesHasIt: FieldSchema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
 const number: FieldSchema = { type: 'integer', format: 'int64', minimum: 0 }
 const text: FieldSchema = { type: 'string', maxLength: 253 }
@@ -22,7 +22,7 @@ export const reservedVariables = ['KAFKA_BACKUP_RESULT_FILE', 'POD_IP', 'JOB_COM
 /** Variables of the container. */
 const envFields: Record<string, FieldSchema> = {
   env: {
-    description: 'Variables beyond those of the operator, such as `HTTPS_PROXY` and `NODE_OPTIONS`.',
+    description: 'Additional environment variables, such as `HTTPS_PROXY` and `NODE_OPTIONS`.',
     type: 'array',
     maxItems: 50,
     'x-kubernetes-list-type': 'map',
@@ -38,7 +38,7 @@ const envFields: Record<string, FieldSchema> = {
           'x-kubernetes-validations': [
             {
               rule: `!(self in [${reservedVariables.map(name => `'${name}'`).join(', ')}])`,
-              message: `this is a variable of the operator: ${reservedVariables.join(', ')} cannot be set here`,
+              message: `the operator sets ${reservedVariables.join(', ')}; they cannot be set here`,
             },
           ],
         },
@@ -59,7 +59,7 @@ const envFields: Record<string, FieldSchema> = {
     },
   },
   envFrom: {
-    description: 'Secrets and ConfigMaps whose entries all become variables.',
+    description: 'Secrets and ConfigMaps whose entries become environment variables.',
     type: 'array',
     maxItems: 50,
     'x-kubernetes-list-type': 'atomic',
@@ -67,10 +67,10 @@ const envFields: Record<string, FieldSchema> = {
   },
 }
 
-/** Of a pod; those of its container (`env`, `volumeMounts`) stand beside them, since there is one container. */
+/** Fields of a pod, and those of its only container (`env`, `volumeMounts`). */
 export const podSpecFields: Record<string, FieldSchema> = {
   serviceAccountName: name(
-    'The service account of the pods, for workload identity. That of the operator’s settings without it.',
+    'The service account of the pods, for workload identity. Default: the one in the operator settings.',
   ),
   nodeSelector: {
     description: 'Labels that a node must have.',
@@ -78,7 +78,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
     maxProperties: 50,
     additionalProperties: { type: 'string', maxLength: 63 },
   },
-  tolerations: list('Taints of nodes that the pods put up with.', {
+  tolerations: list('Taints of nodes that the pods tolerate.', {
     type: 'object',
     properties: {
       key: text,
@@ -88,23 +88,21 @@ export const podSpecFields: Record<string, FieldSchema> = {
       tolerationSeconds: { type: 'integer', format: 'int64' },
     },
   }),
-  affinity: { description: 'Nodes and pods to be near to, or far from.', ...asKubernetesHasIt },
+  affinity: { description: 'Affinity to nodes and pods.', ...asKubernetesHasIt },
   topologySpreadConstraints: list('How the pods spread over zones and nodes.', asKubernetesHasIt),
   priorityClassName: name('The priority class of the pods.'),
   runtimeClassName: name('The runtime class of the pods.'),
   schedulerName: name('The scheduler that places the pods.'),
   imagePullSecrets: list('Secrets for the registry of the image.', nameRef, ['name']),
   securityContext: {
-    description: 'Over the security context of the operator, which passes the level `restricted`.',
+    description: 'Overrides the default security context, which satisfies the level `restricted`.',
     type: 'object',
     properties: {
       runAsUser: { ...number, minimum: 1 },
       runAsGroup: number,
       runAsNonRoot: {
         type: 'boolean',
-        'x-kubernetes-validations': [
-          { rule: 'self', message: 'the pods never run as root: remove it, or set it to true' },
-        ],
+        'x-kubernetes-validations': [{ rule: 'self', message: 'pods never run as root: remove it, or set it to true' }],
       },
       fsGroup: number,
       fsGroupChangePolicy: { type: 'string', enum: ['OnRootMismatch', 'Always'] },
@@ -121,7 +119,7 @@ export const podSpecFields: Record<string, FieldSchema> = {
       },
     },
   },
-  hostAliases: list('Host names for addresses.', {
+  hostAliases: list('Entries of the hosts file.', {
     type: 'object',
     required: ['ip'],
     properties: {
@@ -130,12 +128,12 @@ export const podSpecFields: Record<string, FieldSchema> = {
     },
   }),
   dnsPolicy: {
-    description: 'Whose DNS the pods use.',
+    description: 'The DNS policy of the pods.',
     type: 'string',
     enum: ['ClusterFirst', 'ClusterFirstWithHostNet', 'Default', 'None'],
   },
   dnsConfig: {
-    description: 'Settings of the DNS beyond the policy.',
+    description: 'DNS settings in addition to the policy.',
     type: 'object',
     properties: {
       nameservers: { type: 'array', maxItems: 10, items: text, 'x-kubernetes-list-type': 'atomic' },
@@ -145,12 +143,12 @@ export const podSpecFields: Record<string, FieldSchema> = {
   },
   ...envFields,
   volumes: list(
-    'Volumes of the pods beyond those of the operator.',
+    'Additional volumes of the pods.',
     { type: 'object', required: ['name'], properties: { name: text }, 'x-kubernetes-preserve-unknown-fields': true },
     ['name'],
   ),
   volumeMounts: list(
-    'Where the container sees these volumes.',
+    'Where these volumes are mounted in the container.',
     {
       type: 'object',
       required: ['name', 'mountPath'],
@@ -181,15 +179,15 @@ function list(description: string | undefined, items: FieldSchema, keys?: readon
 }
 
 export const podTemplateField: FieldSchema = {
-  description: 'What is put on the pods beyond what the operator sets: the fields of a pod that a user may say.',
+  description: 'Pod fields that the operator adds to its own.',
   type: 'object',
   properties: {
     metadata: {
-      description: 'Labels and annotations of the pods, for meshes and monitoring for example.',
+      description: 'Labels and annotations of the pods, for example for a service mesh or monitoring.',
       type: 'object',
       properties: { labels: notes('Labels of the pods.', 100), annotations: notes('Annotations of the pods.', 4096) },
     },
-    spec: { description: 'Fields of the pods, as Kubernetes has them.', type: 'object', properties: podSpecFields },
+    spec: { description: 'Fields of the pod spec, as in Kubernetes.', type: 'object', properties: podSpecFields },
   },
 }
 

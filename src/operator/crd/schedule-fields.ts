@@ -25,7 +25,7 @@ export function scheduleField(description: string): FieldSchema {
     'x-kubernetes-validations': [
       {
         rule: `self.matches('${schedulePattern}')`,
-        message: `this is not a schedule: write five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; it has no seconds, years or time zones`,
+        message: `not a valid schedule: use five cron fields (minute hour day-of-month month day-of-week), such as "0 2 * * *" for every night at two, or one of ${cronNames.join(', ')}; a schedule has no seconds, years or time zones`,
       },
     ],
   }
@@ -37,29 +37,28 @@ const isContinuous = 'has(self.backup) && has(self.backup.continuous) && self.ba
 const whileContinuous: CelRule[] = [
   {
     rule: `!(has(self.schedule) && ${isContinuous})`,
-    message: 'a continuous backup runs all the time: remove schedule, or set backup.continuous to false',
+    message: 'a continuous backup needs no schedule: remove schedule, or set backup.continuous to false',
     fieldPath: '.schedule',
   },
   {
     rule: `!(self.mode == 'full' && ${isContinuous})`,
-    message: 'a continuous backup is one backup that grows: set mode to incremental, or backup.continuous to false',
+    message: 'a continuous backup is incremental: set mode to incremental, or backup.continuous to false',
     fieldPath: '.mode',
   },
   {
     rule: `!(self.parallelism > 1 && ${isContinuous})`,
-    message:
-      'pods can share the work of a run that ends, and a continuous backup does not: set parallelism to 1, or backup.continuous to false',
+    message: 'a continuous backup runs in one pod: set parallelism to 1, or backup.continuous to false',
     fieldPath: '.parallelism',
   },
   {
     rule: `!(has(self.verify) && ${isContinuous})`,
     message:
-      'a backup is verified between its runs, and a continuous backup is one run: remove verify, or set backup.continuous to false and give a schedule',
+      'a continuous backup cannot be verified between runs: remove verify, or set backup.continuous to false and add a schedule',
     fieldPath: '.verify',
   },
   {
     rule: `!(has(self.job.activeDeadlineSeconds) && ${isContinuous})`,
-    message: 'the deadline would end a continuous backup: remove job.activeDeadlineSeconds',
+    message: 'a deadline would end a continuous backup: remove job.activeDeadlineSeconds',
     fieldPath: '.job.activeDeadlineSeconds',
   },
 ]
@@ -68,36 +67,36 @@ const whileContinuous: CelRule[] = [
 export const scheduleFields: FieldGroup = {
   properties: {
     schedule: scheduleField(
-      'When it runs. Without it the backup runs once, or without end where `backup.continuous` is true.',
+      'When the backup runs. Without it the backup runs once, or continuously if `backup.continuous` is true.',
     ),
     timeZone: {
-      description: 'The time zone of the schedules, a name of the IANA database such as Europe/Vienna; UTC without it.',
+      description: 'Time zone of the schedules: a name of the IANA database such as Europe/Vienna. Default: UTC.',
       type: 'string',
       maxLength: 64,
       'x-kubernetes-validations': [
         {
           rule: "self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self != 'Local' && timestamp('2026-01-01T00:00:00Z').getFullYear(self) > 0",
-          message: 'this is not a time zone: write a name of the IANA database, such as Europe/Vienna or UTC',
+          message: 'not a valid time zone: use a name of the IANA database, such as Europe/Vienna or UTC',
         },
       ],
     },
     mode: {
       description:
-        '`incremental`: every run continues the same backup. `full`: every run creates its own backup, named after the time that it was due.',
+        '`incremental`: every run continues the same backup. `full`: every run creates a separate backup, named after its scheduled time.',
       type: 'string',
       enum: ['incremental', 'full'],
       default: 'incremental',
     },
     concurrencyPolicy: {
       description:
-        'What happens when a run is due and the one before it still works: `Forbid` skips the new one, `Replace` ends the old one, `Allow` lets both work, which only backups of `mode: full` can.',
+        'What happens when a run is due and the previous one is still active: `Forbid` skips the new run, `Replace` stops the old one, `Allow` runs both, which requires `mode: full`.',
       type: 'string',
       enum: ['Forbid', 'Replace', 'Allow'],
       default: 'Forbid',
     },
     startingDeadlineSeconds: {
       description:
-        'How late a scheduled run may begin, after downtime of the operator for example. Without it the latest one that was missed is made up for, however late.',
+        'How late a scheduled run may start, for example after downtime of the operator. Without it the latest missed run starts, however late.',
       type: 'integer',
       format: 'int64',
       minimum: 10,
@@ -105,7 +104,7 @@ export const scheduleFields: FieldGroup = {
     },
     parallelism: {
       description:
-        'Pods that share the work of a run. With more than one a last pod then makes one backup of their parts.',
+        'Number of pods that share the work of a run. With more than one, a last pod commits their parts as one backup.',
       type: 'integer',
       format: 'int32',
       minimum: 1,
@@ -113,13 +112,13 @@ export const scheduleFields: FieldGroup = {
       default: 1,
     },
     verify: {
-      description: 'Verifies backups after every successful run, or on its own schedule. Never while a backup runs.',
+      description: 'Verifies backups after every successful run, or on a separate schedule. Never while a backup runs.',
       type: 'object',
       properties: {
-        schedule: scheduleField('When it is verified. Without it: after every successful run.'),
+        schedule: scheduleField('When to verify. Default: after every successful run.'),
         deep: {
           description:
-            'Reads and checks every byte. Otherwise objects, their sizes and the continuity of offsets are checked.',
+            'Reads and checks every byte. Otherwise checks objects, their sizes and the continuity of offsets.',
           type: 'boolean',
           default: false,
         },
@@ -127,7 +126,7 @@ export const scheduleFields: FieldGroup = {
     },
     deletionPolicy: {
       description:
-        'What becomes of the backups at the storage when this resource is deleted: `Retain` leaves them, `Delete` removes them first: the one of `mode: incremental`, or all that `mode: full` has made.',
+        'What happens to the backups in the store when this resource is deleted: `Retain` keeps them, `Delete` deletes them first: the one of `mode: incremental`, or all of `mode: full`.',
       type: 'string',
       enum: ['Retain', 'Delete'],
       default: 'Retain',
@@ -137,18 +136,19 @@ export const scheduleFields: FieldGroup = {
   rules: [
     {
       rule: '!has(self.timeZone) || has(self.schedule) || (has(self.verify) && has(self.verify.schedule))',
-      message: 'a time zone means nothing without a schedule: add schedule or verify.schedule, or remove timeZone',
+      message: 'timeZone has no effect without a schedule: add schedule or verify.schedule, or remove timeZone',
       fieldPath: '.timeZone',
     },
     {
       rule: '!has(self.startingDeadlineSeconds) || has(self.schedule)',
-      message: 'a deadline to start means nothing without a schedule: add schedule, or remove startingDeadlineSeconds',
+      message:
+        'startingDeadlineSeconds has no effect without a schedule: add schedule, or remove startingDeadlineSeconds',
       fieldPath: '.startingDeadlineSeconds',
     },
     {
       rule: "self.concurrencyPolicy != 'Allow' || self.mode == 'full'",
       message:
-        'Allow needs mode full: two runs cannot write to the one backup of mode incremental; use Forbid or Replace, or set mode to full',
+        'Allow requires mode full, because two runs cannot write to one incremental backup: use Forbid or Replace, or set mode to full',
       fieldPath: '.concurrencyPolicy',
     },
     ...whileContinuous,

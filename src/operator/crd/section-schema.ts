@@ -13,7 +13,7 @@ const maxListedSections = 16
 
 const openUrl = textRule(
   '^[Hh][Tt][Tt][Pp][Ss]?://[^@]+$',
-  'a URL of http or https without a user; one with a user goes into a secret',
+  'an http or https URL without credentials; put one with credentials into a secret',
 )
 
 /** The structural schema of a section, with the rules that hold between its fields. */
@@ -43,7 +43,7 @@ export function sectionSchema(section: Section): FieldSchema {
   }
 }
 
-/** Of a field that stands alone in a spec. */
+/** The schemas of a field that is not part of a section. */
 export function formSchemas(field: Field): FieldSchema[] {
   return fieldSchemas(field, { path: '', description: '', fields: [] }).map(([, schema]) => schema)
 }
@@ -69,24 +69,24 @@ function fieldSchemas(field: Field, section: Section): [string, FieldSchema][] {
 function formSchema(field: LeafField, form: Form, { path, chooser }: Section): FieldSchema {
   const [schema = {}] = field.schemas
   const description = inSpecWords(String(schema.description))
-  if (form.type === 'map-file') return keyRef(`The ConfigMap with it, in the place of a secret: ${description}`)
-  if (form.type !== 'plain') return keyRef(`The secret with it: ${description}`)
+  if (form.type === 'map-file') return keyRef(`The same from a ConfigMap: ${description}`)
+  if (form.type !== 'plain') return keyRef(`From a secret: ${description}`)
   const own = `${path}.${field.key}`
-  // A default that belongs to one kind would be put into the others too.
+  // The API server would set the default of one kind for the others too.
   const fallback = chooser ? undefined : (otherDefaults[own] ?? schema.default)
   const isDefault = fallback !== undefined && !isEmpty(fallback)
-  const words = chooser && schema.default !== undefined ? `${description} Without it: ${schema.default}.` : description
+  const words = chooser && schema.default !== undefined ? `${description} Default: ${schema.default}.` : description
   return { ...plainSchema(field), description: words, ...(isDefault ? { default: fallback } : {}) }
 }
 
-/** Nothing is gained by a default that says that there is nothing. */
+/** An empty default has no effect. */
 function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
 function plainSchema({ schemas, key }: LeafField): FieldSchema {
   const schema = leafSchema(schemas)
-  // A registry has one address as a text; several are joined by commas, as in a job file.
+  // The URLs of a registry are one text, joined by commas, as in a job file.
   if (key === 'url' && schema.items) return { ...schema.items, maxLength: 2048 }
   const isSecret = schemas.some(({ writeOnly }) => writeOnly === true)
   return isSecret ? { ...schema, 'x-kubernetes-validations': [openUrl] } : schema
@@ -96,7 +96,7 @@ function isRequired(field: Field): boolean {
   return field.requiredFor === 'all' && namesOf(field).length === 1
 }
 
-/** One of the ways to give a value, and not two. */
+/** A value is given in one way only. */
 function formRules(field: Field): CelRule[] {
   const names = namesOf(field)
   if (names.length < 2) return []
@@ -108,14 +108,14 @@ function formRules(field: Field): CelRule[] {
   return rules
 }
 
-/** What belongs to other kinds is refused, what the kind needs is asked for. */
+/** Fields of other kinds are forbidden; fields that the kind needs are required. */
 function kindRules({ chooser, fields, path }: Section): CelRule[] {
   if (chooser === undefined) return []
   const { name } = chooser
   const isOneOf = (kinds: readonly string[]) => `self.${name} in [${kinds.map(kind => `'${kind}'`).join(', ')}]`
   const belongs = (field: string, kinds: readonly string[]): CelRule => ({
     rule: `!has(self.${field}) || ${isOneOf(kinds)}`,
-    message: `${field} belongs to ${name} ${kinds.join(', ')}`,
+    message: `${field} is for ${name} ${kinds.join(', ')}`,
     fieldPath: `.${field}`,
     reason: 'FieldValueForbidden',
   })

@@ -4,10 +4,10 @@ import type { Controller } from './resource.ts'
 import { scheduleFields } from './schedule-fields.ts'
 import { jobFieldSchema } from './section-schema.ts'
 
-/** All fields of a spec: what a job file can say, what only a resource says, and what all say of their Jobs. */
+/** All fields of a spec: those of a job file, those of the kind, and those of all Jobs. */
 export function specFields(controller: Controller): FieldGroup {
   const job = jobFieldSchema(controller)
-  const kafkaCluster = { ...job.properties.kafkaCluster, description: 'The Kafka cluster, and how it is reached.' }
+  const kafkaCluster = { ...job.properties.kafkaCluster, description: 'The Kafka cluster and its connection settings.' }
   const named = { ...job, properties: { ...job.properties, kafkaCluster } }
   return mergeGroups([named, ...ownFields(controller), jobFields])
 }
@@ -17,12 +17,11 @@ function ownFields(controller: Controller): FieldGroup[] {
   return controller === 'restore' ? [dryRunFields] : []
 }
 
-/** What all four kinds say of their Jobs and pods. */
+/** Fields of all four kinds about Jobs and pods. */
 const jobFields: FieldGroup = {
   properties: {
     suspend: {
-      description:
-        'Starts no run while it is true, and stops a continuous backup. Another run that is under way continues to its end.',
+      description: 'While true, no run starts and a continuous backup stops. Other active runs continue to their end.',
       type: 'boolean',
       default: false,
     },
@@ -33,37 +32,34 @@ const jobFields: FieldGroup = {
       properties: {
         backoffLimit: {
           description:
-            'How often a run is tried again after a pod failed of something that may pass. 6 without it; a continuous backup is tried for ever.',
+            'How often a run is retried after a pod failed with a temporary error. Default: 6; a continuous backup is retried without limit.',
           type: 'integer',
           format: 'int32',
           minimum: 0,
           maximum: 10_000,
         },
-        activeDeadlineSeconds: limit(
-          'How long a run may take, with all that is tried again. Without it: as long as it takes.',
-          1,
-        ),
+        activeDeadlineSeconds: limit('Maximum duration of a run, with its retries. Default: no limit.', 1),
         terminationGracePeriodSeconds: limit(
-          'The time that a pod has to commit what is durable when it is stopped. 120 without it.',
+          'How long a pod may take to commit its data when it is stopped. Default: 120.',
           1,
           3600,
         ),
         successfulJobsHistoryLimit: {
-          ...limit('Jobs that are kept after they succeeded, for their logs.', 0, 100),
+          ...limit('How many successful Jobs to keep, for their logs.', 0, 100),
           default: 3,
         },
         failedJobsHistoryLimit: {
-          ...limit('Jobs that are kept after they failed, for their logs.', 0, 100),
+          ...limit('How many failed Jobs to keep, for their logs.', 0, 100),
           default: 3,
         },
       },
     },
     resources: {
-      description: 'What a pod asks for and may take, as Kubernetes writes it.',
+      description: 'Resource requests and limits of the pods, as in Kubernetes.',
       type: 'object',
       properties: {
-        requests: amounts('What a node must have free for the pod.'),
-        limits: amounts('What the pod may take at most.'),
+        requests: amounts('Requested resources.'),
+        limits: amounts('Maximum resources.'),
       },
     },
     podTemplate: podTemplateField,
@@ -72,11 +68,11 @@ const jobFields: FieldGroup = {
   rules: [],
 }
 
-/** Of a restore; the kinds about positions have theirs from their commands. */
+/** For a restore; the offset kinds have this field from their commands. */
 const dryRunFields: FieldGroup = {
   properties: {
     dryRun: {
-      description: 'Only plans and checks the restore, and changes nothing. The plan is in the log of the pod.',
+      description: 'Only plans and checks the restore; changes nothing. The plan is in the log of the pod.',
       type: 'boolean',
       default: false,
     },
@@ -91,7 +87,7 @@ function limit(description: string, minimum: number, maximum = 31_536_000): Fiel
 
 function amounts(description: string): FieldSchema {
   return {
-    description: `${description} Such as \`cpu: 500m\`, \`memory: 512Mi\`.`,
+    description: `${description} For example \`cpu: 500m\`, \`memory: 512Mi\`.`,
     type: 'object',
     maxProperties: 20,
     additionalProperties: {

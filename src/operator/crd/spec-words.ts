@@ -13,7 +13,7 @@ export function inSpecWords(text: string): string {
     .replaceAll(/\b[a-z0-9]+(_[a-z0-9]+)+\b/g, word => specNames().get(word) ?? word)
 }
 
-/** A way to say something that a resource has not: no list of what is allowed names it. */
+/** A field that a resource does not have is not listed as allowed. */
 function isGone(word: string): boolean {
   return Object.keys(leftOut).some(path => path.endsWith(`.${word}`))
 }

@@ -1,11 +1,11 @@
-/** There are no others: partly done is `Failed` with the reason `Partial`. */
+/** A partial run is `Failed` with the reason `Partial`. */
 export const phases = ['Pending', 'Running', 'Completed', 'Failed'] as const
 
 export type Phase = (typeof phases)[number]
 
-/** What the operator writes with server-side apply, whole each time. Times are RFC 3339 in UTC, to the second. */
+/** Written completely, with server-side apply. Times are RFC 3339 in UTC, to the second. */
 export interface ResourceStatus {
-  /** Of the last run; of a scheduled resource before its first run, and of one that waits, `Pending`. */
+  /** Phase of the last run; `Pending` before the first run and while something blocks it. */
   phase?: Phase
   /** Why the phase is what it is, one word: `Partial`, `SecretMissing`, `InvalidSpec`, a code of docs/errors.md. */
   reason?: string
@@ -20,13 +20,13 @@ export interface ResourceStatus {
   restarts?: number
   records?: number
   bytes?: number
-  /** What the whole backup takes in the store. */
+  /** Size of the complete backup in the store. */
   storedBytes?: number
   gaps?: number
   /** Partitions of compacted topics that may hold keys which were deleted at the source. */
   mayHoldDeletedKeys?: number
   backupId?: string
-  /** The positions before a reset or rollback, or those that a snapshot took. */
+  /** The snapshot taken before a reset or rollback, or the requested one. */
   snapshotId?: string
   /** The key of the full report in the storage. */
   report?: string
@@ -56,11 +56,11 @@ export interface Condition {
 }
 
 export type ConditionType =
-  /** Nothing stands in the way of the next run, and the last one did not fail. */
+  /** Nothing blocks the next run, and the last run did not fail. */
   | 'Ready'
   | 'Progressing'
   | 'Succeeded'
-  /** Of a continuous backup: it stopped for good. */
+  /** For a continuous backup: it stopped and needs a change. */
   | 'Stalled'
   | 'SecretsFound'
   /** Of a resource with a schedule; False while it is suspended. */
@@ -76,7 +76,7 @@ export interface RunProgress {
   records: number
   bytes: number
   remainingSeconds?: number
-  /** What the whole backup occupies in the store, where a continuous run has measured it. */
+  /** Size of the complete backup in the store, as a continuous run measured it. */
   storedBytes?: number
   /** Ranges that the source lost before the run read them; absent without any. */
   gaps?: number
@@ -86,10 +86,10 @@ export interface RunProgress {
 export type RunPurpose = 'main' | 'verify' | 'delete'
 
 export interface ActiveRun {
-  /** Unique among the runs of the resource; `planRuns` makes it. */
+  /** Unique among the runs of the resource. */
   run: string
   purpose: RunPurpose
-  /** The Job that works at it now. */
+  /** Its current Job. */
   job: string
   startTime: string
   backupId?: string
@@ -109,6 +109,6 @@ export interface EndedRun extends ActiveRun {
   mayHoldDeletedKeys?: number
   snapshotId?: string
   report?: string
-  /** It only showed what it would do. */
+  /** The run changed nothing. */
   dryRun?: boolean
 }

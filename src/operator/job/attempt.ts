@@ -58,12 +58,12 @@ function readEnd(pod: Pod): AttemptEnd | undefined {
   }
 }
 
-/** Others may be there that a cluster puts into its pods. */
+/** A cluster may inject other containers. */
 export function containerOf({ status }: Pod): ContainerStatus | undefined {
   return status?.containerStatuses?.find(({ name }) => name === containerName)
 }
 
-/** The last of each index that has ended. */
+/** The last ended attempt of each index. */
 export function newestEnded(attempts: readonly Attempt[]): EndedAttempt[] {
   return [...new Map(attempts.filter(isEnded).map(attempt => [attempt.index, attempt])).values()]
 }
@@ -86,8 +86,8 @@ export function timeOf(text: string | undefined): number | undefined {
 }
 
 /**
- * Pure. What all pods of a Job have told together. The last pod of a shard speaks for it, but for what only the first
- * one can know: gaps, which a pod that tries again finds recorded, and where groups were before anybody set them.
+ * Pure. Sums the results of all pods of a Job. The last pod of a shard counts, except for what only the first pod knows:
+ * gaps, which a retry finds already recorded, and the snapshot of the groups before the reset.
  */
 export function sumTotals(attempts: readonly Attempt[]): JobTotals {
   const all = attempts.flatMap(({ index, ended }) => (ended?.result ? [{ index, result: ended.result }] : []))
@@ -107,19 +107,19 @@ export function sumTotals(attempts: readonly Attempt[]): JobTotals {
   }
 }
 
-/** Of `offsets snapshot` the last one is the one that is whole. */
+/** For `offsets snapshot` the last one is complete. */
 function snapshotOf(results: readonly PodResult[]): string | undefined {
   const withSnapshot = results.filter(({ snapshotId }) => snapshotId !== undefined)
   const isTaken = withSnapshot.some(({ command }) => command === 'offsets snapshot')
   return withSnapshot.at(isTaken ? -1 : 0)?.snapshotId
 }
 
-/** Undefined where nobody said any. */
+/** Undefined if no pod reported a number. */
 function sum(numbers: readonly (number | undefined)[]): number | undefined {
-  const said = numbers.filter(one => one !== undefined)
-  if (said.length === 0) return undefined
+  const reported = numbers.filter(one => one !== undefined)
+  if (reported.length === 0) return undefined
   return Math.min(
-    said.reduce((total, one) => total + one, 0),
+    reported.reduce((total, one) => total + one, 0),
     Number.MAX_SAFE_INTEGER,
   )
 }

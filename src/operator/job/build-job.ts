@@ -4,9 +4,9 @@ import type { Job } from './kube-job.ts'
 import { isEndless, jobAnnotations, jobLabels, jobName, ownedMeta } from './names.ts'
 
 const TRIES_AGAIN = 6
-/** A continuous backup has no end of its own: it is never given up. */
+/** A continuous backup does not end by itself, so it is retried without limit. */
 const FOR_EVER = 2_147_483_647
-/** The command line or the job file is wrong, something is damaged, another writer is at work: no try can succeed. */
+/** Invalid command line or job file, damage, another writer: no retry can succeed. */
 const FINAL_EXIT_CODES = [2, 3, 5]
 /**
  * Exit code 5 is not final for these two. A process that uses a backup which is to be deleted ends, or counts as dead
@@ -14,7 +14,7 @@ const FINAL_EXIT_CODES = [2, 3, 5]
  */
 const FINAL_UNLESS_IN_USE = [2, 3]
 
-/** Pure. Throws CONFIG_INVALID where `podTemplate` asks for what cannot be had. */
+/** Pure. Throws CONFIG_INVALID if `podTemplate` conflicts with the operator's own fields. */
 export function buildJob(draft: JobDraft): Job {
   const { resource, run, step } = draft
   const { activeDeadlineSeconds } = resource.spec.job ?? {}
@@ -26,7 +26,7 @@ export function buildJob(draft: JobDraft): Job {
     spec: {
       ...completionsOf(draft),
       ...(activeDeadlineSeconds !== undefined && { activeDeadlineSeconds }),
-      // Two pods of one index never run at once: the next one begins when the last is surely over.
+      // Two pods of one index never run at the same time: the next one starts when the last has surely ended.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: {
         rules: [
@@ -60,7 +60,7 @@ function completionsOf(draft: JobDraft): Record<string, unknown> {
     parallelism: step.shards,
     backoffLimitPerIndex: backoffLimit,
     maxFailedIndexes: 0,
-    // Never reached before one of the others, but in clusters that know no limit of an index.
+    // Reached first only in clusters without a limit per index.
     backoffLimit: Math.min(FOR_EVER, (backoffLimit + 1) * step.shards),
   }
 }

@@ -16,16 +16,16 @@ import {
 
 export const containerName = 'kafka-backup'
 
-/** The CLI commits what is durable when it is told to stop, which takes as long as the store does. */
+/** On SIGTERM the CLI commits what is durable, which takes as long as the store needs. */
 const GRACE_SECONDS = 120
-/** Of the image's user. */
+/** The group of the image's user. */
 const GROUP = 65_532
 const jobFileVolume = 'job-file'
 const RESULT_FILE = '/dev/termination-log'
 
 /**
- * A pod that the `restricted` level of Pod Security lets in, with what the user's template adds. Its heap needs no
- * setting: Node.js takes the limit of the container for the memory of the machine.
+ * A pod that the Pod Security level `restricted` accepts, with what the user's template adds. The heap needs no
+ * setting: Node.js respects the memory limit of the container.
  */
 export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
   const { resource, pod, settings } = draft
@@ -47,7 +47,7 @@ export function buildPodTemplate(draft: JobDraft): Record<string, unknown> {
     ...(resources && { resources }),
     volumeMounts: [...mounts, ...(spec.volumeMounts ?? [])],
     terminationMessagePath: RESULT_FILE,
-    // Of a process that wrote no result, the end of its log tells whether its heap was full.
+    // If the process wrote no result, the end of its log shows whether the heap was full.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: containerSecurity,
   }
@@ -98,7 +98,7 @@ function ownVolumes({ resource, pod }: JobDraft): Volume[] {
   ]
 }
 
-/** Kubernetes puts variables in the place of `$(NAME)`; of all that an argument says, only the index is one. */
+/** Kubernetes expands `$(NAME)`, so every `$` of an argument is escaped; only the index is a variable. */
 function argsOf({ pod, step }: JobDraft): string[] {
   const args = pod.args.map(arg => arg.replaceAll('$', '$$$$'))
   if (step.stage !== 'shards') return args
@@ -113,19 +113,19 @@ const containerSecurity = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
-/** No number of a user: it is the image's, or the one that the cluster gives. */
+/** No user ID: it comes from the image, or from the cluster. */
 function podSecurity({ resource, settings }: JobDraft): Record<string, unknown> {
   const fsGroup = settings.fsGroup === undefined ? GROUP : settings.fsGroup
   return {
     runAsNonRoot: true,
     seccompProfile: { type: 'RuntimeDefault' },
-    // A large claim is not walked through before each run.
+    // Avoids a walk through a large volume before each run.
     ...(fsGroup !== null && { fsGroup, fsGroupChangePolicy: 'OnRootMismatch' }),
     ...resource.spec.podTemplate?.spec?.securityContext,
   }
 }
 
-/** Fields of a pod that are the user's alone. */
+/** Pod fields that only the user sets. */
 const userFields = [
   'nodeSelector',
   'tolerations',
@@ -147,7 +147,7 @@ function placementOf({ resource, settings }: JobDraft): Record<string, unknown> 
   return { ...Object.fromEntries(given), ...(imagePullSecrets.length > 0 && { imagePullSecrets }) }
 }
 
-/** The job file of a Job. Another file is another object: nobody can change one that a Job was made with. */
+/** The job file of a Job. It is immutable: a different file is a different object. */
 export function buildConfigMap(owner: JobOwner, jobFile: string): ConfigMap {
   return {
     apiVersion: 'v1',
@@ -158,7 +158,7 @@ export function buildConfigMap(owner: JobOwner, jobFile: string): ConfigMap {
   }
 }
 
-/** The ConfigMap that a Job was made with; one that no Job of its resource names any more may go. */
+/** The ConfigMap of a Job; it can be removed when no Job of the resource uses it. */
 export function configMapOf({ spec }: Job): string | undefined {
   const { template } = spec as { template?: { spec?: { volumes?: { name: string; configMap?: { name: string } }[] } } }
   return template?.spec?.volumes?.find(({ name }) => name === jobFileVolume)?.configMap?.name
@@ -168,11 +168,11 @@ export interface JobSettings {
   image: string
   imagePullPolicy?: string
   imagePullSecrets?: { name: string }[]
-  /** Of pods whose resource names no other. */
+  /** Default service account of the pods. */
   serviceAccountName: string
-  /** Of pods whose resource says none. */
+  /** Default resources of the pods. */
   resources?: ResourceNeeds
-  /** The group that owns volumes, for stores on a claim; null for none, as where the cluster chooses it (OpenShift). */
+  /** The group that owns volumes, for stores on a claim; null for none, if the cluster chooses it (OpenShift). */
   fsGroup?: number | null
 }
 

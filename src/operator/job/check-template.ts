@@ -4,7 +4,7 @@ import { reservedVariables, seccompTypes } from '../crd/pod-template-fields.ts'
 import type { PodTemplate } from '../crd/resource.ts'
 import type { EnvVar, Volume, VolumeMount } from './job-pod.ts'
 
-/** What the operator puts into a pod itself. */
+/** The operator's own parts of a pod. */
 export interface OwnParts {
   apiGroup: string
   env: readonly EnvVar[]
@@ -22,7 +22,7 @@ interface Given {
 const terminationLog = '/dev/termination-log'
 const temporary = '/tmp'
 
-/** All that is wrong, in one error; Kubernetes would take the last of two in silence, or refuse the pod out of sight. */
+/** Reports all problems in one error. Kubernetes would silently use the last of two values, or reject the pod later. */
 export function assertTemplateFits({ metadata, spec }: Given, own: OwnParts): void {
   const problems = [
     ...takenKeys('labels', metadata?.labels, own.apiGroup),
@@ -43,7 +43,7 @@ export function assertTemplateFits({ metadata, spec }: Given, own: OwnParts): vo
   })
 }
 
-/** Pods are found, and told apart, by them. */
+/** The operator finds and distinguishes pods by them. */
 function takenKeys(field: string, given: Record<string, string> = {}, apiGroup: string): string[] {
   const isTaken = (key: string) =>
     [`${apiGroup}/`, 'batch.kubernetes.io/', 'app.kubernetes.io/managed-by', 'app.kubernetes.io/name'].some(start =>
@@ -62,7 +62,7 @@ function takenNames(field: string, given: readonly { name: string }[] = [], own:
   )
 }
 
-/** A mount above one of the operator's hides it, or cannot hold it; one below the job file has no place there. */
+/** A mount above one of the operator's mounts would hide it; a mount below the job file is impossible. */
 function takenPaths({ volumeMounts = [], volumes = [] }: TemplateSpec, own: OwnParts): string[] {
   const taken = [...own.mounts.map(({ mountPath }) => mountPath), terminationLog].map(normalPath)
   return volumeMounts.flatMap(({ name, mountPath }, at) => {
@@ -73,7 +73,7 @@ function takenPaths({ volumeMounts = [], volumes = [] }: TemplateSpec, own: OwnP
       ...(clash === undefined ? [] : [`${field}.mountPath: ${quote(mountPath)} conflicts with ${clash}`]),
       ...(volumes.some(volume => volume.name === name)
         ? []
-        : [`${field}.name: ${quote(name)} is none of spec.podTemplate.spec.volumes`]),
+        : [`${field}.name: ${quote(name)} is not in spec.podTemplate.spec.volumes`]),
     ]
   })
 }
@@ -82,12 +82,12 @@ function rootProblems({ securityContext = {} }: TemplateSpec): string[] {
   const field = 'spec.podTemplate.spec.securityContext'
   const { runAsUser, runAsNonRoot } = securityContext
   return [
-    ...(runAsUser === 0 ? [`${field}.runAsUser: 0 is root, which a pod of a job never is`] : []),
+    ...(runAsUser === 0 ? [`${field}.runAsUser: 0 is root, and pods never run as root`] : []),
     ...(runAsNonRoot === false ? [`${field}.runAsNonRoot: must not be false`] : []),
   ]
 }
 
-/** Without an end of slashes, so that `/` is empty. */
+/** Without a trailing slash; `/` becomes empty. */
 function normalPath(path: string): string {
   return posix.normalize(path).replace(/\/$/, '')
 }
@@ -105,7 +105,7 @@ interface Template {
   spec: NonNullable<PodTemplate['spec']>
 }
 
-/** What the level `restricted` of Pod Security has in place of all kinds of volumes. */
+/** The kinds of volumes that the Pod Security level `restricted` allows. */
 const volumeKinds = [
   'configMap',
   'csi',
@@ -118,11 +118,11 @@ const volumeKinds = [
 ]
 const seLinuxTypes = ['', 'container_t', 'container_init_t', 'container_kvm_t', 'container_engine_t']
 const appArmor = 'container.apparmor.security.beta.kubernetes.io/'
-const isRefused = 'which the Pod Security level restricted does not let in'
+const isRefused = 'which the Pod Security level restricted forbids'
 
 /**
- * What a template asks for beyond that level, by its fields. The operator makes Jobs with rights of its own: nobody gets
- * more through it than a namespace that enforces the level would give.
+ * What a template requests beyond that level, by its fields. The operator creates Jobs with its own rights, so a template must
+ * not get more than a namespace that enforces the level would allow.
  */
 function restrictedProblems({ metadata, spec }: Template): string[] {
   const { volumes = [], securityContext = {} } = spec

@@ -16,13 +16,13 @@ const DAMAGED = 3
 const KILLED = 137
 const INTERRUPTED = [130, 143]
 
-/** Pure. Why the Job does not succeed, of the last pods of its shards; undefined where none of them has failed. */
+/** Pure. Why the Job does not succeed, from the last pods of its shards; undefined if none has failed. */
 export function explainFailure(newest: readonly EndedAttempt[]): Explanation | undefined {
   const cause = findCause(newest.filter(({ ended }) => !ended.isSuccess))
   return cause && explainAttempt(cause)
 }
 
-/** What no further try can mend says most; a pod that was told to stop says least, as the others' failure did that. */
+/** A permanent failure explains most; a pod that was stopped explains least, because another failure caused that. */
 function findCause(failed: readonly EndedAttempt[]): EndedAttempt | undefined {
   const rank = ({ ended }: EndedAttempt) => {
     if (isPermanentFailure(ended)) return 0
@@ -31,7 +31,7 @@ function findCause(failed: readonly EndedAttempt[]): EndedAttempt | undefined {
   return failed.toSorted((a, b) => rank(a) - rank(b) || b.ended.finishedMs - a.ended.finishedMs)[0]
 }
 
-/** The process itself says that it would end the same way again. */
+/** The process reported that a retry would fail in the same way. */
 export function isPermanentFailure({ isSuccess, result }: EndedAttempt['ended']): boolean {
   return !isSuccess && result !== undefined && result.exit !== 0 && !result.isRetryable
 }
@@ -41,7 +41,8 @@ function explainAttempt(attempt: EndedAttempt): Explanation {
   if (!result) return explainWithoutResult(attempt)
   const { code, command, message, help } = result
   const cause = sentences(message || `the process ended with exit code ${exitCode}`, help)
-  if (exitCode === PARTLY_DONE) return { reason: 'Partial', message: sentences('Not all of it is done', cause) }
+  if (exitCode === PARTLY_DONE)
+    return { reason: 'Partial', message: sentences('The run is only partially done', cause) }
   const found = command === 'offsets verify' ? 'DifferenceFound' : 'DamageFound'
   return { reason: code ?? (exitCode === DAMAGED ? found : 'PodFailed'), message: cause }
 }
@@ -58,7 +59,7 @@ function explainWithoutResult({ pod, ended }: EndedAttempt): Explanation {
   }
   const disruption = disruptionOf(pod)
   if (disruption) {
-    return { reason: 'Disrupted', message: sentences(`Pod ${name} was taken away`, foreign(disruption.message)) }
+    return { reason: 'Disrupted', message: sentences(`Pod ${name} was disrupted`, foreign(disruption.message)) }
   }
   if (terminated && /^(StartError|ContainerCannotRun)$/.test(terminated.reason ?? '')) {
     return { reason: 'ContainerCannotRun', message: sentences(`Pod ${name} cannot start`, foreign(text)) }
@@ -78,7 +79,7 @@ function isHeapExhausted(log: string): boolean {
   return /heap out of memory|Reached heap limit/i.test(log)
 }
 
-/** Why the pod was taken away, where it was; such a try does not count. */
+/** Why the pod was disrupted, if it was; such an attempt does not count. */
 export function disruptionOf({ status }: Pod): { message?: string } | undefined {
   return status?.conditions?.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
 }
@@ -86,12 +87,12 @@ export function disruptionOf({ status }: Pod): { message?: string } | undefined 
 const memoryHelp =
   'Raise spec.resources.limits.memory, or lower memory_budget (spec.backup.memoryBudget, spec.restore.memoryBudget).'
 
-/** Written by Kubernetes, of what users and machines are called. */
+/** Text of Kubernetes, with names of users and machines. */
 function foreign(text: string | undefined): string {
   return cutText(text ?? '', MAX_FOREIGN_TEXT)
 }
 
-/** One text of several; each but the last ends as a sentence does. */
+/** Joins texts to sentences. */
 export function sentences(...parts: readonly string[]): string {
   const said = parts.filter(part => part !== '')
   return said.map((part, at) => (at === said.length - 1 || /[.!?…:]$/.test(part) ? part : `${part}.`)).join(' ')

@@ -6,14 +6,14 @@ import type { Job, Pod } from './kube-job.ts'
 import { kubectlIn } from './names.ts'
 import { cutText } from './pod-result.ts'
 
-/** So long a pod may take to be made and started before anybody is told. */
+/** How long a pod may take to be created and started before the status reports it. */
 const PATIENCE_MS = 60_000
 const MAX_FOREIGN_TEXT = 500
 
-/** What a container waits for when all is well. */
+/** Normal reasons of a container to wait. */
 const usual = ['ContainerCreating', 'PodInitializing']
 
-/** Pure. Why no pod of a Job works that has not ended; undefined where one does, or is on its way. */
+/** Pure. Why an unfinished Job has no running pod; undefined if one runs or is starting. */
 export function findWaiting(job: Job, attempts: readonly Attempt[], nowMs: number): Explanation | undefined {
   if (job.status?.conditions?.some(({ type, status }) => type === 'Suspended' && status === 'True')) {
     return {
@@ -56,10 +56,10 @@ function isPatient(since: string | undefined, nowMs: number): boolean {
   return nowMs - (timeOf(since) ?? nowMs) < PATIENCE_MS
 }
 
-/** How long a node may be silent, or a pod may outlive its grace period, before the pod counts as lost. */
+/** How long a node may be silent, or a pod may exceed its grace period, before the pod counts as lost. */
 const LOST_MS = 5 * 60_000
 
-/** Pure. The first pod whose node does not report any more; `atMs` is when it counts as lost. */
+/** Pure. The first pod whose node no longer reports; `atMs` is when it counts as lost. */
 export function findLost(attempts: readonly Attempt[]): Pick<JobState, 'lost'> {
   const silent = attempts
     .filter(({ ended }) => !ended)
@@ -91,7 +91,7 @@ function isNamed(reason: string | undefined): boolean {
   return reason !== undefined && reason !== ''
 }
 
-/** With the containers that a cluster puts into its pods, such as the proxy of a service mesh. */
+/** Includes injected containers, such as the proxy of a service mesh. */
 function isReadyItself(pod: Pod): boolean {
   const { containerStatuses = [] } = pod.status ?? {}
   return containerOf(pod) !== undefined && containerStatuses.every(({ ready }) => ready === true)
@@ -107,7 +107,7 @@ function messageOf({ metadata, spec }: Pod, sinceMs: number): string {
   return `Pod ${name} has not been observed since ${since}: node ${node} does not report. ${safe} ${gone} ${force}`
 }
 
-/** Pure. Since when a running pod is ready; without a probe readiness says nothing, and without a node it is old. */
+/** Pure. Since when a running pod is ready; readiness means nothing without a probe. */
 export function findReady(attempts: readonly Attempt[]): Pick<JobState, 'readySinceMs'> {
   const since = attempts.flatMap(({ pod }) => readySince(pod) ?? [])
   return since.length === 0 ? {} : { readySinceMs: Math.min(...since) }

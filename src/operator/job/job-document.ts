@@ -10,10 +10,10 @@ type Fields = Record<string, unknown>
 
 const MAX_BACKUP_ID = 200
 
-/** The job file of a step as plain data. What it needs of the pod is added to `needs`. */
+/** The job file of a step as plain data. `needs` collects what it needs from the pod. */
 export function writeDocument(controller: Controller, resource: Resource, step: JobStep, needs: JobNeeds): Fields {
   const layout = layoutOf(controller)
-  const spec = step.purpose === 'delete' ? placeOf(resource.spec) : withDefaults(resource)
+  const spec = step.purpose === 'delete' ? storageOnly(resource.spec) : withDefaults(resource)
   const document: Fields = { mode: layout.mode, backup_id: escapeReferences(backupIdOf(resource, step)) }
   for (const part of layout.parts) {
     const value = spec[part.name]
@@ -24,18 +24,18 @@ export function writeDocument(controller: Controller, resource: Resource, step: 
   return servesProgress(controller, step) ? { ...document, metrics: { listen: `[\${POD_IP}]:${jobPort}` } } : document
 }
 
-/** Positions of groups belong to no backup, but a job file has one. */
+/** Offset commands need no backup, but a job file requires a `backup_id`. */
 function backupIdOf({ metadata }: Resource, { backupId }: JobStep): string {
   return backupId === '' ? metadata.name.slice(0, MAX_BACKUP_ID) : backupId
 }
 
-/** A removal goes to the store alone: what is missing of all else, such as a password of Kafka, must not hold it up. */
-function placeOf({ kafkaCluster, topics, storage }: ResourceSpec): ResourceSpec {
+/** A deletion only needs the store, so a missing Kafka password must not block it. */
+function storageOnly({ kafkaCluster, topics, storage }: ResourceSpec): ResourceSpec {
   const { bootstrapServers } = isMap(kafkaCluster) ? kafkaCluster : {}
   return { kafkaCluster: { bootstrapServers }, topics, storage }
 }
 
-/** A job file of mode `full` has a backup of its own in each run: its retention is about all that the resource made. */
+/** With mode `full` each run creates a separate backup, so retention covers all backups of the resource. */
 function withDefaults({ spec, metadata }: Resource): ResourceSpec {
   const { retention } = spec
   if (!isMap(retention)) return spec
@@ -53,7 +53,7 @@ function setAt(document: Fields, [key = '', ...rest]: Layout['parts'][number]['p
   }
 }
 
-/** What copies or reads a lot is asked how far it is. All pods have the variable. */
+/** Long runs report progress. All pods have the variable. */
 function servesProgress(controller: Controller, { purpose }: JobStep): boolean {
   return (controller === 'backup' && purpose !== 'delete') || controller === 'restore'
 }

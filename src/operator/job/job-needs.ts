@@ -1,7 +1,7 @@
 import type { FieldPath } from '../../config/problem.ts'
 import type { EnvVar, SecretUse, Volume, VolumeMount } from './job-pod.ts'
 
-/** Beside the job file's own folder, in which nothing else can be mounted. */
+/** Not below the folder of the job file, in which nothing else can be mounted. */
 const filesFolder = '/etc/kafka-backup-files'
 const filesVolume = 'kafka-backup-files'
 const storageVolume = 'kafka-backup-storage'
@@ -9,13 +9,13 @@ const storageVolume = 'kafka-backup-storage'
 /** Where the claim of `storage.pvc` is mounted. */
 export const storageFolder = '/backups'
 
-/** Files of a volume belong to root: a process of another user reads what all may read. */
+/** Files of a volume belong to root, and the process runs as another user. */
 const readableByAll = 0o444
 
 export type KeyRef = { name: string; key: string }
 export type Claim = { claimName: string; subPath?: string }
 
-/** What the pod has to have for the job file, collected while the job file is written. The API server vouches for the form of references. */
+/** What the pod needs for the job file, collected while the job file is written. The API server vouches for the form of references. */
 export class JobNeeds {
   readonly env: EnvVar[] = []
   readonly secrets: SecretUse[] = []
@@ -23,7 +23,7 @@ export class JobNeeds {
   readonly #variables = new Set<string>()
   #claim: Claim | undefined
 
-  /** A variable of the pod with the key of a secret; gives what the job file says for it. */
+  /** Adds a variable with the key of a secret; returns the reference for the job file. */
   addVariable(jobPath: FieldPath, ref: KeyRef, specPath: FieldPath): string {
     const name = `SECRET_${jobPath
       .join('_')
@@ -35,7 +35,7 @@ export class JobNeeds {
     return `\${${name}}`
   }
 
-  /** A file of the pod with the key of a secret or of a ConfigMap; gives its path. */
+  /** Adds a file with the key of a secret or a ConfigMap; returns its path. */
   addFile(source: 'secret' | 'configMap', jobPath: FieldPath, ref: KeyRef, specPath: FieldPath): string {
     const path = jobPath.join('.')
     this.#files.push({ [source]: { name: ref.name, items: [{ key: ref.key, path }] } })
@@ -43,7 +43,7 @@ export class JobNeeds {
     return `${filesFolder}/${path}`
   }
 
-  /** Whether a secret fills the field, so that nobody here can tell what it holds. */
+  /** Whether the value comes from a secret, so it cannot be checked here. */
   isVariable(jobPath: FieldPath): boolean {
     return this.#variables.has(jobPath.join('.'))
   }

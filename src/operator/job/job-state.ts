@@ -1,6 +1,6 @@
 import type { RunPurpose } from '../crd/status.ts'
 
-/** One Job with its pods, as the plan sees it. `readJobState` makes it of the objects. */
+/** One Job with its pods, as `readJobState` reads it for the plan. */
 export interface JobState {
   name: string
   uid: string
@@ -9,30 +9,30 @@ export interface JobState {
   stage: 'whole' | 'shards' | 'commit'
   shards: number
   backupId: string
-  /** When the run was due, of all of its Jobs; milliseconds since the epoch. */
+  /** When the run was due, the same for all its Jobs; milliseconds since the epoch. */
   dueMs: number
   createdMs: number
-  /** It runs a continuous backup: pods that fail are replaced for ever, but for errors that `restartPolicies` calls final. */
+  /** It runs a continuous backup: failed pods are replaced without limit, except after errors that stall (`restartPolicies`). */
   isContinuous?: boolean
-  /** It starts no further pod once one has failed: the user or the operator set `backoffLimit` to 0. */
+  /** It starts no pod after a failure: `backoffLimit` is 0. */
   isWithoutRetries?: boolean
-  /** The Job controller has decided how it ends, though `end` is not known yet: it starts no further pod. */
+  /** The Job controller has decided the result, but `end` is not known yet: it starts no further pod. */
   isEnding?: boolean
   isBeingDeleted: boolean
   end: JobEnd | undefined
-  /** Why no pod works: an image that cannot be pulled, a secret without the key, no room on any node. */
+  /** Why no pod runs: an image that cannot be pulled, a secret without the key, no capacity on any node. */
   waiting: { reason: string; message: string } | undefined
-  /** Pods that failed while the Job goes on, and what the last of them told. */
+  /** Pods that failed while the Job continues, and the result of the last one. */
   failedPods?: { count: number; reason?: string; message?: string }
   /** Pods that run, with the address that serves `/progress`. */
   running: { pod: string; ip: string }[]
-  /** Since when a pod reports itself as ready; of a continuous backup that means that its rounds succeed. */
+  /** Since when a pod is ready; for a continuous backup this means that its rounds succeed. */
   readySinceMs?: number
-  /** A pod whose node does not report any more: from when on it counts as lost, and what to do about it. */
+  /** A pod whose node no longer reports: when it counts as lost, and what to do. */
   lost?: { atMs: number; message: string }
 }
 
-/** The Job is over, or will never succeed though it would go on trying (`isStillTrying`). */
+/** The Job has ended, or will never succeed although it would retry (`isStillTrying`). */
 export interface JobEnd {
   isSuccess: boolean
   isStillTrying: boolean
@@ -41,7 +41,7 @@ export interface JobEnd {
   reason?: string
   /** With what to do. */
   message?: string
-  /** What its pods told in the end, of all shards together. */
+  /** The results of its pods, summed over all shards. */
   totals: JobTotals
 }
 
@@ -52,7 +52,7 @@ export interface JobTotals {
   mayHoldDeletedKeys?: number
   groups?: number
   gaps?: number
-  /** Of the first pod that told one: a pod that tried again took its own after the reset. */
+  /** From the first pod that reported one: a retry takes its snapshot after the reset. */
   snapshotId?: string
   report?: string
   /** Nothing was changed. */

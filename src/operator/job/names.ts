@@ -69,12 +69,12 @@ export function jobLabels(identity: JobIdentity): Record<string, string> {
   return { ...ownerLabels(identity), [`${identity.apiGroup}/purpose`]: identity.step.purpose }
 }
 
-/** A continuous backup has no end of its own. */
+/** A continuous backup does not end by itself. */
 export function isEndless({ resource, step }: Pick<JobIdentity, 'resource' | 'step'>): boolean {
   return step.purpose === 'main' && resource.spec.backup?.continuous === true
 }
 
-/** What `readJobState` reads again: an operator that starts anew knows its Jobs by it. */
+/** Read by `readJobState`: a restarted operator recognizes its Jobs by them. */
 export function jobAnnotations({ apiGroup, resource, run, step, dueMs }: JobIdentity): Record<string, string> {
   return {
     ...(isEndless({ resource, step }) && { [`${apiGroup}/continuous`]: 'true' }),

@@ -21,14 +21,14 @@ export interface PodResult {
   report: string | undefined
 }
 
-/** What Kubernetes keeps of a termination message. */
+/** Maximum size of a termination message in Kubernetes. */
 const MAX_MESSAGE_BYTES = 4096
 const MAX_TEXT = 800
 const MAX_NAME = 256
 
 /**
- * The result in a termination message. Undefined where there is none: the process was killed, or the text is the log's,
- * somebody else's, or was cut. Whoever runs in the pod decides what it says, so every field is looked at, and bounded.
+ * The result in a termination message. Undefined without one: the process was killed, or the text is from the log, from another
+ * program, or cut. The pod controls the text, so every field is checked and bounded.
  */
 export function parsePodResult(message: string | undefined): PodResult | undefined {
   if (message === undefined || message.length > MAX_MESSAGE_BYTES) return undefined

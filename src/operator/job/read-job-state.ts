@@ -79,12 +79,12 @@ function readEnd(job: Job, attempts: readonly Attempt[], nowMs: number): JobEnd 
     const explanation = explainEnd(job, failed, attempts, explainFailure(newest))
     return { isSuccess: false, isStillTrying: false, completedMs, ...explanation, totals }
   }
-  // Its pods are being ended, which their processes use to commit; the verdict follows when they are gone.
+  // Its pods are being stopped and commit; the result follows when they are gone.
   if (isEnding(job)) return undefined
   return readPermanentFailure(job, newest, totals)
 }
 
-/** The condition, where the Job has it. */
+/** The condition, if it is true. */
 function isTrue({ status }: Job, name: string): Condition | undefined {
   return status?.conditions?.find(condition => condition.type === name && condition.status === 'True')
 }
@@ -106,14 +106,14 @@ function isPodUnseen({ status = {} }: Job, attempts: readonly Attempt[], sinceMs
 const MAX_LAG_MS = 30_000
 
 /**
- * A backup that is to fail for gaps does so once: the pod that tries again finds them recorded. Whether the run has
- * failed must not depend on whether anybody looked between the two.
+ * A backup that fails because of gaps fails once: the retry finds them recorded. Whether the run has
+ * failed must not depend on whether the operator observed the first pod.
  */
 function findGapFailure(attempts: readonly Attempt[]): EndedAttempt[] {
   return attempts.filter(isEnded).filter(({ ended }) => isPermanentFailure(ended) && (ended.result?.gaps ?? 0) > 0)
 }
 
-/** Exit codes that the Job itself takes for final are left to it. */
+/** Exit codes that fail the Job are left to the Job controller. */
 function readPermanentFailure(job: Job, newest: readonly EndedAttempt[], totals: JobEnd['totals']): JobEnd | undefined {
   const isFinal = isContinuous(job) ? isStalling : isPermanentFailure
   const hopeless = newest.filter(({ ended }) => isFinal(ended) && !isFinalExit(job, ended))
@@ -125,7 +125,7 @@ function readPermanentFailure(job: Job, newest: readonly EndedAttempt[], totals:
 
 type Condition = NonNullable<NonNullable<Job['status']>['conditions']>[number]
 
-/** The pods know more than the Job, but for a deadline, which they do not know of. */
+/** The pods know more than the Job, except about a deadline. */
 function explainEnd(
   job: Job,
   failed: Condition,
@@ -140,11 +140,11 @@ function explainEnd(
   }
   if (!cause) return { reason, message: cutText(failed.message ?? `Job ${job.metadata.name} has failed`, 500) }
   const failures = attempts.filter(({ ended }) => ended && !ended.isSuccess).length
-  const isGivenUp = failures > 1 && /^(BackoffLimitExceeded|FailedIndexes|MaxFailedIndexesExceeded)$/.test(reason)
-  return isGivenUp ? { ...cause, message: sentences(cause.message, `Given up after ${failures} tries.`) } : cause
+  const isOutOfRetries = failures > 1 && /^(BackoffLimitExceeded|FailedIndexes|MaxFailedIndexesExceeded)$/.test(reason)
+  return isOutOfRetries ? { ...cause, message: sentences(cause.message, `Stopped after ${failures} attempts.`) } : cause
 }
 
-/** Of a Job that goes on; the last of them tells why. After the last try nothing goes on, before the Job says so. */
+/** Failed pods of a Job that continues; the last one gives the cause. Not after the last attempt, although the Job may not report its end yet. */
 function findFailed(job: Job, attempts: readonly Attempt[]): Pick<JobState, 'failedPods'> {
   const failed = attempts.filter(isEnded).filter(({ ended }) => !ended.isSuccess)
   if (isEnding(job) || failed.some(attempt => isLastTry(job, attempt, failed))) return {}
@@ -153,7 +153,7 @@ function findFailed(job: Job, attempts: readonly Attempt[]): Pick<JobState, 'fai
   return explanation === undefined ? {} : { failedPods: { count, ...explanation } }
 }
 
-/** By the exit code, or since no other try is left; as `buildJob` has it. */
+/** By the exit code, or because no retry is left; matches `buildJob`. */
 function isLastTry(job: Job, { index, ended }: EndedAttempt, failed: readonly EndedAttempt[]): boolean {
   const { backoffLimitPerIndex, backoffLimit } = limitsOf(job)
   if (isFinalExit(job, ended)) return true

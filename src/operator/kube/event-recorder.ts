@@ -4,7 +4,7 @@ import type { ApplyOptions, KubeApi } from './kube-api.ts'
 import type { KubeObject, ResourceKind } from './object.ts'
 import { formatMicroTime } from './object.ts'
 
-/** What happened to an object, as `kubectl describe` shows it. */
+/** A Kubernetes Event about an object, as `kubectl describe` shows it. */
 export interface KubeEvent {
   type: 'Normal' | 'Warning'
   /** One word for machines: `BackupFailed`. */
@@ -19,17 +19,17 @@ export interface RecorderParts {
   api: KubeApi
   clock: Clock
   fieldManager: string
-  /** Of the process: the name of its pod. */
+  /** The name of this process's pod. */
   instance: string
 }
 
-/** The API server keeps events for an hour, so one that is counted up this long is still there. */
+/** Shorter than the hour for which the API server keeps events. */
 const SERIES_MS = 6 * 60_000
 const MAX_SERIES = 1000
 const MAX_NOTE_BYTES = 1024
 const eventKind: ResourceKind<EventObject> = { apiVersion: 'events.k8s.io/v1', kind: 'Event', plural: 'events' }
 
-/** Writes events. The same one again within some minutes is counted up instead of written anew. */
+/** Writes events. The same event within a few minutes increases the count of the first one. */
 export class EventRecorder {
   readonly #parts: RecorderParts
   readonly #series = new Map<string, { event: EventObject; count: number; lastMs: number }>()
@@ -52,7 +52,7 @@ export class EventRecorder {
     await api.apply(eventKind, { ...event, ...series }, how, signal)
   }
 
-  /** In the order of their last time, which the map keeps. */
+  /** The map is ordered by last use. */
   #forgetOld(nowMs: number): void {
     for (const [key, { lastMs }] of this.#series) {
       if (nowMs - lastMs < SERIES_MS && this.#series.size < MAX_SERIES) return
@@ -67,7 +67,7 @@ export class EventRecorder {
     return {
       apiVersion: eventKind.apiVersion,
       kind: eventKind.kind,
-      // Where the name is cut it may not end with a mark.
+      // A shortened name must not end with a dot or dash.
       metadata: { name: `${name.slice(0, 230).replace(/[-.]+$/, '')}.${unique}`, namespace },
       eventTime: formatMicroTime(nowMs),
       reportingController: this.#parts.fieldManager,
@@ -81,7 +81,7 @@ export class EventRecorder {
   }
 }
 
-/** Whole characters of the text that fit, with a mark where some do not. */
+/** Cuts the text at a character boundary and marks the cut. */
 function cutBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text
   const mark = '…'

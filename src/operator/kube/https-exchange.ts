@@ -20,10 +20,10 @@ export interface HttpAnswer {
   body: string
 }
 
-/** A page of 500 objects of 1.5 MB, the most that etcd keeps, would be larger; pages of such do not happen. */
+/** Only a page of 500 objects of etcd's maximum size (1.5 MB) would be larger. */
 const MAX_BODY_BYTES = 256 * 1024 * 1024
 
-/** One request and its whole answer within the time. Rejects with Node's own errors, or with the signal's reason. */
+/** One request and its complete response within the timeout. Rejects with Node's own errors, or with the signal's reason. */
 export async function exchange(
   sent: HttpsRequest,
   timeoutMs: number,
@@ -43,7 +43,7 @@ export async function exchange(
   }
 }
 
-/** Resolves with the answer's head; destroying the answer, or the signal, ends the connection. */
+/** Resolves with the response head; destroying the response, or the signal, ends the connection. */
 export function openResponse(sent: HttpsRequest, signal: AbortSignal): Promise<IncomingMessage> {
   const { server, path, method, headers, body, agent } = sent
   const base = new URL(server)
@@ -52,7 +52,7 @@ export function openResponse(sent: HttpsRequest, signal: AbortSignal): Promise<I
     signal.throwIfAborted()
     const opened = request(
       {
-        // An address of version 6 comes in brackets, which no resolver takes.
+        // IPv6 addresses come in brackets, which no resolver accepts.
         host: base.hostname.replace(/^\[|\]$/g, ''),
         port: base.port || 443,
         path: `${base.pathname.replace(/\/+$/, '')}${path}`,
@@ -70,8 +70,8 @@ export function openResponse(sent: HttpsRequest, signal: AbortSignal): Promise<I
 }
 
 /**
- * Ends the connections that wait for a request; those at work go on. Where a request got no answer, the others were
- * perhaps lost in the same silence, and each would cost as long to find out.
+ * Closes idle connections; active ones continue. If a request got no response, the idle connections may be dead too, and
+ * each would cost a timeout to find out.
  */
 export function closeIdle(agent: Agent | undefined): void {
   for (const socket of Object.values(agent?.freeSockets ?? {}).flatMap(sockets => sockets ?? [])) socket.destroy()

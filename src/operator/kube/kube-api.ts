@@ -1,19 +1,19 @@
 import type { KubeObject, ObjectRef, ResourceKind } from './object.ts'
 
 /**
- * What the operator asks of the API server. Every call rejects with a code `KUBE_…` or, once its signal is aborted, with
- * the signal's reason. No call lasts for ever: one that is not answered in time is `KUBE_UNREACHABLE`. A call that the server
- * put off (429, or 503 with `Retry-After`) is made again after the time it asked for; no other is repeated where it
+ * The operator's interface to the API server. Every call rejects with a code `KUBE_…` or, once its signal is aborted, with
+ * the signal's reason. Every call has a timeout and then rejects with `KUBE_UNREACHABLE`. A call that the server
+ * deferred (429, or 503 with `Retry-After`) is retried after the requested time; no other call is retried if it
  * might act twice.
  */
 export interface KubeApi {
-  /** `KUBE_NOT_FOUND` where there is none. */
+  /** `KUBE_NOT_FOUND` if it does not exist. */
   get<T extends KubeObject>(kind: ResourceKind<T>, ref: ObjectRef, signal: AbortSignal): Promise<T>
 
-  /** The same without what is below the metadata: whether a Secret is there, say. The server does not send the rest. */
+  /** Metadata only, for example to check that a Secret exists. The server does not send the rest. */
   getMetadata(kind: ResourceKind, ref: ObjectRef, signal: AbortSignal): Promise<KubeObject>
 
-  /** All objects as they were at one moment, however many pages it takes. */
+  /** All objects at one point in time, in as many pages as needed. */
   list<T extends KubeObject>(kind: ResourceKind<T>, scope: ListScope, signal: AbortSignal): Promise<KubeList<T>>
 
   /**
@@ -28,16 +28,16 @@ export interface KubeApi {
     signal: AbortSignal,
   ): AsyncIterable<WatchEvent<T>>
 
-  /** `KUBE_EXISTS` where the name is taken. */
+  /** `KUBE_EXISTS` if the name is taken. */
   create<T extends KubeObject>(kind: ResourceKind<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>
 
   /** `KUBE_CONFLICT` unless the object still has the `resourceVersion` given. */
   replace<T extends KubeObject>(kind: ResourceKind<T>, object: NoInfer<T>, signal: AbortSignal): Promise<T>
 
-  /** Server-side apply: makes the object, or sets the fields given and removes those that this manager gave before. */
+  /** Server-side apply: creates the object, or sets the given fields and removes those that this manager set before. */
   apply<T extends KubeObject>(kind: ResourceKind<T>, object: T, options: ApplyOptions, signal: AbortSignal): Promise<T>
 
-  /** The same for the status of an object that is there. */
+  /** The same for the status of an existing object. */
   applyStatus<T extends KubeObject>(
     kind: ResourceKind<T>,
     object: NoInfer<T>,
@@ -58,7 +58,7 @@ export interface ListScope {
 
 export interface KubeList<T extends KubeObject> {
   items: T[]
-  /** Where a watch goes on. */
+  /** Where a watch continues. */
   resourceVersion: string
 }
 
@@ -79,9 +79,9 @@ export interface ApplyOptions {
 }
 
 export interface RemoveOptions {
-  /** What becomes of the objects that it owns. */
+  /** What happens to the objects that it owns. */
   propagation: 'Background' | 'Foreground' | 'Orphan'
-  /** `KUBE_CONFLICT` where the object is another one than the caller saw. */
+  /** `KUBE_CONFLICT` if the object has another uid. */
   uid?: string
   resourceVersion?: string
 }

@@ -2,7 +2,7 @@ import { type ErrorCode, KafkaBackupError } from '../../errors.ts'
 import { oneLine } from '../../lib/one-line.ts'
 import type { HttpAnswer } from './https-exchange.ts'
 
-/** A refusal of the API server, with what callers decide by. */
+/** A rejection by the API server, with the data that callers need to decide. */
 export class KubeError extends KafkaBackupError {
   /** 0 where there was no answer. */
   readonly status: number
@@ -36,7 +36,7 @@ export interface KubeCause {
   field: string
 }
 
-/** Nobody waits longer than this between two tries, whatever a server asks for. */
+/** Maximum delay before a retry, whatever the server requests. */
 const MAX_RETRY_AFTER_MS = 60_000
 /** Node's codes of certificates and of TLS itself. */
 const tlsCodes =
@@ -44,15 +44,15 @@ const tlsCodes =
 
 /** `where` says what was asked: `create jobs.batch in namespace "a"`. */
 export function classifyAnswer({ status, headers, body }: HttpAnswer, where: string): KubeError {
-  const said = parseStatus(body)
+  const parsed = parseStatus(body)
   const retryAfterMs = parseRetryAfter(headers['retry-after'])
-  return refusalOf({ ...said, status, retryAfterMs }, where)
+  return refusalOf({ ...parsed, status, retryAfterMs }, where)
 }
 
 /** The `Status` object of an `ERROR` event, where the answer itself was a success. */
 export function classifyStatus(object: unknown, where: string): KubeError {
-  const said = parseStatus(JSON.stringify(object))
-  return refusalOf({ ...said, status: said.code, retryAfterMs: undefined }, where)
+  const parsed = parseStatus(JSON.stringify(object))
+  return refusalOf({ ...parsed, status: parsed.code, retryAfterMs: undefined }, where)
 }
 
 /** A failure below HTTP. */
@@ -65,7 +65,7 @@ export function classifyFailure(error: unknown, where: string): KafkaBackupError
 }
 
 function refusalOf(said: KubeFacts & { message: string }, where: string): KubeError {
-  const text = said.message === '' ? 'it gave no reason' : said.message
+  const text = said.message === '' ? 'no reason given' : said.message
   return new KubeError(codeOf(said), `cannot ${where}: the API server answered ${said.status}: ${text}`, said)
 }
 
@@ -118,7 +118,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A sentence about many fields is long, a page of a proxy is longer. */
+/** The error page of a proxy may be very long. */
 function shorten(text: string): string {
   return oneLine(text, 1500)
 }

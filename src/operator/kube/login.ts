@@ -5,7 +5,7 @@ import type { KubeCredentials, Secret } from './credentials.ts'
 import { closeIdle } from './https-exchange.ts'
 
 export interface Login {
-  /** What the next request is sent with. Files that changed are read again; connections under way go on as they are. */
+  /** The credentials of the next request. Changed files are read again; open connections continue. */
   current(): Promise<{ agent: Agent; headers: Record<string, string> }>
   close(): void
 }
@@ -39,7 +39,7 @@ function openAgent(serverName: string | undefined, { ca, cert, key }: { ca: Pem;
     keepAlive: true,
     timeout: 0,
     minVersion: 'TLSv1.2',
-    // Stated, so that no variable of the environment turns it off.
+    // Explicit, so no environment variable can turn it off.
     rejectUnauthorized: true,
     ...(serverName !== undefined && { servername: serverName }),
     ...(ca !== undefined && { ca }),
@@ -59,7 +59,7 @@ function openSecret(secret: Secret | undefined, what: string): () => Promise<str
       const version = `${mtimeMs} ${size} ${ino}`
       if (read?.version !== version) read = { version, text: await readFile(file, 'utf8') }
     } catch (cause) {
-      // A mounted secret is swapped by renaming: what was read before holds on for the moment between.
+      // A mounted secret is replaced by a rename: keep the previous text for that moment.
       if (read === undefined) throw new KafkaBackupError('KUBE_CONFIG', `cannot read the ${what} ${file}`, { cause })
     }
     return read?.text

@@ -1,6 +1,6 @@
 import { formatUtc } from '../../lib/clock.ts'
 
-/** An object of the API as JSON. Kinds that the operator knows say more of what is below the metadata. */
+/** A Kubernetes object as JSON. The kinds that the operator knows extend it. */
 export interface KubeObject {
   apiVersion: string
   kind: string
@@ -11,7 +11,7 @@ export interface ObjectMeta {
   name: string
   namespace?: string
   uid?: string
-  /** Opaque: equal or not equal, nothing else can be told from it. */
+  /** Opaque: only good for comparing for equality. */
   resourceVersion?: string
   generation?: number
   labels?: Record<string, string>
@@ -31,7 +31,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean
 }
 
-/** Where an object is; without a namespace it belongs to the cluster. */
+/** The name of an object; without a namespace it is cluster-scoped. */
 export interface ObjectRef {
   namespace?: string | undefined
   name: string
@@ -63,13 +63,13 @@ export function formatObjectPath(kind: ResourceKind, { namespace, name }: Object
   return `${formatKindPath(kind, namespace)}/${encodeURIComponent(name)}`
 }
 
-/** As roles name it: `jobs.batch`, `configmaps`. */
+/** As in RBAC roles: `jobs.batch`, `configmaps`. */
 export function formatResource({ apiVersion, plural }: ResourceKind): string {
   const [group, version] = apiVersion.split('/')
   return version === undefined ? plural : `${plural}.${group}`
 }
 
-/** The API server takes exactly six digits behind the second. */
+/** The API server requires exactly six digits after the second. */
 export function formatMicroTime(ms: number): string {
   return formatUtc(ms).replace('Z', '000Z')
 }

@@ -17,11 +17,11 @@ export interface KubeRequest {
   accept?: string
 }
 
-/** Requests to one API server, as one account. */
+/** Requests to one API server with one set of credentials. */
 export interface Transport {
   /** The JSON of a success. */
   send(request: KubeRequest, signal: AbortSignal): Promise<unknown>
-  /** The answer as it comes; to be destroyed by who asked. */
+  /** The response as a stream; the caller must destroy it. */
   open(request: KubeRequest, signal: AbortSignal): Promise<IncomingMessage>
   close(): void
 }
@@ -34,7 +34,7 @@ export interface TransportOptions {
 
 /** Of one request; a list of 500 objects on a busy server takes seconds. */
 const REQUEST_TIMEOUT_MS = 30_000
-/** A call is not put off for longer than this in all; whoever made it has other work, and comes back to it. */
+/** Maximum total delay of a deferred call; the caller retries later. */
 const MAX_PATIENCE_MS = 60_000
 const putOff = { attempts: 6, baseDelayMs: 500, maxDelayMs: 10_000 }
 
@@ -121,7 +121,7 @@ async function openOnce(
     const response = await openResponse(prepared, limit.signal)
     const { statusCode: status = 0, headers } = response
     if (status < 200 || status > 299) throw classifyAnswer({ status, headers, body: await readBody(response) }, where)
-    // From here on it is the caller who ends it.
+    // From here on the caller ends it.
     signal.addEventListener('abort', () => response.destroy(), { once: true })
     return response
   } catch (error) {
@@ -135,7 +135,7 @@ function askedDelayMs(error: unknown): number {
   return error instanceof KubeError ? (error.retryAfterMs ?? 0) : 0
 }
 
-/** The server has done nothing and says when to come back. */
+/** The server did nothing and asks for a retry. */
 function wasPutOff(error: unknown): boolean {
   if (!(error instanceof KubeError)) return false
   return error.status === 429 || (error.status === 503 && error.retryAfterMs !== undefined)

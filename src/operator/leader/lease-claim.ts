@@ -12,12 +12,12 @@ export interface ClaimOptions {
 }
 
 /**
- * One candidate's view of the lease. Whether another's lease has run out is told by the own clock alone: since when the
- * lease has not changed before one's eyes. The times written in it are for people, as clocks of machines differ.
+ * One candidate's view of the lease. Only the local clock decides whether another holder's lease has expired: it measures how
+ * long the lease has not changed. The times in the lease are informational, because clocks differ.
  */
 export class LeaseClaim {
   readonly #options: ClaimOptions
-  /** Whether it was written to: a write without an answer may have been done. */
+  /** A write was sent: without a response it may still have succeeded. */
   #mayHold = false
   #seen: { lease: Lease; sinceMs: number } | undefined
 
@@ -36,7 +36,7 @@ export class LeaseClaim {
    */
   async claim(signal: AbortSignal): Promise<boolean> {
     const { identity } = this.#options
-    // The holder's renewal needs no look before: the version tells whether somebody came between.
+    // The holder renews without reading first: the resource version detects a write in between.
     if (this.holder === identity && (await this.#write(signal))) return true
     const lease = await this.#read(signal)
     if (lease === undefined) return this.#create(signal)
@@ -44,7 +44,7 @@ export class LeaseClaim {
     return this.#mayTake() && this.#write(signal)
   }
 
-  /** Gives it back where it is held, also by a write whose answer did not come. */
+  /** Releases the lease if it is held, also after a write without a response. */
   async release(signal: AbortSignal): Promise<void> {
     const { api, clock, identity } = this.#options
     if (!this.#mayHold) return
@@ -85,7 +85,7 @@ export class LeaseClaim {
     }
   }
 
-  /** False when somebody else wrote first. */
+  /** False if another candidate wrote first. */
   async #write(signal: AbortSignal): Promise<boolean> {
     const { api, clock, identity, leaseMs } = this.#options
     if (this.#seen === undefined) return false
@@ -143,7 +143,7 @@ function takeLease(lease: Lease, identity: string, leaseMs: number, nowMs: numbe
   return { ...lease, spec: { ...spec, ...taken, leaseTransitions: leaseTransitions + 1 } }
 }
 
-/** Free for whoever looks next. */
+/** Free for the next candidate. */
 function freeLease(lease: Lease, nowMs: number): Lease {
   const free = { holderIdentity: '', leaseDurationSeconds: 1, renewTime: formatMicroTime(nowMs) }
   return { ...lease, spec: { ...lease.spec, ...free } }

@@ -17,16 +17,16 @@ export interface LeaderOptions {
 }
 
 export interface LeaderTiming {
-  /** Others take over when the lease has not changed for so long. */
+  /** Others take over when the lease has not changed for this long. */
   leaseMs: number
-  /** Who could not renew for so long stops leading. Well below `leaseMs`, as that is what keeps two from leading. */
+  /** A leader that cannot renew for this long stops. Well below `leaseMs`, so two replicas never lead at once. */
   renewDeadlineMs: number
   retryMs: number
 }
 
 export const leaderTiming: LeaderTiming = { leaseMs: 15_000, renewDeadlineMs: 10_000, retryMs: 2000 }
 
-/** Given to the work as the reason of its signal. */
+/** The abort reason of the work's signal. */
 export class LeadershipLost extends Error {
   constructor(message: string) {
     super(message)
@@ -34,15 +34,14 @@ export class LeadershipLost extends Error {
   }
 }
 
-/** A pod may start its process again before the old one has ended, so its name is not enough. */
+/** A pod may restart its process before the old one has ended, so its name is not enough. */
 export function formatIdentity(podName: string, uuid: string): string {
   return `${podName}_${uuid}`
 }
 
 /**
- * Runs the work whenever this process leads, until the signal. The signal of the work is aborted at the moment when
- * leading can no longer be vouched for; it has to stop then, and only after it has stopped the lease is given back or
- * sought again. Work that fails ends it all with its error.
+ * Runs the work whenever this process leads, until the signal. The work's signal is aborted when leadership is no longer
+ * certain; the lease is released or requested again only after the work has stopped. If the work fails, its error ends the call.
  */
 export async function runLeader(
   options: LeaderOptions,
@@ -61,7 +60,7 @@ export async function runLeader(
   }
 }
 
-/** The time of the own clock from which on the lease is held for sure; undefined when the signal came first. */
+/** The local time from which the lease is surely held; undefined if the signal came first. */
 async function acquire(
   claim: LeaseClaim,
   options: LeaderOptions,
@@ -112,7 +111,7 @@ async function lead(
   }
 }
 
-/** Renews until it is told to end or calls `lose`, which it does on time even if a request hangs. */
+/** Renews until the signal or until it calls `lose`, which it does on time even if a request hangs. */
 async function keepRenewing(
   claim: LeaseClaim,
   sinceMs: number,
@@ -130,7 +129,7 @@ async function keepRenewing(
     while (!signal.aborted) {
       await clock.sleep(timing.retryMs, signal).catch(() => undefined)
       if (signal.aborted) return
-      // The write counts from when it was sent: the server may have done it at once and answered late.
+      // The write counts from when it was sent: the server may respond late.
       const askedMs = clock.monotonic()
       if (await tryClaim(claim, options, timing, signal)) {
         cancel()
@@ -144,7 +143,7 @@ async function keepRenewing(
   }
 }
 
-/** One try that takes no longer than half of the deadline, so that there is time for another one. */
+/** One attempt, limited to half of the deadline, to leave time for another one. */
 async function tryClaim(
   claim: LeaseClaim,
   { clock, onFailure }: LeaderOptions,

@@ -17,7 +17,7 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_reconciliation_errors_total: {
     type: 'counter',
-    help: 'Times that looking at a resource failed; it is tried again.',
+    help: 'Number of failed reconciliations, which are retried.',
     labels: reconciliation,
   },
   kafka_backup_operator_reconciliation_duration_seconds: {
@@ -32,17 +32,17 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_workqueue_adds_total: {
     type: 'counter',
-    help: 'Resources that were put into the queue.',
+    help: 'Resources added to the queue.',
     labels: ['controller'],
   },
   kafka_backup_operator_workqueue_retries_total: {
     type: 'counter',
-    help: 'Resources that were put into the queue again after a failure.',
+    help: 'Resources added to the queue again after a failure.',
     labels: ['controller'],
   },
   kafka_backup_operator_leader: {
     type: 'gauge',
-    help: '1 for the replica that leads and reports the resources, 0 for a standby.',
+    help: '1 for the leader, which reports the resources, 0 for a standby.',
     labels: [],
   },
   kafka_backup_operator_namespace_readable: {
@@ -52,7 +52,7 @@ export const operatorMetrics = {
   },
   kafka_backup_operator_build_info: {
     type: 'gauge',
-    help: 'Always 1; its label names the version of the program.',
+    help: 'Always 1; the label is the version of the program.',
     labels: ['version'],
   },
   kafka_backup_backups_total: {
@@ -62,27 +62,27 @@ export const operatorMetrics = {
   },
   kafka_backup_backup_duration_seconds: {
     type: 'histogram',
-    help: 'How long backup runs took, from their start to their end.',
+    help: 'Duration of backup runs.',
     labels: backupOutcome,
   },
   kafka_backup_backup_size_bytes: {
     type: 'gauge',
-    help: 'What the backup occupies in the store, all kept generations included, as the last run with this outcome found it at its end. A continuous run measures it once an hour.',
+    help: 'Size of the backup in the store, with all kept generations, at the end of the last run with this outcome. A continuous run measures it once an hour.',
     labels: backupOutcome,
   },
   kafka_backup_backup_records_total: {
     type: 'counter',
-    help: 'Records backed up. Those of a run under way count as success at once; its end adds the rest to its outcome.',
+    help: 'Records backed up. Records of an active run count as success immediately; its end adds the rest to its outcome.',
     labels: backupOutcome,
   },
   kafka_backup_last_successful_backup_timestamp: {
     type: 'gauge',
-    help: 'When the last backup run ended that succeeded, in seconds since the epoch; absent before the first.',
+    help: 'End of the last successful backup run, in seconds since the epoch; absent before the first.',
     labels: backup,
   },
   kafka_backup_backup_started_timestamp: {
     type: 'gauge',
-    help: 'When the backup run under way began, in seconds since the epoch; absent while none is, and of continuous ones.',
+    help: 'Start of the active backup run, in seconds since the epoch; absent without one, and for continuous backups.',
     labels: backup,
   },
   kafka_backup_backup_created_timestamp: {
@@ -92,12 +92,12 @@ export const operatorMetrics = {
   },
   kafka_backup_expected_interval_seconds: {
     type: 'gauge',
-    help: 'Maximum time between two successes, by purpose (backup, verify): the longest pause of the schedule, or the longest that a continuous backup may be without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
+    help: 'Maximum time between two successes, by purpose (backup, verify): the longest pause of the schedule, or the maximum time of a continuous backup without a successful round. 0 for a backup that runs once or has an invalid schedule; absent while suspended.',
     labels: ['backup_name', 'namespace', 'purpose'],
   },
   kafka_backup_backup_restarts: {
     type: 'gauge',
-    help: 'Pods of the current backup run that failed and were replaced; absent while no run is under way.',
+    help: 'Pods of the current backup run that failed and were replaced; absent while no run is active.',
     labels: backup,
   },
   kafka_backup_gaps_total: {
@@ -107,62 +107,62 @@ export const operatorMetrics = {
   },
   kafka_backup_last_verify_timestamp: {
     type: 'gauge',
-    help: 'When a verification last found the backup whole, in seconds since the epoch; absent before the first time.',
+    help: 'When a verification last found the backup intact, in seconds since the epoch; absent before the first time.',
     labels: backup,
   },
   kafka_backup_last_verify_status: {
     type: 'gauge',
-    help: '1 if the last verification found the backup whole, 0 if not; absent before the first.',
+    help: '1 if the last verification found the backup intact, 0 if not; absent before the first.',
     labels: backup,
   },
   kafka_backup_verify_failures_total: {
     type: 'counter',
-    help: 'Verifications that found damage or could not be done.',
+    help: 'Verifications that found damage or failed.',
     labels: backup,
   },
   kafka_backup_restores_total: {
     type: 'counter',
-    help: 'Restore runs that ended, by outcome (success, failure). A dry run counts, too.',
+    help: 'Restore runs that ended, by outcome (success, failure). Dry runs count too.',
     labels: restoreOutcome,
   },
   kafka_backup_restore_duration_seconds: {
     type: 'histogram',
-    help: 'How long restore runs took, from their start to their end.',
+    help: 'Duration of restore runs.',
     labels: restoreOutcome,
   },
   kafka_backup_restore_records_total: {
     type: 'counter',
-    help: 'Records restored. Those of a run under way count as success at once; its end adds the rest to its outcome.',
+    help: 'Records restored. Records of an active run count as success immediately; its end adds the rest to its outcome.',
     labels: restoreOutcome,
   },
   kafka_backup_last_successful_restore_timestamp: {
     type: 'gauge',
-    help: 'When the last restore run ended that succeeded, in seconds since the epoch; absent before the first. A dry run does not move it. The outcome is always success.',
+    help: 'End of the last successful restore run, in seconds since the epoch; absent before the first. Dry runs do not count. The outcome is always success.',
     labels: restoreOutcome,
   },
   kafka_backup_offset_resets_total: {
     type: 'counter',
-    help: 'Resets of consumer groups that ended, by outcome (success, failure). A dry run counts, too.',
+    help: 'Resets of consumer groups that ended, by outcome (success, failure). Dry runs count too.',
     labels: reset,
   },
   kafka_backup_offset_reset_duration_seconds: {
     type: 'histogram',
-    help: 'How long resets of consumer groups took, from their start to their end.',
+    help: 'Duration of consumer-group resets.',
     labels: reset,
   },
   kafka_backup_offset_reset_groups_total: {
     type: 'counter',
-    help: 'Consumer groups whose positions were set.',
+    help: 'Consumer groups whose committed offsets were reset.',
     labels: reset,
   },
   kafka_backup_offset_rollbacks_total: {
     type: 'counter',
-    help: 'Rollbacks, snapshots and verifications of positions that ended, by operation and outcome (success, failure).',
+    help: 'Rollbacks, snapshots and verifications of committed offsets that ended, by operation and outcome (success, failure).',
     labels: rollback,
   },
   kafka_backup_offset_rollback_duration_seconds: {
     type: 'histogram',
-    help: 'How long rollbacks, snapshots and verifications of positions took, from their start to their end.',
+    help: 'Duration of rollbacks, snapshots and verifications of committed offsets.',
     labels: rollback,
   },
   kafka_backup_offset_rollback_groups_total: {
@@ -182,7 +182,7 @@ export const operatorMetrics = {
   },
   kafka_backup_resource_phase: {
     type: 'gauge',
-    help: '1 for the phase that the resource is in, 0 for the three others.',
+    help: '1 for the current phase of the resource, 0 for the other three.',
     labels: resource,
   },
 } as const satisfies Record<string, MetricSpec>

@@ -29,7 +29,7 @@ export class MetricSet {
     }
   }
 
-  /** Adding 0 makes the series. */
+  /** Adding 0 creates the series. */
   add(name: CounterName, labels: Labels, value: number): void {
     this.#counters.get(name)?.inc(labels, value)
   }
@@ -42,7 +42,7 @@ export class MetricSet {
     this.#histograms.get(name)?.observe(labels, value)
   }
 
-  /** Makes the series, without a value in any bucket. */
+  /** Creates the series with empty buckets. */
   begin(name: HistogramName, labels: Labels): void {
     this.#histograms.get(name)?.zero(labels)
   }
@@ -77,14 +77,14 @@ export class MetricSet {
   }
 }
 
-/** What prom-client tells of a sample; a part of a histogram has a name of its own. */
+/** A sample of prom-client; the parts of a histogram have separate names. */
 interface Reading {
   metricName?: string
   labels: Partial<Record<string, string | number>>
   value: number
 }
 
-/** Labels in the order of the catalogue, `le` behind them. There are many of these for each scrape. */
+/** Labels in the order of the catalogue, then `le`. Called often, so it avoids allocations. */
 function toSample(name: string, order: readonly string[], { metricName, labels, value }: Reading): Sample {
   const ordered: Record<string, string | number> = {}
   for (const label of order) ordered[label] = labels[label] ?? ''
@@ -99,13 +99,12 @@ export function seriesKey(name: OperatorMetricName, labels: Readonly<Record<stri
   return key
 }
 
-/** Longer than the usual time between two scrapes, so that two Prometheus servers both see the zero. */
+/** Longer than the usual scrape interval, so two Prometheus servers both see the zero. */
 const defaultHoldMs = 45_000
 
 /**
- * A counter that comes into being with the value 1 is no increase to Prometheus, so the very first failure of a resource
- * would go unnoticed. Here a series shows zero when it is first scraped and for the hold time after it; what was
- * counted meanwhile shows up then, as an increase.
+ * Prometheus sees no increase when a counter starts with the value 1, so it would miss the first failure of a resource.
+ * A series therefore shows zero at its first scrape and for the hold time after it; then the real value appears as an increase.
  */
 export class FirstZeros {
   readonly #monotonic: () => number
@@ -118,7 +117,7 @@ export class FirstZeros {
     this.#holdMs = holdMs
   }
 
-  /** To be asked once for each scrape and series; the first time starts the hold time. */
+  /** Called once per scrape and series; the first call starts the hold time. */
   isHeld(series: string): boolean {
     const nowMs = this.#monotonic()
     const shownMs = this.#shownMs.get(series)
@@ -126,7 +125,7 @@ export class FirstZeros {
     return nowMs - (shownMs ?? nowMs) < this.#holdMs
   }
 
-  /** A series of the same name that comes later is a new one. */
+  /** A later series with the same name is a new one. */
   forget(series: string): void {
     this.#shownMs.delete(series)
   }

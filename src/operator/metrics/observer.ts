@@ -3,12 +3,12 @@ import type { EndedRun } from '../crd/status.ts'
 import type { ObjectRef } from '../kube/object.ts'
 import type { QueueObserver } from '../queue/work-queue.ts'
 
-/** What the operator tells of itself, for its metrics. */
+/** What the operator reports for its metrics. */
 export interface OperatorObserver {
-  /** At the first sight of a resource, and whenever it or its status changes. */
+  /** When a resource appears, and whenever it or its status changes. */
   seen(controller: Controller, resource: Resource): void
   gone(controller: Controller, ref: ObjectRef): void
-  /** How far a run is; the sum over its pods since it began. Never less than before for the same run. */
+  /** Progress of a run: the sum over its pods since it started. Never decreases for the same run. */
   progressed(controller: Controller, resource: Resource, run: string, done: { records: number; gaps?: number }): void
   /** Once for each run, after its end is in the status. */
   ended(controller: Controller, resource: Resource, run: EndedRun): void

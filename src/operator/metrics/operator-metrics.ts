@@ -24,12 +24,12 @@ interface Known {
   uid: string | undefined
   series: OwnedSeries
   runs: RunCounts
-  /** Of which schedules the intervals are. */
+  /** The schedules that the intervals belong to. */
   schedules: string
   expected: ExpectedIntervals
 }
 
-/** Turns what the operator tells of itself into metrics. Series of a resource are there while the resource is. */
+/** Turns what the operator reports into metrics. Series of a resource exist as long as the resource. */
 export class OperatorMetrics implements OperatorObserver {
   readonly #clock: OperatorMetricsOptions['clock']
   readonly #metrics: MetricSet
@@ -72,7 +72,7 @@ export class OperatorMetrics implements OperatorObserver {
     this.#find(controller, resource)?.runs.ended(resource, run)
   }
 
-  /** Of a resource that is gone nothing is counted: its series would stay for ever. */
+  /** A deleted resource is not counted: its series would never be removed. */
   reconciled(controller: Controller, ref: ObjectRef, durationMs: number, isFailed: boolean): void {
     const known = this.#known.get(keyOf(controller, ref))
     if (known) countReconciliation(known.series, controller, ref, { durationMs, isFailed })
@@ -93,7 +93,7 @@ export class OperatorMetrics implements OperatorObserver {
     }
   }
 
-  /** Who does not lead knows nothing new of the resources: what is old must not raise alerts beside the leader's. */
+  /** A standby must not report old state of resources, which would raise alerts next to the leader's. */
   leads(isLeader: boolean): void {
     this.#metrics.set('kafka_backup_operator_leader', {}, isLeader ? 1 : 0)
     if (isLeader) return
@@ -106,8 +106,8 @@ export class OperatorMetrics implements OperatorObserver {
   }
 
   /**
-   * A resource is seen before anything is told of its runs, so that one that is not known has gone while somebody waited
-   * for an answer about it, perhaps with another one of its name in its place: its series must not come back.
+   * A resource is seen before its runs are reported. An unknown one was deleted in the meantime, and may have been replaced by
+   * another one with its name: its series must not come back.
    */
   #find(controller: Controller, resource: Resource): Known | undefined {
     const known = this.#known.get(keyOf(controller, refOf(resource)))
@@ -119,7 +119,7 @@ export class OperatorMetrics implements OperatorObserver {
     const key = keyOf(controller, refOf(resource))
     const before = this.#known.get(key)
     if (before && before.uid === uid) return before
-    // Another resource of the same name, whose predecessor went unseen.
+    // Another resource with the same name; the deletion of its predecessor was not seen.
     if (before) this.#forget(key)
     const series = new OwnedSeries(this.#metrics)
     const runs = new RunCounts(controller, series)
@@ -145,7 +145,7 @@ export class OperatorMetrics implements OperatorObserver {
     }
   }
 
-  /** It takes a while to find out, and many resources have the same schedule. */
+  /** Cached: it is expensive, and many resources have the same schedule. */
   #findInterval(schedule: string): number | undefined {
     if (!this.#intervals.has(schedule)) {
       this.#intervals.set(schedule, planExpectedInterval(schedule, this.#clock.now()))

@@ -5,7 +5,7 @@ import type { CounterName, HistogramName } from './catalogue.ts'
 import type { Labels } from './metric-set.ts'
 import type { OwnedSeries } from './owned-series.ts'
 
-/** A run that ended so shortly before somebody began to count may have been told to nobody. */
+/** A run that ended this shortly before counting began may not have been counted by any process. */
 const RECENT_MS = 10 * 60_000
 
 /** Counts the runs of one resource. */
@@ -14,7 +14,7 @@ export class RunCounts {
   readonly #series: OwnedSeries
   /** Records counted by run; infinite for a run whose end is counted. */
   readonly #counted = new Map<string, number>()
-  /** Runs that were under way at the first sight, until their pods tell of them. */
+  /** Runs that were active when the resource was first seen, until their pods report progress. */
   readonly #resumed = new Set<string>()
   /** Gaps counted by run, while it is under way. */
   readonly #gaps = new Map<string, { counted: number; isResumed: boolean }>()
@@ -26,7 +26,7 @@ export class RunCounts {
 
   /**
    * At the first sight: all series of both outcomes come into being, at zero. What a process before this one has
-   * counted is not counted again: runs in the history, unless they ended just now, and records that the status tells of.
+   * counted is not counted again: runs in the history, unless they ended just now, and records that the status shows.
    */
   begin(resource: Resource, nowMs: number): void {
     this.makeSeries(resource)
@@ -43,7 +43,7 @@ export class RunCounts {
     this.#gaps.set(first.run, { counted: progress.gaps ?? 0, isResumed: true })
   }
 
-  /** Forgets runs that nobody can tell of any more. */
+  /** Forgets runs that can no longer be reported. */
   trim({ status }: Resource): void {
     const kept = new Set(status?.history?.map(({ run }) => run))
     for (const [run, records] of this.#counted) {
@@ -52,12 +52,12 @@ export class RunCounts {
   }
 
   /**
-   * A status may count pods that are gone, of which a new process knows nothing: it goes on from what the present ones
-   * tell at first, as a counter that waits for them to catch up would stand still.
+   * A status may count pods that are gone and unknown to a new process: it continues from the first numbers of the current
+   * pods, because a counter that waits for them to catch up would not move.
    */
   progressed(resource: Resource, run: string, { records, gaps = 0 }: { records: number; gaps?: number }): void {
     this.#countGaps(resource, run, gaps)
-    // None is also what a pod tells that does other work by now, as to compare.
+    // A pod that does other work by now, such as comparing, also reports none.
     if (records === 0) return
     if (this.#resumed.delete(run)) this.#counted.set(run, Math.min(records, this.#counted.get(run) ?? 0))
     const active = resource.status?.active?.find(each => each.run === run)

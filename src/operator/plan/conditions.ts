@@ -10,7 +10,7 @@ import { type LiveRun, lastOf } from './runs.ts'
 import { formatTime, parseTime } from './times.ts'
 import { secretsMessage } from './wait.ts'
 
-/** In a fixed order. What nobody looked at stays as it was. */
+/** In a fixed order. Conditions that were not observed stay as they were. */
 export function planConditions(facts: Facts, decision: Decision, shown: ShownPhase): Condition[] {
   const verdicts: [ConditionType, Verdict | undefined][] = [
     ['Ready', readyVerdict(facts, decision, shown)],
@@ -38,7 +38,7 @@ function conditionOf({ before, generation, nowMs }: Facts, type: ConditionType, 
   }
 }
 
-/** As the API server has it of conditions. */
+/** As the API server requires it for conditions. */
 function reasonOf(reason: string): string {
   const word = reason.replace(/[^A-Za-z0-9_]/g, '').slice(0, 256)
   return /^[A-Za-z]/.test(word) ? word : `Reason${word}`
@@ -47,20 +47,19 @@ function reasonOf(reason: string): string {
 function progressVerdict(decision: Decision, { phase, reason = phase }: ShownPhase): Verdict {
   const { runs, deletion } = decision
   const live = workingRuns(decision)
-  if (live.length > 0) return yes('Running', `The run ${live.map(({ run }) => run).join(', ')} is under way.`)
+  if (live.length > 0) return yes('Running', `Run ${live.map(({ run }) => run).join(', ')} is active.`)
   if (deletion?.phase === 'Running' || runs.lingering.length > 0) return yes('Stopping', 'A Job is being removed.')
-  return no(reason, 'No run is under way.')
+  return no(reason, 'No run is active.')
 }
 
 function successVerdict({ runs }: Decision): Verdict {
   const last = lastOf(runs.ended, 'main')
   if (!last) return { status: 'Unknown', reason: 'NotRun', message: 'No run has ended yet.' }
-  if (last.phase === 'Completed')
-    return yes(last.reason ?? 'Completed', last.message ?? `The run ${last.run} is complete.`)
-  return no(last.reason ?? 'Failed', last.message ?? `The run ${last.run} failed.`)
+  if (last.phase === 'Completed') return yes(last.reason ?? 'Completed', last.message ?? `Run ${last.run} is complete.`)
+  return no(last.reason ?? 'Failed', last.message ?? `Run ${last.run} failed.`)
 }
 
-/** Of a continuous backup: it stopped for good, and somebody has to act. */
+/** For a continuous backup: it stopped, and a user has to act. */
 function stalledVerdict({ isContinuous, isSuspended }: Facts, decision: Decision): Verdict | undefined {
   if (!isContinuous) return undefined
   const last = lastOf(decision.runs.ended, 'main')
@@ -73,7 +72,7 @@ function stalledVerdict({ isContinuous, isSuspended }: Facts, decision: Decision
 function secretsVerdict(facts: Facts, { starts }: Decision): Verdict | undefined {
   if (facts.missingSecrets.length > 0) return no('SecretMissing', secretsMessage(facts))
   if (starts.length > 0)
-    return yes('SecretsFound', 'All secrets that the spec names were there when the last run began.')
+    return yes('SecretsFound', 'All secrets that the spec names existed when the last run started.')
   return facts.before.conditions?.find(({ type }) => type === 'SecretsFound')
 }
 
@@ -84,32 +83,32 @@ function scheduledVerdict(
   if (!isScheduled) return undefined
   if (problem && !schedule) return no(problem.reason, problem.message)
   if (isSuspended) return no('Suspended', suspendedMessage)
-  return main ? yes('Scheduled', 'Runs start by the schedule.') : no('Deleting', 'It is being deleted.')
+  return main ? yes('Scheduled', 'Runs start on schedule.') : no('Deleting', 'The resource is being deleted.')
 }
 
 function verifiedVerdict({ verify }: Facts, { runs }: Decision): Verdict | undefined {
   const last = lastOf(runs.ended, 'verify')
   if (!last && verify === 'never') return undefined
-  if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'It was not verified yet.' }
-  if (last.phase === 'Completed') return yes('Verified', `The run ${last.run} found the backup whole.`)
-  return no(last.reason ?? 'Failed', last.message ?? `The run ${last.run} failed.`)
+  if (!last) return { status: 'Unknown', reason: 'NotVerified', message: 'The backup has not been verified yet.' }
+  if (last.phase === 'Completed') return yes('Verified', `Run ${last.run} found the backup intact.`)
+  return no(last.reason ?? 'Failed', last.message ?? `Run ${last.run} failed.`)
 }
 
-/** Nothing is locked: it is told, and that is all. */
+/** No feature needs a license, so this is only reported. */
 function licenseVerdict({ resource, isLicenseMissing, licenseTrouble }: Facts): Verdict | undefined {
   const name = resource.spec?.enterprise?.licenseSecret?.name
   if (name === undefined) return undefined
   if (licenseTrouble !== undefined) {
-    const message = `The secret ${name} could not be looked for: ${licenseTrouble} Everything works without it.`
+    const message = `Cannot check whether secret ${name} exists: ${licenseTrouble} No feature needs a license.`
     return { status: 'Unknown', reason: 'LicenseUnknown', message }
   }
-  if (!isLicenseMissing) return yes('LicenseFound', `The secret ${name} is there.`)
-  return no('LicenseMissing', `There is no secret ${name}. Everything works without it: no feature needs a license.`)
+  if (!isLicenseMissing) return yes('LicenseFound', `Secret ${name} exists.`)
+  return no('LicenseMissing', `Secret ${name} does not exist. No feature needs a license.`)
 }
 
-const suspendedMessage = 'It is suspended: set spec.suspend to false to let it run.'
+const suspendedMessage = 'The resource is suspended. Set spec.suspend to false to let it run.'
 
-/** Whether runs can start and succeed; of a continuous backup whether its rounds do. */
+/** Whether runs can start and succeed; for a continuous backup, whether its rounds succeed. */
 function readyVerdict(facts: Facts, decision: Decision, { phase, reason, message }: ShownPhase): Verdict {
   const { runs, wait, deletion } = decision
   const live = workingRuns(decision)
@@ -125,7 +124,7 @@ function readyVerdict(facts: Facts, decision: Decision, { phase, reason, message
   return yes(last ? 'Completed' : 'Waiting', last ? 'The last run is complete.' : 'Nothing blocks the next run.')
 }
 
-/** Stopped for good; never succeeded; not for too long; or well. */
+/** Stalled, never succeeded, overdue, or healthy. */
 function continuousVerdict(facts: Facts, { runs }: Decision, live: readonly LiveRun[]): Verdict {
   const last = lastOf(runs.ended, 'main')
   const run = live.find(({ purpose }) => purpose === 'main')

@@ -6,7 +6,7 @@ import type { Facts } from './facts.ts'
 import { triggerKey } from './run-key.ts'
 import { formatTime } from './times.ts'
 
-/** What the status tells that the one before did not. The same status again tells nothing. */
+/** Events for what changed between two statuses. The same status produces none. */
 export function planEvents(facts: Facts, decision: Decision, after: ResourceStatus): KubeEvent[] {
   const { before } = facts
   return [
@@ -31,29 +31,29 @@ function specEvents({ problem, before }: Facts, after: ResourceStatus): KubeEven
 function conditionEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   const [secrets, hadSecrets] = [conditionOf(after, 'SecretsFound'), conditionOf(before, 'SecretsFound')]
   const [license, hadLicense] = [conditionOf(after, 'LicenseFound'), conditionOf(before, 'LicenseFound')]
-  const isTold = (now: Condition, then: Condition | undefined) =>
+  const isReported = (now: Condition, then: Condition | undefined) =>
     then?.status === now.status && then.message === now.message
   return [
-    ...(secrets?.status === 'False' && !isTold(secrets, hadSecrets)
+    ...(secrets?.status === 'False' && !isReported(secrets, hadSecrets)
       ? [warning('SecretMissing', 'LookForSecrets', secrets.message)]
       : []),
     ...(secrets?.status === 'True' && hadSecrets?.status === 'False'
-      ? [normal('SecretsFound', 'LookForSecrets', 'The secrets that were missing are there.')]
+      ? [normal('SecretsFound', 'LookForSecrets', 'The missing secrets exist now.')]
       : []),
-    ...(license?.status === 'False' && !isTold(license, hadLicense)
+    ...(license?.status === 'False' && !isReported(license, hadLicense)
       ? [warning('LicenseMissing', 'LookForSecrets', license.message)]
       : []),
   ]
 }
 
-/** Nothing ends when rounds stay away or a node is lost, so no other event tells of it. */
+/** Missing rounds and a lost node end no run, so no other event reports them. */
 function readyEvents(before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   const [ready, was] = [conditionOf(after, 'Ready'), conditionOf(before, 'Ready')]
   if (ready?.reason !== 'RoundOverdue' && ready?.reason !== 'NodeLost') return []
   return ready.reason === was?.reason ? [] : [warning(ready.reason, 'Observe', ready.message)]
 }
 
-/** A run that is triggered meanwhile hides the suspension, and does not end it. */
+/** A triggered run hides the suspension, but does not end it. */
 function suspendEvents(facts: Facts, after: ResourceStatus): KubeEvent[] {
   const { before } = facts
   if (isSuspended(after) && !isSuspended(before)) return [normal('Suspended', 'Suspend', 'No new runs start.')]
@@ -84,19 +84,19 @@ function scheduleEvents({ main }: Decision): KubeEvent[] {
           warning(
             'RunSkipped',
             'Schedule',
-            `The run of ${formatTime(skipped)} is skipped: the one before is still at work.`,
+            `Skipped the run of ${formatTime(skipped)}: the previous run is still active.`,
           ),
         ]
       : []),
   ]
 }
 
-/** A value that was used before stands for a run that has ended. */
+/** A value that was used before belongs to a run that has ended. */
 function triggerEvents({ trigger, before }: Facts, decision: Decision): KubeEvent[] {
   if (trigger === undefined || decision.trigger !== trigger) return []
   if (!before.history?.some(({ run }) => run === triggerKey(trigger))) return []
   return [
-    warning('TriggerIgnored', 'Trigger', `The trigger ${JSON.stringify(trigger)} was used before: use a new value.`),
+    warning('TriggerIgnored', 'Trigger', `The trigger ${JSON.stringify(trigger)} was used before. Use a new value.`),
   ]
 }
 
@@ -119,17 +119,17 @@ function warning(reason: string, action: string, note: string): KubeEvent {
   return { type: 'Warning', reason, action, note }
 }
 
-/** Of runs that started, were tried again, or ended. */
+/** Runs that started, were retried, or ended. */
 function runEvents(
   { before, controller, isContinuous }: Facts,
   { runs }: Decision,
   after: ResourceStatus,
 ): KubeEvent[] {
-  const told = new Set([...(before.active ?? []), ...(before.history ?? [])].map(({ run }) => run))
+  const known = new Set([...(before.active ?? []), ...(before.history ?? [])].map(({ run }) => run))
   const over = new Set(before.history?.map(({ run }) => run))
   const ended = (after.history ?? []).filter(({ run }) => !over.has(run)).toReversed()
-  const started = (after.active ?? []).filter(({ run }) => !told.has(run))
-  const going = runs.live.filter(({ purpose, run }) => purpose === 'main' && told.has(run))
+  const started = (after.active ?? []).filter(({ run }) => !known.has(run))
+  const going = runs.live.filter(({ purpose, run }) => purpose === 'main' && known.has(run))
   return [
     ...ended.flatMap(run => endEvents(controller, run, isContinuous)),
     ...started.map(run => startEvent(controller, run)),
@@ -139,15 +139,15 @@ function runEvents(
 
 function startEvent(controller: Controller, run: ActiveRun): KubeEvent {
   const verb = verbOf(controller, run)
-  return event('Normal', `${verb}Started`, verb, `The Job ${run.job} was made for the run ${run.run}.`)
+  return event('Normal', `${verb}Started`, verb, `Created Job ${run.job} for run ${run.run}.`)
 }
 
-/** A removal that failed is told with the way out, which the status has. */
+/** A failed deletion is reported with the status, which says what to do. */
 function endEvents(controller: Controller, run: EndedRun, isContinuous: boolean): KubeEvent[] {
   if (run.purpose === 'delete' && run.phase === 'Failed') return []
   const verb = verbOf(controller, run)
   const { gaps = 0 } = run
-  const gapNote = `The run ${run.run} met ${gaps} gaps: records that were gone before they could be read.`
+  const gapNote = `Run ${run.run} found ${gaps} gaps: records that expired before they could be read.`
   return [
     ...(gaps > 0 ? [event('Warning', 'GapFound', verb, gapNote)] : []),
     event(run.phase === 'Failed' ? 'Warning' : 'Normal', endReason(verb, run, isContinuous), verb, endNote(run)),
@@ -165,11 +165,11 @@ function endNote({ run, phase, reason, message, ...totals }: EndedRun): string {
     .filter(name => totals[name] !== undefined)
     .map(name => `${totals[name]} ${name}`)
   const done = counts.length > 0 ? `, ${counts.join(', ')}` : ''
-  if (phase === 'Completed') return `The run ${run} is complete${done}.${message === undefined ? '' : ` ${message}`}`
-  return `The run ${run} failed${done}: ${[reason, message].filter(part => part !== undefined).join(': ')}`
+  if (phase === 'Completed') return `Run ${run} is complete${done}.${message === undefined ? '' : ` ${message}`}`
+  return `Run ${run} failed${done}: ${[reason, message].filter(part => part !== undefined).join(': ')}`
 }
 
-/** The message begins with the number of pods that failed; one more is news. */
+/** The message starts with the number of failed pods; an event is sent for each new one. */
 function retryEvents(controller: Controller, before: ResourceStatus, after: ResourceStatus): KubeEvent[] {
   if (after.reason !== 'Retrying' || failuresOf(after) <= failuresOf(before)) return []
   const verb = verbOf(controller, { purpose: 'main' })

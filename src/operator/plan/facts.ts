@@ -4,21 +4,21 @@ import type { JobState } from '../job/job-state.ts'
 import type { Situation } from './plan.ts'
 import { parseSchedule, type Schedule } from './schedule.ts'
 
-/** What a situation says, in the words of the plan. */
+/** What the plan derives from a situation. */
 export interface Facts extends Situation {
-  /** What was told last; empty of a resource that nobody looked at yet. */
+  /** The current status; empty for a new resource. */
   before: ResourceStatus
   generation: number
-  /** One run that goes on for ever. */
+  /** One run that does not end. */
   isContinuous: boolean
   isSuspended: boolean
-  /** It has a schedule, though perhaps one that cannot be read. */
+  /** It has a schedule, valid or not. */
   isScheduled: boolean
   schedule: Schedule | undefined
   verify: 'never' | 'after-runs' | Schedule
-  /** A value of the trigger annotation that nobody acted on. */
+  /** A value of the trigger annotation that has not started a run yet. */
   trigger: string | undefined
-  /** Of the situation, or of a schedule. */
+  /** From the situation, or an invalid schedule. */
   problem: { reason: string; message: string } | undefined
   hasFinalizer: boolean
   wantsFinalizer: boolean
@@ -77,13 +77,13 @@ function invalid(field: string, problem: string): { reason: string; message: str
   return { reason: 'InvalidSpec', message: `${field}: ${problem}.` }
 }
 
-/** A pod that has not been heard of for too long. */
+/** A pod whose node has been silent for too long. */
 export function lostPodOf(jobs: readonly JobState[], nowMs: number): { reason: string; message: string } | undefined {
   const lost = jobs.find(job => job.lost !== undefined && job.lost.atMs <= nowMs)?.lost
   return lost && { reason: 'NodeLost', message: lost.message }
 }
 
-/** When a pod that is silent now counts as lost. */
+/** When a silent pod counts as lost. */
 export function recheckForLost(jobs: readonly JobState[]): number[] {
   return jobs.flatMap(({ lost }) => (lost ? [lost.atMs] : []))
 }

@@ -9,12 +9,12 @@ export interface ShownPhase {
   phase: Phase
   reason?: string | undefined
   message?: string | undefined
-  /** The run that it is the phase of. */
+  /** The run that has the phase. */
   live?: LiveRun | undefined
   ended?: EndedRun | undefined
 }
 
-/** Of the run at work; of one that waits; of the last that ended; or why there was none yet. */
+/** The phase of the active run, of a waiting run, of the last run, or why there was none yet. */
 export function planPhase(facts: Facts, decision: Decision): ShownPhase {
   const { deletion, wait, runs } = decision
   if (deletion) return { phase: deletion.phase, reason: deletion.reason, message: deletion.message }
@@ -26,12 +26,12 @@ export function planPhase(facts: Facts, decision: Decision): ShownPhase {
   return { phase: 'Pending', ...idle(facts, decision) }
 }
 
-/** A run that has worked once works on, also while a pod that failed is replaced by the next. */
+/** A run stays `Running` while a failed pod is replaced. */
 function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait }: Decision): ShownPhase {
   const hasWorked = before.phase === 'Running' && (before.active?.some(({ run }) => run === live.run) ?? false)
   const isWorking = live.jobs.some(({ running, end }) => running.length > 0 || end !== undefined)
   const phase = hasWorked || isWorking ? 'Running' : 'Pending'
-  // A continuous run outlives its failures: once it works again they are over.
+  // A continuous run survives failures: once a pod runs again they are over.
   const isOver = isContinuous && live.jobs.some(({ running }) => running.length > 0)
   const failures = isOver ? 0 : Math.max(0, ...live.jobs.map(({ failedPods }) => failedPods?.count ?? 0))
   const lost = lostPodOf(live.jobs, nowMs)
@@ -40,13 +40,13 @@ function livePhase({ before, isContinuous, nowMs }: Facts, live: LiveRun, { wait
   if (failures > 0) return { phase, reason: 'Retrying', message: retryMessage(live, failures, waiting?.message) }
   if (live.todo !== undefined && wait) return { phase, reason: wait.reason, message: wait.message }
   if (waiting) return { phase, reason: waiting.reason, message: waiting.message }
-  if (phase === 'Running') return { phase, reason: 'Running', message: `The Job ${live.job} is at work.` }
-  return { phase, reason: 'Starting', message: `The Job ${live.job} was made, no pod of it runs yet.` }
+  if (phase === 'Running') return { phase, reason: 'Running', message: `Job ${live.job} is running.` }
+  return { phase, reason: 'Starting', message: `Job ${live.job} was created, but none of its pods runs yet.` }
 }
 
 function retryMessage({ jobs }: LiveRun, failures: number, waiting: string | undefined): string {
-  const told = jobs.find(({ failedPods }) => failedPods?.count === failures)?.failedPods?.message
-  const parts = [`${failures} failed and it is tried again${told === undefined ? '.' : `: ${told}`}`, waiting]
+  const cause = jobs.find(({ failedPods }) => failedPods?.count === failures)?.failedPods?.message
+  const parts = [`${failures} failed and the run is retried${cause === undefined ? '.' : `: ${cause}`}`, waiting]
   return parts.filter(part => part !== undefined && part !== '').join(' ')
 }
 
@@ -59,14 +59,15 @@ function endedPhase({ controller, isContinuous }: Facts, { phase, reason, messag
 const doneMessages = {
   backup: 'The backup is complete.',
   restore: 'The restore is complete.',
-  offset_reset: 'The positions are set.',
-  offset_rollback: 'It is done.',
+  offset_reset: 'The offsets are reset.',
+  offset_rollback: 'The operation is complete.',
 } as const
 
 function idle({ isSuspended, isScheduled }: Facts, { main }: Decision): { reason: string; message: string } {
-  if (isSuspended) return { reason: 'Suspended', message: 'It is suspended: set spec.suspend to false to let it run.' }
+  if (isSuspended)
+    return { reason: 'Suspended', message: 'The resource is suspended. Set spec.suspend to false to let it run.' }
   const next = main?.nextScheduleMs
-  if (!isScheduled || next === undefined) return { reason: 'Waiting', message: 'It has not run yet.' }
+  if (!isScheduled || next === undefined) return { reason: 'Waiting', message: 'The resource has not run yet.' }
   return { reason: 'Scheduled', message: `The first run is due at ${formatTime(next)}.` }
 }
 

@@ -12,8 +12,8 @@ import { blockerOf, type Wait } from './wait.ts'
 const release: Action = { type: 'remove-finalizer' }
 
 /**
- * Of a backup that is to go with its resource: what is at work stops, then a Job removes the backup, then the resource
- * may go. Where that fails the resource stays, until it is triggered again or its policy is set to Retain.
+ * Deletes a backup together with its resource: active runs stop, then a Job deletes the backup, then the finalizer is removed.
+ * If that fails the resource stays until it is triggered again or its policy is set to Retain.
  */
 export function planDeletion(facts: Facts, settled: Runs): Decision {
   const decision: Decision = { runs: settled, starts: [], before: [], after: [] }
@@ -21,20 +21,20 @@ export function planDeletion(facts: Facts, settled: Runs): Decision {
   if (!facts.wantsFinalizer || !hasMainRun(facts, settled)) return { ...decision, before: [release] }
   const last = lastOf(settled.ended, 'delete')
   const isRemoved = settled.ended.some(({ purpose, phase }) => purpose === 'delete' && phase === 'Completed')
-  if (isRemoved) return { ...decision, after: [release], deletion: deleting('The backup is removed.') }
+  if (isRemoved) return { ...decision, after: [release], deletion: deleting('The backup is deleted.') }
   const isTerminating = facts.isNamespaceTerminating || facts.problem?.reason === 'NamespaceTerminating'
   if (isTerminating) return { ...decision, after: [release], deletion: keptBackup(facts) }
   if (settled.live.some(({ purpose }) => purpose === 'delete')) {
-    return { ...decision, deletion: blockedBy(facts) ?? deleting('The backup is being removed.') }
+    return { ...decision, deletion: blockedBy(facts) ?? deleting('The backup is being deleted.') }
   }
   const run = deleteRun(facts, settled)
   if (run === undefined) {
-    const why = last?.message ?? 'The Job that should have removed the backup failed.'
+    const why = last?.message ?? 'The Job that deletes the backup failed.'
     return { ...decision, deletion: failed('DeleteFailed', why) }
   }
   const runs = stopAll(facts, settled)
   if (runs.live.length > 0 || runs.lingering.length > 0) {
-    const stopping = deleting('What is at work has to stop before the backup is removed.')
+    const stopping = deleting('Active runs have to stop before the backup is deleted.')
     return { ...decision, runs, deletion: lostWait(facts) ?? stopping }
   }
   const lack = blockerOf(facts)
@@ -43,12 +43,12 @@ export function planDeletion(facts: Facts, settled: Runs): Decision {
     ...decision,
     runs,
     starts: [startRun(facts, { run, purpose: 'delete', dueMs: facts.nowMs })],
-    deletion: deleting('The backup is being removed.'),
+    deletion: deleting('The backup is being deleted.'),
     ...(facts.trigger !== undefined && { trigger: facts.trigger }),
   }
 }
 
-/** The key of the run to start, if there is one that was not tried yet. */
+/** The key of the run to start, if it was not tried yet. */
 function deleteRun({ trigger }: Facts, runs: Runs): string | undefined {
   if (!isKnown(runs, deleteKey)) return deleteKey
   const again = trigger === undefined ? deleteKey : deleteAgainKey(trigger)
@@ -56,7 +56,7 @@ function deleteRun({ trigger }: Facts, runs: Runs): string | undefined {
 }
 
 function stopAll({ nowMs }: Facts, runs: Runs): Runs {
-  const message = 'It was stopped, since the resource is being deleted together with its backup.'
+  const message = 'Stopped because the resource is being deleted together with its backup.'
   return stopRuns(runs, runs.live, run => endRun(run, nowMs, { phase: 'Failed', reason: 'Cancelled', message }))
 }
 
@@ -64,7 +64,7 @@ function deleting(message: string, reason = 'Deleting'): Wait {
   return { phase: 'Running', reason, message, isPolled: false }
 }
 
-/** What keeps the Job that removes the backup from going on: nothing else reports it. */
+/** What blocks the Job that deletes the backup: nothing else reports it. */
 function blockedBy(facts: Facts): Wait | undefined {
   const jobs = facts.jobs.filter(({ purpose, end }) => purpose === 'delete' && end === undefined)
   const waiting = jobs.find(job => job.waiting)?.waiting
@@ -72,7 +72,7 @@ function blockedBy(facts: Facts): Wait | undefined {
   const lost = lostWait(facts)
   if (lost) return lost
   if (waiting) return deleting(waiting.message, waiting.reason)
-  return failed && deleting(`${failed.count} failed and it is tried again: ${failed.message ?? ''}`.trimEnd())
+  return failed && deleting(`${failed.count} failed and the deletion is retried: ${failed.message ?? ''}`.trimEnd())
 }
 
 function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
@@ -80,7 +80,7 @@ function lostWait({ jobs, nowMs }: Facts): Wait | undefined {
   return lost && deleting(lost.message, lost.reason)
 }
 
-/** No Job can be created any more, and the namespace waits for this resource: the data has to stay. */
+/** No Job can be created any more, and the namespace waits for this resource: the data stays. */
 function keptBackup({ resource }: Facts): Wait {
   return { phase: 'Failed', reason: 'BackupKept', message: describeKept(resource), isPolled: false }
 }
@@ -95,8 +95,8 @@ export function describeKept(resource: Resource): string {
 }
 
 function failed(reason: string, message: string): Wait {
-  const way = 'Then set the trigger annotation to try again, or spec.deletionPolicy to Retain to keep the backup.'
-  return { phase: 'Failed', reason, message: `The backup could not be removed: ${message} ${way}`, isPolled: false }
+  const way = 'Then set the trigger annotation to retry, or spec.deletionPolicy to Retain to keep the backup.'
+  return { phase: 'Failed', reason, message: `Cannot delete the backup: ${message} ${way}`, isPolled: false }
 }
 
 const schemes: Record<string, string> = { s3: 's3', azure: 'az', gcs: 'gs' }

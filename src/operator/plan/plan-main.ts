@@ -8,15 +8,15 @@ import { parseTime } from './times.ts'
 import { blockerOf, pending, problemWait, type Wait } from './wait.ts'
 
 export interface MainPlan {
-  /** With those ended that have to make room. */
+  /** With the runs ended that are replaced. */
   runs: Runs
   start?: Start
   wait?: Wait
   times?: DueTimes
-  /** What the schedule says, or what is due and waits. */
+  /** The next time of the schedule, or one that is due and waits. */
   nextScheduleMs?: number | undefined
   startedDueMs?: number
-  /** A time of the schedule that is left out, since a run is still active. */
+  /** A time of the schedule that is skipped because a run is still active. */
   skippedMs?: number
   /** The value of the trigger annotation that is acted on. */
   trigger?: string
@@ -42,7 +42,7 @@ export function planMain(facts: Facts, settled: Runs): MainPlan {
   return due ? planDue(facts, base, due) : { ...base, ...idleWait(facts) }
 }
 
-/** It starts, or waits: a time of the schedule that waits is still the next. */
+/** Starts the run, or waits: a waiting time of the schedule is still the next. */
 function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   const isScheduled = due.why === 'scheduled'
   const waiting = { ...base, ...(isScheduled && { nextScheduleMs: due.dueMs }) }
@@ -54,13 +54,13 @@ function planDue(facts: Facts, base: MainPlan, due: Due): MainPlan {
   const isStopping = runs.lingering.length > 0 || (policy === 'Replace' && mainRuns(runs).length > 0)
   if (isStopping) return { ...waiting, runs, wait: stopping }
   if (runs.live.some(({ purpose }) => purpose === 'verify')) return { ...waiting, runs, wait: behindVerify }
-  const isAsked = due.why === 'trigger' || due.why === 'generation'
+  const isRequested = due.why === 'trigger' || due.why === 'generation'
   return {
     ...base,
     runs,
     start: startRun(facts, due),
     ...(isScheduled && { startedDueMs: due.dueMs }),
-    ...(isAsked && facts.trigger !== undefined && { trigger: facts.trigger }),
+    ...(isRequested && facts.trigger !== undefined && { trigger: facts.trigger }),
   }
 }
 
@@ -69,20 +69,20 @@ export function mainRuns({ live }: Runs): LiveRun[] {
 }
 
 export function hasMainRun({ before }: Facts, { live, ended }: Runs): boolean {
-  const isTold = before.lastSuccessfulTime !== undefined || before.lastFailedTime !== undefined
-  return isTold || [...live, ...ended].some(({ purpose }) => purpose === 'main')
+  const hasEndedBefore = before.lastSuccessfulTime !== undefined || before.lastFailedTime !== undefined
+  return hasEndedBefore || [...live, ...ended].some(({ purpose }) => purpose === 'main')
 }
 
-/** Times that a resource had before anybody looked at it count; those before a schedule was there do not. */
+/** Scheduled times since the creation of a new resource count; times before a schedule was set do not. */
 export function sinceMs({ before, resource, nowMs }: Facts): number {
   if (before.observedGeneration !== undefined) return nowMs
   return parseTime(resource.metadata.creationTimestamp) ?? nowMs
 }
 
 /** The latest scheduled time that a run is known of. */
-export function handledMs({ live, ended }: Runs, prefix: '' | 'verify-', told?: string): number | undefined {
-  const known = [...live, ...ended].map(({ run }) => dueOfKey(run, prefix))
-  const times = [parseTime(told), ...known].filter(ms => ms !== undefined)
+export function handledMs({ live, ended }: Runs, prefix: '' | 'verify-', known?: string): number | undefined {
+  const keys = [...live, ...ended].map(({ run }) => dueOfKey(run, prefix))
+  const times = [parseTime(known), ...keys].filter(ms => ms !== undefined)
   return times.length === 0 ? undefined : Math.max(...times)
 }
 
@@ -116,22 +116,22 @@ function dueOtherwise(facts: Facts, runs: Runs): Due | undefined {
   return isOnce && !hasMainRun(facts, runs) ? due('once', onceKey) : undefined
 }
 
-/** Whoever asks for a backup means it, also while the schedule is suspended. */
+/** A triggered backup runs even while the schedule is suspended. */
 function mayTrigger({ controller, isContinuous, isSuspended }: Facts): boolean {
   return !isSuspended || (controller === 'backup' && !isContinuous)
 }
 
-/** A value that a run is known of was acted on: just now, before the status was lost, or long ago. */
+/** A trigger value with a known run was acted on. */
 function actedOn({ trigger }: Facts, runs: Runs): Pick<MainPlan, 'trigger'> {
   return trigger !== undefined && isKnown(runs, triggerKey(trigger)) ? { trigger } : {}
 }
 
-/** A spec that can be run no more is told of before the next run is due. */
+/** An invalid spec is reported before the next run is due. */
 function idleWait({ isScheduled, isContinuous, problem }: Facts): Pick<MainPlan, 'wait'> {
   return problem && (isScheduled || isContinuous) ? { wait: problemWait(problem) } : {}
 }
 
-/** Two runs at once are safe only where each has a backup of its own. */
+/** Two concurrent runs are safe only if each writes a separate backup. */
 function policyOf({ resource }: Facts): 'Forbid' | 'Replace' | 'Allow' {
   const { concurrencyPolicy = 'Forbid', mode } = resource.spec ?? {}
   return concurrencyPolicy === 'Allow' && mode !== 'full' ? 'Forbid' : concurrencyPolicy
@@ -142,16 +142,16 @@ type Stop = Pick<EndedRun, 'phase' | 'reason' | 'message'>
 const stopped: Stop = {
   phase: 'Completed',
   reason: 'Stopped',
-  message: 'It was stopped, as the spec was changed or it is suspended. What it copied is kept.',
+  message: 'Stopped because the spec changed or the resource is suspended. Copied data is kept.',
 }
 
 const replaced: Stop = {
   phase: 'Failed',
   reason: 'Replaced',
-  message: 'It was still at work when the next run was due, which took its place (concurrencyPolicy: Replace).',
+  message: 'Still active when the next run was due, which replaced it (concurrencyPolicy: Replace).',
 }
 
-/** A continuous run has no end of its own: it stops when it is suspended, or is to be continuous no more. */
+/** A continuous run stops only when it is suspended or no longer continuous. */
 function stopEndless(facts: Facts, runs: Runs): Runs {
   if (facts.isContinuous) return facts.isSuspended ? stopMain(facts, runs, stopped) : runs
   const endless = mainRuns(runs).filter(({ run }) => isGenerationKey(run))
@@ -164,6 +164,6 @@ function stopMain(facts: Facts, runs: Runs, why: Stop, which = mainRuns(runs)): 
   return stopRuns(runs, which, run => endRun(run, nowMs, { ...why, totals }))
 }
 
-const stopping = pending('Stopping', 'The run before has to stop first.')
+const stopping = pending('Stopping', 'The previous run has to stop first.')
 
-const behindVerify = pending('WaitingForVerify', 'The run starts when the backup is verified.')
+const behindVerify = pending('WaitingForVerify', 'The run starts when the verification has ended.')

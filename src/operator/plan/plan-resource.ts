@@ -14,8 +14,8 @@ import { continueRun } from './start-run.ts'
 import { blockerOf } from './wait.ts'
 
 /**
- * What to do about a resource, and what to tell of it. It goes by the situation alone, so that whoever looks at the same
- * one plans the same, and a plan that was carried out in part is made whole by the next one.
+ * What to do about a resource, and what to report. The plan depends on the situation alone: every leader makes the same plan,
+ * and the next plan completes one that was executed in part.
  */
 export function planResource(situation: Situation): Plan {
   const facts = readFacts(situation)
@@ -29,25 +29,25 @@ export function planResource(situation: Situation): Plan {
 
 function planFrom(facts: Facts, decision: Decision): Plan {
   const status = planStatus(facts, decision)
-  const told = new Set(historyOf(facts.before).map(({ run }) => run))
-  const recheckAtMs = againAt(facts, decision)
+  const known = new Set(historyOf(facts.before).map(({ run }) => run))
+  const recheckAtMs = recheckAt(facts, decision)
   return {
     actions: [...decision.before, ...decision.starts.map(({ action }) => action)],
     status,
     after: [...planRemovals(facts, decision.runs, status.history ?? []), ...decision.after],
     events: planEvents(facts, decision, status),
-    ended: (status.history ?? []).filter(({ run }) => !told.has(run)).toReversed(),
+    ended: (status.history ?? []).filter(({ run }) => !known.has(run)).toReversed(),
     ...(recheckAtMs !== undefined && { recheckAtMs }),
   }
 }
 
 const POLL_MS = 15_000
 const NAMESPACE_POLL_MS = 60_000
-/** Nothing waits for a license. */
+/** Nothing depends on a license. */
 const LICENSE_POLL_MS = 5 * 60_000
 
-/** When to look again though nothing changed. Everything else is told by a Job, a pod or the resource itself. */
-function againAt(facts: Facts, decision: Decision): number | undefined {
+/** When to reconcile again without a change. Changes of the resource, Jobs and pods are watched. */
+function recheckAt(facts: Facts, decision: Decision): number | undefined {
   const { nowMs, resource, isLicenseMissing, licenseTrouble } = facts
   const { runs, starts, main, verify, wait, deletion } = decision
   const isPolled = wait?.isPolled || deletion?.isPolled || verify?.isBlocked
@@ -56,7 +56,7 @@ function againAt(facts: Facts, decision: Decision): number | undefined {
   const times = [
     isPolled ? nowMs + POLL_MS : undefined,
     starts.length > 0 ? nowMs + POLL_MS : undefined,
-    // The namespace may be deleted after the resource, which nothing tells.
+    // The namespace may be deleted after the resource, and it is not watched.
     deletion === undefined ? undefined : nowMs + NAMESPACE_POLL_MS,
     main?.times?.nextMs,
     dueMs !== undefined && startingDeadlineSeconds !== undefined
@@ -72,7 +72,7 @@ function againAt(facts: Facts, decision: Decision): number | undefined {
   return times.length > 0 ? Math.min(...times.map(Number)) : undefined
 }
 
-/** No pod of it works, and why is not known yet: that is told by the time that passes, or by what is on its way. */
+/** No pod runs, and the cause is not known yet. */
 function isQuiet({ jobs }: LiveRun): boolean {
   return jobs.some(({ end, running, waiting }) => !end && !waiting && running.length === 0)
 }
@@ -80,8 +80,8 @@ function isQuiet({ jobs }: LiveRun): boolean {
 const DEFAULT_LIMIT = 3
 
 /**
- * What becomes of Jobs once the status has the end of their runs. One that failed but would try again is stopped, and
- * stays for its log; one that is still at work is removed, unless it is ending; of the others the oldest go.
+ * What happens to Jobs once the status shows the end of their runs. A failed Job that would retry is stopped and kept for its
+ * log; an active one is removed unless it is ending; of the others the oldest are removed.
  */
 function planRemovals({ jobs, resource }: Facts, { lingering }: Runs, history: readonly EndedRun[]): Action[] {
   const { successfulJobsHistoryLimit, failedJobsHistoryLimit } = resource.spec?.job ?? {}
@@ -110,7 +110,7 @@ function limitOf(limit: number | undefined): number {
   return limit !== undefined && Number.isInteger(limit) && limit >= 0 ? limit : DEFAULT_LIMIT
 }
 
-/** Of a resource that is not being deleted: which runs start, continue or wait. */
+/** Which runs of a resource start, continue or wait, unless it is being deleted. */
 function planRuns(facts: Facts, settled: Runs): Decision {
   const main = planMain(facts, settled)
   const verify = planVerify(facts, main)
@@ -130,7 +130,7 @@ function planRuns(facts: Facts, settled: Runs): Decision {
   }
 }
 
-/** It is there before the first byte of a backup that it has to remove. */
+/** The finalizer is set before the first byte of the backup is written. */
 function finalizerActions({ hasFinalizer, wantsFinalizer }: Facts): Action[] {
   if (hasFinalizer === wantsFinalizer) return []
   return [{ type: wantsFinalizer ? 'add-finalizer' : 'remove-finalizer' }]

@@ -9,7 +9,7 @@ import type { LiveRun, Runs } from './runs.ts'
 import { lastOf, planHistory } from './runs.ts'
 import { formatTime, laterTime } from './times.ts'
 
-/** The whole status: what did not happen leaves it as it is. */
+/** The complete status: fields without news keep their values. */
 export function planStatus(facts: Facts, decision: Decision): ResourceStatus {
   const { before, generation } = facts
   const shown = planPhase(facts, decision)
@@ -39,7 +39,7 @@ function activeRuns(decision: Decision): ActiveRun[] {
   })
 }
 
-/** Of the last run; what only an ended run tells stays until the next one has told it. */
+/** Fields of the last run; what only an ended run reports stays until the next one reports it. */
 function runFields(
   { before }: Facts,
   { live, ended }: ShownPhase,
@@ -47,7 +47,7 @@ function runFields(
   progress: RunProgress | undefined,
 ): Fields {
   const last = lastOf(history, 'main')
-  const firstTold = <Name extends 'storedBytes' | 'snapshotId' | 'mayHoldDeletedKeys'>(name: Name) =>
+  const firstReported = <Name extends 'storedBytes' | 'snapshotId' | 'mayHoldDeletedKeys'>(name: Name) =>
     history.find(run => run.purpose === 'main' && run[name] !== undefined)?.[name] ?? before[name]
   const counted = live ? progress : last
   return {
@@ -56,11 +56,11 @@ function runFields(
     restarts: live && restartsOf(live),
     records: counted?.records,
     bytes: counted?.bytes,
-    storedBytes: progress?.storedBytes ?? firstTold('storedBytes'),
+    storedBytes: progress?.storedBytes ?? firstReported('storedBytes'),
     gaps: last?.gaps,
-    mayHoldDeletedKeys: firstTold('mayHoldDeletedKeys'),
+    mayHoldDeletedKeys: firstReported('mayHoldDeletedKeys'),
     backupId: live?.backupId ?? last?.backupId,
-    snapshotId: firstTold('snapshotId'),
+    snapshotId: firstReported('snapshotId'),
     report: last?.report,
   }
 }
@@ -84,10 +84,10 @@ function timeFields(facts: Facts, { main, verify, runs }: Decision, history: rea
   }
 }
 
-/** Runs that a Job tells of, and the status before did not. */
+/** Runs of Jobs that the previous status does not have. */
 function newRuns({ active = [], history = [] }: ResourceStatus, { live, ended, lingering }: Runs): Runs {
-  const told = new Set([...active, ...history].map(({ run }) => run))
-  const isNew = ({ run }: ActiveRun) => !told.has(run)
+  const known = new Set([...active, ...history].map(({ run }) => run))
+  const isNew = ({ run }: ActiveRun) => !known.has(run)
   return { live: live.filter(isNew), ended: ended.filter(isNew), lingering }
 }
 
@@ -95,7 +95,7 @@ function timeOf(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : formatTime(ms)
 }
 
-/** Between two polls it is what the last one told. */
+/** Between two polls it keeps the last value. */
 function progressOf({ before, progress }: Facts, active: readonly ActiveRun[]): RunProgress | undefined {
   const [first] = active
   if (!first) return undefined

@@ -4,25 +4,25 @@ import type { JobStep } from '../job/job-pod.ts'
 import type { JobState } from '../job/job-state.ts'
 import type { KubeEvent } from '../kube/event-recorder.ts'
 
-/** All that a plan is made of. */
+/** The input of a plan. */
 export interface Situation {
   controller: Controller
   resource: Resource
   apiGroup: string
-  /** Those that the resource owns. */
+  /** Jobs of the resource. */
   jobs: readonly JobState[]
-  /** Empty as long as nobody looked: they are looked for when a plan has a `start`, and the plan is made again. */
+  /** Empty at first: they are checked when a plan has a `start`, and the plan is computed again. */
   missingSecrets: readonly MissingSecret[]
   isLicenseMissing: boolean
-  /** Why it is not known whether the license is there, where it is not. */
+  /** Why the license secret could not be checked. */
   licenseTrouble?: string | undefined
-  /** Why the spec cannot be run, where it cannot: an error of `planJobPod`, or a Job that the API server refused. */
+  /** Why the spec cannot run: an error of `planJobPod`, or a Job that the API server rejected. */
   problem: { reason: string; message: string } | undefined
-  /** Of the run under way. */
+  /** Progress of the active run. */
   progress: RunProgress | undefined
-  /** When a continuous run last had all that there was, by the clock of its pod; undefined as long as nobody knows. */
+  /** When a continuous run last caught up, by the clock of its pod; undefined if unknown. */
   lastRoundMs?: number | undefined
-  /** The namespace of the resource is being deleted: the API server takes no new object in it. */
+  /** The namespace is being deleted: the API server accepts no new objects in it. */
   isNamespaceTerminating?: boolean
   /** Of the reset that `spec.resetRef` names: undefined where it names none, null where there is no snapshot yet. */
   referredSnapshotId: string | null | undefined
@@ -35,22 +35,22 @@ export interface MissingSecret {
 }
 
 export interface Plan {
-  /** In this order, each after the one before it has worked. `status` comes after them, `after` behind that. */
+  /** Executed in this order, each after the previous succeeded; then `status`, then `after`. */
   actions: Action[]
   status: ResourceStatus
-  /** What may be done only once the status tells of it: removal of Jobs whose end it has. */
+  /** Actions after the status is written: removal of Jobs whose end it shows. */
   after: Action[]
   events: KubeEvent[]
-  /** Runs that `status` tells of as ended and the status before did not: for the metrics. */
+  /** Runs that ended since the previous status, for the metrics. */
   ended: EndedRun[]
-  /** When to look again though nothing changed; milliseconds since the epoch. */
+  /** When to reconcile again without a change; milliseconds since the epoch. */
   recheckAtMs?: number
 }
 
 export type Action =
   | { type: 'start'; run: string; step: JobStep; dueMs: number }
   | { type: 'remove-job'; name: string; uid: string }
-  /** It starts no further pod, and stays with the logs of those that it had. */
+  /** The Job starts no further pod, and stays for the logs. */
   | { type: 'stop-job'; name: string; uid: string }
   | { type: 'add-finalizer' }
   | { type: 'remove-finalizer' }

@@ -9,16 +9,16 @@ import { formatTime, laterTime, parseTime } from './times.ts'
 const ROUND_MS = 60_000
 
 /**
- * When a continuous backup last had a successful round; to the minute, as rounds are many. Its pod tells the time where
+ * When a continuous backup last had a successful round; to the minute, because rounds are frequent. Its pod reports the time if
  * the operator can reach it. Otherwise its readiness, which the kubelet reports, proves a round of at most a known age.
  */
 function lastRoundTime(facts: Facts): string | undefined {
   const { before, isContinuous, lastRoundMs, nowMs } = facts
   const rounds = [lastRoundMs, provenRoundMs(facts)].filter(ms => ms !== undefined)
   if (!isContinuous || rounds.length === 0) return before.lastSuccessfulTime
-  const toldMs = parseTime(before.lastSuccessfulTime)
+  const knownMs = parseTime(before.lastSuccessfulTime)
   const roundMs = Math.min(Math.max(...rounds), nowMs)
-  return toldMs === undefined || roundMs - toldMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
+  return knownMs === undefined || roundMs - knownMs >= ROUND_MS ? formatTime(roundMs) : before.lastSuccessfulTime
 }
 
 function provenRoundMs({ jobs, resource, nowMs }: Facts): number | undefined {
@@ -31,7 +31,7 @@ export function lastSuccessTime(facts: Facts, ended: readonly EndedRun[]): strin
   return laterTime(lastRoundTime(facts), lastGood(ended)?.completionTime)
 }
 
-/** When a continuous backup has to be looked at again though nothing changed. */
+/** When a continuous backup needs another reconciliation without a change. */
 export function recheckForRounds(facts: Facts, ended: readonly EndedRun[]): number[] {
   if (!facts.isContinuous || facts.isSuspended) return []
   const succeededMs = parseTime(lastSuccessTime(facts, ended))
@@ -44,10 +44,10 @@ export function recheckForRounds(facts: Facts, ended: readonly EndedRun[]): numb
 
 /** `backup.commit_interval` of a job file that does not set it. */
 const DEFAULT_COMMIT_MS = 60_000
-/** The status is renewed once a minute, and a pod reports with a delay of its own. */
+/** The status is updated once a minute, and pods report with a delay. */
 const SLACK_MS = 2 * 60_000
 
-/** How long a continuous backup may be without a successful round before it is not ready any more. */
+/** Maximum time without a successful round before a continuous backup is not ready. */
 export function roundLimitMs(resource: Resource): number {
   return roundAgeMs(resource) + SLACK_MS
 }

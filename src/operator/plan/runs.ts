@@ -7,26 +7,26 @@ import { formatTime, parseTime } from './times.ts'
 
 /** A run under way. */
 export interface LiveRun extends ActiveRun {
-  /** Those that are seen: of one that was made just now there may be none yet. */
+  /** Observed Jobs; none yet for a run that just started. */
   jobs: JobState[]
-  /** Its next Job is to be made: the one that commits what the shards copied, or the same again. */
+  /** The next Job to create: the one that commits the shards, or the same again. */
   todo: 'commit' | 'again' | undefined
-  /** Until when a Job that is not seen may still appear. */
+  /** Until when an unseen Job may still appear. */
   unseenUntilMs: number | undefined
 }
 
 export interface Runs {
   live: LiveRun[]
-  /** All that the history has, and those that ended since; the newest first. */
+  /** The history and the runs that ended since; newest first. */
   ended: EndedRun[]
-  /** Jobs of runs that have ended, which still have pods at work: they are removed, and nothing starts beside them. */
+  /** Jobs of ended runs that still have active pods: they are removed, and nothing starts until they are gone. */
   lingering: JobState[]
 }
 
-/** A view of Jobs is not behind for longer than this. */
+/** The cache of Jobs does not lag for longer. */
 const UNSEEN_MS = 60_000
 
-/** What became of every run that the status or a Job tells of. A run that the history has stays as it is there. */
+/** The state of every run that the status or a Job mentions. Runs in the history do not change. */
 export function settleRuns(facts: Facts): Runs {
   const history = historyOf(facts.before)
   const isOver = new Set(history.map(({ run }) => run))
@@ -45,7 +45,7 @@ export function isKnown({ live, ended }: Runs, run: string): boolean {
   return live.some(one => one.run === run) || ended.some(one => one.run === run)
 }
 
-/** Ends runs before they are done. Those whose Jobs may still appear go on until they have. */
+/** Ends runs early. Runs whose Jobs may still appear continue until they do. */
 export function stopRuns(runs: Runs, stopped: readonly LiveRun[], end: (run: LiveRun) => EndedRun): Runs {
   const seen = stopped.filter(run => run.unseenUntilMs === undefined)
   return {
@@ -92,7 +92,7 @@ function settleRun(facts: Facts, run: LiveRun): LiveRun | EndedRun {
   return endRun(run, facts.nowMs, gone(run.job))
 }
 
-/** The status says that the Job was made: it is seen soon, or somebody removed it. */
+/** The status says that the Job was created: it will be seen soon, or it was removed. */
 function settleUnseen({ isContinuous, nowMs }: Facts, run: LiveRun): LiveRun | EndedRun {
   const startedMs = parseTime(run.startTime) ?? nowMs
   if (Math.abs(nowMs - startedMs) < UNSEEN_MS) return { ...run, unseenUntilMs: startedMs + UNSEEN_MS }
@@ -166,18 +166,18 @@ function endOf(run: LiveRun, job: JobState, { isSuccess, completedMs, reason, me
   return endRun({ ...run, job: job.name }, completedMs, { phase, ...why, totals: totalsOf(run.jobs) })
 }
 
-/** What the commit tells covers what the shards told before it, or says less of it. */
+/** The totals of the commit include those of the shards, or are smaller. */
 function totalsOf(jobs: readonly JobState[]): JobTotals {
-  const told = jobs.map(({ end }) => end?.totals ?? {})
-  const totals: JobTotals = Object.assign({}, ...told)
+  const reported = jobs.map(({ end }) => end?.totals ?? {})
+  const totals: JobTotals = Object.assign({}, ...reported)
   for (const name of ['records', 'bytes', 'groups', 'gaps'] as const) {
-    const counts = told.map(one => one[name]).filter(count => count !== undefined)
+    const counts = reported.map(one => one[name]).filter(count => count !== undefined)
     if (counts.length > 0) totals[name] = Math.max(...counts)
   }
   return totals
 }
 
-/** The status takes integers only. */
+/** The status only has integers. */
 function wholeTotals(totals: JobTotals): JobTotals {
   const entries = Object.entries(totals).filter(([, value]) => value !== undefined)
   return Object.fromEntries(
@@ -192,8 +192,8 @@ function cut(text: string): string {
 const MAX_RUNS = 10
 
 /**
- * What is kept of the runs that ended: the newest, and those that the plan goes by. A run whose Job is still there would
- * be taken for one that nobody knows.
+ * The ended runs to keep: the newest, and those that the plan depends on. Without its entry, a run whose Job still exists would
+ * look like a new one.
  */
 export function planHistory({ jobs, generation }: Facts, { ended }: Runs): EndedRun[] {
   const ofGeneration = generationKey(generation)
@@ -204,12 +204,12 @@ export function planHistory({ jobs, generation }: Facts, { ended }: Runs): Ended
   )
 }
 
-/** Of runs of this purpose, the newest that ended. */
+/** The newest ended run with this purpose. */
 export function lastOf(sorted: readonly EndedRun[], purpose: RunPurpose): EndedRun | undefined {
   return sorted.find(run => run.purpose === purpose)
 }
 
-/** A dry run has done nothing that could have succeeded. */
+/** A dry run does not count as a success. */
 export function lastGood(sorted: readonly EndedRun[]): EndedRun | undefined {
   return sorted.find(({ purpose, phase, reason, dryRun }) => {
     return purpose === 'main' && phase === 'Completed' && reason !== 'Stopped' && !dryRun

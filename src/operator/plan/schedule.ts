@@ -84,7 +84,7 @@ function isZone(zone: string): boolean {
   }
 }
 
-/** Dates, which `Cron` takes too, are no pattern. */
+/** Rejects dates, which `Cron` accepts too. */
 function everyHour(text: string): boolean {
   return new CronPattern(text, undefined, { mode: '5-part' }).hour.every(isSet => isSet !== 0)
 }

@@ -1,11 +1,11 @@
-/** RFC 3339 in UTC, to the second; of what is no time the epoch. */
+/** RFC 3339 in UTC, to the second; the epoch for an invalid time. */
 export function formatTime(ms: number): string {
   const seconds = Math.floor(ms / 1000) * 1000
   const date = new Date(seconds)
   return `${(Number.isNaN(date.getTime()) ? new Date(0) : date).toISOString().slice(0, -5)}Z`
 }
 
-/** What no clock of today can have written is no time. */
+/** Times far outside the present are invalid. */
 export function parseTime(text: string | undefined): number | undefined {
   const ms = text === undefined ? Number.NaN : Date.parse(text)
   return ms >= 0 && ms < endOfTimeMs ? ms : undefined

@@ -6,7 +6,7 @@ export interface Wait {
   phase: Phase
   reason: string
   message: string
-  /** Nobody tells when it is over: it is looked at again soon. */
+  /** Its end cannot be watched, so the operator checks again soon. */
   isPolled: boolean
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 
-/** A timer takes no more than 24 days, and a wall clock may be set meanwhile: it is looked at this often. */
+/** A timer is limited to 24 days, and the wall clock may change: it is checked this often. */
 const MAX_TIMER_MS = 30_000
 
 /** By how much clocks are corrected all the time. */
@@ -44,7 +44,7 @@ export class DelayedKeys {
 
   #ring(): void {
     const nowMs = this.#now()
-    // Of a clock that was set back no time can be trusted: whoever works on a key says anew when it is due.
+    // After the clock was set back no time is reliable: run every key, which sets its time again.
     const isSetBack = nowMs < this.#lastMs - MAX_STEP_MS
     this.#lastMs = nowMs
     const due = [...this.#times]

@@ -11,7 +11,7 @@ export interface QueueOptions {
 
 /** For metrics by controller. */
 export interface QueueObserver {
-  /** Keys that wait for a worker; delayed ones and those being worked on are not among them. */
+  /** Keys that wait for a worker, without delayed and active ones. */
   depth(keys: number): void
   added(): void
   retried(error: unknown, key: string, delayMs: number): void
@@ -19,7 +19,7 @@ export interface QueueObserver {
   worked(durationMs: number, isFailed: boolean): void
 }
 
-/** What the work on a key ends with: when to look again, milliseconds since the epoch. */
+/** The result of the work on a key: when to run again, milliseconds since the epoch. */
 export interface WorkResult {
   recheckAtMs?: number
 }
@@ -27,8 +27,8 @@ export interface WorkResult {
 const defaultRetry: RetryPolicy = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 5 * 60_000 }
 
 /**
- * Keys to be worked on. A key waits once however often it is added, and no two workers have the same key; one that is
- * added while it is worked on is worked on once more. A key whose work fails comes again after a delay that grows.
+ * A queue of keys. A key waits once however often it is added, and no two workers have the same key; one that is
+ * added while it is active runs once more. A key whose work fails returns after a growing delay.
  */
 export class WorkQueue {
   readonly #options: QueueOptions
@@ -40,7 +40,7 @@ export class WorkQueue {
   readonly #again = new Set<string>()
   readonly #failures = new Map<string, number>()
   readonly #scheduled: DelayedKeys
-  /** By the clock that never jumps: a retry does not wait for a wall clock that was set back. */
+  /** On the monotonic clock: a retry does not wait for a wall clock that was set back. */
   readonly #retries: DelayedKeys
   #idle: (() => void)[] = []
 
@@ -69,7 +69,7 @@ export class WorkQueue {
     if (waiting.has(key)) return
     waiting.add(key)
     this.#options.observer?.added()
-    this.#tellDepth()
+    this.#reportDepth()
     this.#idle.shift()?.()
   }
 
@@ -118,7 +118,7 @@ export class WorkQueue {
     const { clock, observer } = this.#options
     this.#ready.delete(key)
     this.#active.add(key)
-    this.#tellDepth()
+    this.#reportDepth()
     const began = clock.monotonic()
     let isFailed = false
     try {
@@ -132,11 +132,11 @@ export class WorkQueue {
       this.#active.delete(key)
       if (this.#again.delete(key)) this.#ready.add(key)
       observer?.worked(clock.monotonic() - began, isFailed)
-      this.#tellDepth()
+      this.#reportDepth()
     }
   }
 
-  /** Work that was broken off is not to blame: it comes first in the next run. */
+  /** Aborted work is not a failure: it comes first in the next run. */
   #retryLater(key: string, error: unknown, signal: AbortSignal): void {
     if (signal.aborted) {
       this.#again.add(key)
@@ -150,7 +150,7 @@ export class WorkQueue {
     this.#retries.add(key, clock.monotonic() + delayMs)
   }
 
-  #tellDepth(): void {
+  #reportDepth(): void {
     this.#options.observer?.depth(this.#ready.size)
   }
 }

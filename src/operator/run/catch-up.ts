@@ -8,10 +8,10 @@ import { isNamespaceTerminating } from './namespace.ts'
 import { isSecretMissing } from './prepare-starts.ts'
 import { noteSeen, type ResourceMemory, withLatestStatus } from './resource-memory.ts'
 
-/** A cache that lags for longer is not waited for. */
+/** After this lag the API server is asked. */
 const MAX_LAG_MS = 10_000
 const LICENSE_MS = 60_000
-/** A cache does not lag for so long: its Jobs are listed anew more often. */
+/** A cache does not lag for this long: it is listed again more often. */
 const REMOVED_MS = 60 * 60_000
 
 export interface CatchUpParts {
@@ -54,7 +54,7 @@ export async function catchUp(
   await lookForLicense(stored, memory, parts, signal)
 }
 
-/** The resource as the server has it, which the cache may show later. */
+/** Remembers the resource as the API server has it, before the cache shows it. */
 export function noteRead(memory: ResourceMemory, read: Resource, stored: Resource, nowMs: number): void {
   const isSeen = read.metadata.resourceVersion === stored.metadata.resourceVersion
   memory.written = { sent: read.status ?? {}, resource: read, sinceMs: nowMs, isSeen }
@@ -90,7 +90,7 @@ async function lookForLicense(
     memory.license = { isMissing, sinceMs: nowMs }
   } catch (error) {
     if (!hasCode(error, 'KUBE_DENIED', 'KUBE_INVALID')) throw error
-    // No license is needed for anything: it is told, and the work goes on.
+    // No feature needs a license: report it and continue.
     memory.license = { isMissing: false, trouble: `${error.message}.`, sinceMs: nowMs }
   }
 }

@@ -87,9 +87,9 @@ async function isGone(api: KubeApi, ref: ObjectRef, uid: string, signal: AbortSi
 }
 
 /**
- * Removes the Job, and before it its ConfigMap where no other Job needs it: broken off between the two, the Job is found
- * again and removed, while nobody would look for the ConfigMap. A Job that still works stays until its pods are gone, so
- * that the next one does not meet them.
+ * Removes the Job, and first its ConfigMap if no other Job needs it: after an interruption between the two, the Job is found
+ * again, but the ConfigMap would not be. An active Job stays until its pods are gone, so the next one does not
+ * run at the same time.
  */
 export async function removeJob(
   api: KubeApi,
@@ -112,7 +112,7 @@ export async function removeJob(
   await unlessGone(removal, isAnother)
 }
 
-/** A conflict means that it is another one by now, or only that somebody changed it at the same moment. */
+/** A conflict means that it was replaced, or only changed at the same moment. */
 async function unlessGone(removal: Promise<void>, isAnother: () => Promise<boolean>): Promise<void> {
   try {
     await removal

@@ -5,9 +5,9 @@ import { type Change, formatKey, type ObjectKey, type Store } from '../watch/sto
 import { KindWatch, type KindWatchOptions, MIN_WELL_MS, type WatchTrouble } from './kind-watch.ts'
 import { type OperatorOptions, type OperatorParts, ownSelector } from './operator-options.ts'
 
-/** Who works with the view while this process leads. */
+/** The user of the view while this process leads. */
 export interface ViewListener {
-  /** The resource is to be looked at. */
+  /** Queues the resource for reconciliation. */
   needsReconcile(ref: ResourceRef): void
   changed(controller: Controller, change: Change<Resource>): void
 }
@@ -17,13 +17,13 @@ export type OnWatchFailure = KindWatchOptions<Resource>['onFailure']
 /** Whether all that the operator needs of the namespace can be read; undefined stands for all namespaces. */
 export type OnReadable = (namespace: string | undefined, isReadable: boolean) => void
 
-/** What is there of the four kinds, of their Jobs and of the pods of these, kept up to date. */
+/** A cache of the resources, their Jobs and their pods. */
 export class ClusterView {
   readonly kinds: ResourceKinds
   readonly resources: Record<Controller, KindWatch<Resource>>
   readonly jobs: KindWatch<Job>
   readonly pods: KindWatch<Pod>
-  /** Those that are watched; one that is undefined stands for all. */
+  /** The watched namespaces; undefined means all. */
   readonly namespaces: readonly (string | undefined)[]
   readonly #onReadable: OnReadable
   readonly #readable = new Map<string | undefined, boolean>()
@@ -53,14 +53,14 @@ export class ClusterView {
     this.pods = follow(podKind, change => this.#onPod(change), ownSelector)
   }
 
-  /** Replaces the listener of before. */
+  /** Replaces the listener. */
   listen(listener: ViewListener | undefined): void {
     this.#listener = listener
   }
 
   /** Until the signal. */
   async run(signal: AbortSignal): Promise<void> {
-    for (const namespace of this.namespaces) this.#tellReadable(namespace, false)
+    for (const namespace of this.namespaces) this.#reportReadable(namespace, false)
     const serving = this.namespaces.map(namespace =>
       this.#waitSynced(namespace, signal).then(
         () => this.#reconcileAll(namespace),
@@ -70,7 +70,7 @@ export class ClusterView {
     await Promise.all([...this.#watches().map(watch => watch.run(signal)), ...serving])
   }
 
-  /** Until one namespace is in sync; the others are served as soon as they are. */
+  /** Resolves when one namespace is in sync; the others are served as soon as they are. */
   async waitServed(signal: AbortSignal): Promise<void> {
     await Promise.any(this.namespaces.map(namespace => this.#waitSynced(namespace, signal))).catch(() => {
       throw signal.reason
@@ -106,10 +106,10 @@ export class ClusterView {
 
   #judgeNamespaces(): void {
     const troubled = new Set(this.troubles(MIN_WELL_MS).map(({ namespace }) => namespace))
-    for (const namespace of this.namespaces) this.#tellReadable(namespace, !troubled.has(namespace))
+    for (const namespace of this.namespaces) this.#reportReadable(namespace, !troubled.has(namespace))
   }
 
-  #tellReadable(namespace: string | undefined, isReadable: boolean): void {
+  #reportReadable(namespace: string | undefined, isReadable: boolean): void {
     if (this.#readable.get(namespace) === isReadable) return
     this.#readable.set(namespace, isReadable)
     this.#onReadable(namespace, isReadable)
@@ -141,7 +141,7 @@ export class ClusterView {
   }
 }
 
-/** A resource that is to be looked at. */
+/** A resource to reconcile. */
 export interface ResourceRef {
   controller: Controller
   key: ObjectKey
@@ -164,7 +164,7 @@ function ownerOfPod(pod: Pod | undefined, jobs: Store<Job>, kinds: ResourceKinds
   return ownerOf(jobs.get(formatKey({ namespace: pod.metadata.namespace, name: owner.name })), kinds)
 }
 
-/** Rollbacks that wait for the snapshot of the reset. */
+/** Rollbacks that refer to the reset. */
 function referrersOf(reset: Resource, rollbacks: Store<Resource>): ResourceRef[] {
   const { name, namespace } = reset.metadata
   return rollbacks
@@ -173,7 +173,7 @@ function referrersOf(reset: Resource, rollbacks: Store<Resource>): ResourceRef[]
     .map(({ metadata }) => ({ controller: 'offset_rollback', key: formatKey(metadata) }))
 }
 
-/** The status is the operator's own: a change of it alone asks for nothing. */
+/** Only the operator writes the status, so a change of the status alone needs no reconciliation. */
 function hasRequestChanged(before: Resource | undefined, after: Resource | undefined): boolean {
   if (before === undefined || after === undefined) return true
   return JSON.stringify(requestOf(before)) !== JSON.stringify(requestOf(after))

@@ -17,7 +17,7 @@ export async function addFinalizer(
   await applyFinalizers(api, kind, resource, [name], signal)
 }
 
-/** Also where somebody else set it: the resource would never go. */
+/** Also if another field manager set it: otherwise the resource would never be deleted. */
 export async function removeFinalizer(
   api: KubeApi,
   kind: ResourceKind<Resource>,
@@ -32,7 +32,7 @@ export async function removeFinalizer(
   await api.replace<KubeObject>(kind, { ...left, metadata: { ...left.metadata, finalizers: others } }, signal)
 }
 
-/** The uid keeps the apply from making anew what has gone. */
+/** The uid prevents the apply from creating a deleted resource again. */
 function applyFinalizers(
   api: KubeApi,
   kind: ResourceKind<Resource>,
@@ -54,7 +54,7 @@ function applyFinalizers(
   return api.apply<KubeObject>(kind, object, { fieldManager, force: true }, signal)
 }
 
-/** What became of a resource that waits for its finalizer where the operator has lost its other rights. */
+/** The result for a resource that waits for its finalizer after the operator lost its other rights. */
 type Release = 'released' | 'waiting' | 'nothing'
 
 /**
@@ -80,7 +80,7 @@ export async function releaseInDeletedNamespace(
   }
 }
 
-/** Whether work that failed needs no further try: the resource was removed in the middle of it, or could be released. */
+/** Whether failed work needs no retry: the resource was deleted meanwhile, or was released. */
 export async function isSettled(
   error: unknown,
   parts: Pick<OperatorParts, 'api' | 'log'>,

@@ -20,7 +20,7 @@ export interface HealthPage {
   body: Record<string, unknown>
 }
 
-/** Whether the loops of the operator turn, and whether it sees what is there. */
+/** Whether the operator's loops make progress and its watches are in sync. */
 export class Health {
   readonly #clock: Clock
   readonly #work = new Map<symbol, { name: string; sinceMs: number }>()
@@ -37,19 +37,19 @@ export class Health {
     this.#watches = watches
   }
 
-  /** Work that has to come to an end; it does when what is returned is called. */
+  /** Starts work that has to end; call the returned function at its end. */
   began(name: string): () => void {
     const id = Symbol(name)
     this.#work.set(id, { name, sinceMs: this.#clock.monotonic() })
     return () => this.#work.delete(id)
   }
 
-  /** A loop turns; it has to do so again within the time. */
+  /** A loop made a turn; the next one is due within the time. */
   turned(name: string, maxMs: number): void {
     this.#loops.set(name, { lastMs: this.#clock.monotonic(), maxMs })
   }
 
-  /** The loop is over, as it was meant to be. */
+  /** The loop ended as intended. */
   left(name: string): void {
     this.#loops.delete(name)
   }
@@ -66,7 +66,7 @@ export class Health {
     const still = [...this.#loops].filter(([, { lastMs, maxMs }]) => nowMs - lastMs > maxMs)
     const stuck = [
       ...late.map(({ name, sinceMs }) => `${name} has not ended for ${seconds(nowMs - sinceMs)} s`),
-      ...still.map(([name, { lastMs }]) => `${name} has not turned for ${seconds(nowMs - lastMs)} s`),
+      ...still.map(([name, { lastMs }]) => `${name} has made no progress for ${seconds(nowMs - lastMs)} s`),
       ...(this.#watches?.ended() ?? []).map(watch => `the watch of ${watch} has ended`),
     ]
     return stuck.length === 0 ? ok({}) : { isOk: false, body: { status: 'stuck', stuck } }
@@ -83,7 +83,7 @@ export class Health {
     return ok({ leader: this.isLeader, ...(isDegraded && { degraded: troubles.map(shown) }) })
   }
 
-  /** Nobody may lead: a replica that could not if it had to is not ready. */
+  /** A replica that could not become leader is not ready. */
   #electionTroubles(): WatchTrouble[] {
     const failing = this.#failingElection()
     if (failing === undefined || this.#clock.monotonic() - failing.sinceMs <= MAX_ELECTION_FAILING_MS) return []

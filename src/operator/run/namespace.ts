@@ -8,8 +8,8 @@ import { finalizerName } from '../plan/facts.ts'
 const namespaceKind: ResourceKind = { apiVersion: 'v1', kind: 'Namespace', plural: 'namespaces' }
 
 /**
- * Whether the namespace of a resource that waits for its finalizer is being deleted as well. Where that may not be asked,
- * the refusal of a Job tells it.
+ * Whether the namespace of a resource that waits for its finalizer is being deleted as well. Without permission to read
+ * namespaces, the rejection of a Job shows it.
  */
 export async function isNamespaceTerminating(
   api: KubeApi,

@@ -16,7 +16,7 @@ export interface ObserveParts {
   nowMs: number
 }
 
-/** All that is known of a resource: from the caches, and from the memory where these lag behind. */
+/** The situation of a resource, from the caches and from memory where they lag. */
 export function observeResource(stored: Resource, memory: ResourceMemory, parts: ObserveParts): Situation {
   const { controller, apiGroup, view, nowMs } = parts
   const resource = withLatestStatus(stored, memory)
@@ -31,7 +31,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
     missingSecrets: [],
     isLicenseMissing: memory.license?.isMissing ?? false,
     licenseTrouble: memory.license?.trouble,
-    problem: refusalAt(stored, memory, nowMs) ?? standingProblem(resource, parts),
+    problem: refusalAt(stored, memory, nowMs) ?? specProblem(resource, parts),
     progress: memory.shown?.run === newestRun(memory) ? memory.shown?.progress : undefined,
     lastRoundMs: memory.lastRoundMs,
     referredSnapshotId: referredSnapshot(resource, view),
@@ -40,7 +40,7 @@ export function observeResource(stored: Resource, memory: ResourceMemory, parts:
   }
 }
 
-/** Those that the resource owns, without the ones whose removal the cache does not show yet. */
+/** Jobs of the resource, with those that the cache does not show yet. */
 export function knownJobs({ uid, created }: ResourceMemory, { jobs }: ClusterView): Job[] {
   const stored = jobs.ownedBy(uid)
   const seen = new Set(stored.map(({ metadata }) => metadata.uid))
@@ -55,14 +55,14 @@ function readState(job: Job, memory: ResourceMemory, { planner, view, nowMs }: O
   return memory.removed.has(uid) ? { ...state, isBeingDeleted: true } : state
 }
 
-/** A refusal counts for the spec that was refused, for a while. */
+/** A rejection counts for the rejected spec, for a while. */
 function refusalAt({ metadata }: Resource, { refusal }: ResourceMemory, nowMs: number): Situation['problem'] {
   if (refusal === undefined || refusal.generation !== metadata.generation || nowMs >= refusal.untilMs) return undefined
   return refusal.problem
 }
 
-/** What runs later is told of at once where it could not run now: nobody looks at a backup at the hour of its schedule. */
-function standingProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
+/** An invalid spec is reported immediately, not only when the schedule is due. */
+function specProblem(resource: Resource, { controller, planner }: ObserveParts): Situation['problem'] {
   const { schedule, backup, backupId = resource.metadata.name } = resource.spec
   if (controller !== 'backup' || (schedule === undefined && backup?.continuous !== true)) return undefined
   return problemOf(() =>
@@ -70,7 +70,7 @@ function standingProblem(resource: Resource, { controller, planner }: ObservePar
   )
 }
 
-/** A run has its meter until it is over: its next Job, and a pod that tries again, go on from there. */
+/** A run keeps its meter until it ends: its next Job and retried pods continue from there. */
 function forgetMeters(memory: ResourceMemory, { status }: Resource, jobs: readonly JobState[]): void {
   const ended = new Set(status?.history?.map(({ run }) => run))
   const going = new Set(jobs.map(({ run }) => run).filter(run => !ended.has(run)))

@@ -19,7 +19,7 @@ export interface PollerParts {
   intervalMs: number
   /** Resources with what is remembered of them. */
   watched: () => Iterable<Watched>
-  /** The status of the resource is to show what was learned. */
+  /** Requests an update of the status. */
   onShown: (watched: Watched) => void
   onTurn: () => void
 }
@@ -31,11 +31,11 @@ export interface Watched {
   memory: ResourceMemory
 }
 
-/** So that a status is written a few times a minute at most. */
+/** Limits how often progress updates the status. */
 const SHOW_MS = 15_000
 const PODS_AT_ONCE = 16
 
-/** Asks running pods how far they are, again and again until the signal. A pod that does not answer is no failure. */
+/** Polls the progress of running pods until the signal. A pod that does not answer is not a failure. */
 export async function pollProgress(parts: PollerParts, signal: AbortSignal): Promise<void> {
   const { clock, intervalMs, watched, onTurn } = parts
   while (!signal.aborted) {
@@ -46,7 +46,7 @@ export async function pollProgress(parts: PollerParts, signal: AbortSignal): Pro
   }
 }
 
-/** Those whose pods serve the page. */
+/** Jobs whose pods serve `/progress`. */
 function runningOf({ controller, memory }: Watched): JobState[] {
   const isServed = controller === 'backup' || controller === 'restore'
   return isServed ? memory.working.filter(({ purpose, running }) => purpose !== 'delete' && running.length > 0) : []
@@ -74,15 +74,15 @@ async function pollRun(
 }
 
 /**
- * The pod's clock may be ahead: a round counts no later than when it is first told of, or it would count as a new one for as
- * long as the time is in the future.
+ * The pod's clock may be ahead: a round counts no later than when it is first reported, or it would look new for as long as its
+ * time is in the future.
  */
 function noteRound(memory: ResourceMemory, answers: ReadonlyMap<string, PodProgress>, nowMs: number): void {
   const rounds = [...answers.values()].flatMap(({ lastRoundMs }) => lastRoundMs ?? [])
-  const toldMs = Math.max(...rounds)
-  if (rounds.length === 0 || toldMs === memory.toldRoundMs) return
-  memory.toldRoundMs = toldMs
-  memory.lastRoundMs = Math.min(toldMs, nowMs)
+  const reportedMs = Math.max(...rounds)
+  if (rounds.length === 0 || reportedMs === memory.reportedRoundMs) return
+  memory.reportedRoundMs = reportedMs
+  memory.lastRoundMs = Math.min(reportedMs, nowMs)
 }
 
 async function askPods(
@@ -103,7 +103,7 @@ async function askPods(
 const TIMEOUT_MS = 2000
 const MAX_BYTES = 64 * 1024
 
-/** Asks pods at the port, over a connection that is not kept: a pod may be another one the next time. */
+/** Opens a new connection for each request: the pod may be another one the next time. */
 export function openFetchProgress(clock: Clock, port = jobPort): FetchProgress {
   return async (ip, signal) => {
     const limit = startTimeLimit(TIMEOUT_MS, clock, signal)

@@ -18,10 +18,10 @@ import { type PreparedPlan, prepareStarts, startsOf } from './prepare-starts.ts'
 import { newMemory, noteRefusal, type ResourceMemory } from './resource-memory.ts'
 import { plain, writeStatus } from './write-status.ts'
 
-/** A namespace that cannot be read may be deleted later, and nothing tells it. */
+/** A namespace that cannot be read may be deleted later, and it is not watched. */
 const RELEASE_AGAIN_MS = 60_000
 
-/** Brings resources of one kind, one at a time, from what is to what should be. Lives as long as this process leads. */
+/** Reconciles the resources of one kind. Lives as long as this process leads. */
 export class Reconciler {
   readonly #controller: Controller
   readonly #options: OperatorOptions
@@ -50,7 +50,7 @@ export class Reconciler {
       this.memories.delete(key)
       return {}
     }
-    // It is touched again when the namespace can be read.
+    // It is queued again when the namespace can be read.
     if (!this.#view.isServed(stored.metadata.namespace)) {
       const isWaiting = (await releaseInDeletedNamespace(...this.#releasing(stored), signal)) === 'waiting'
       return isWaiting ? { recheckAtMs: this.#parts.clock.now() + RELEASE_AGAIN_MS } : {}
@@ -90,7 +90,7 @@ export class Reconciler {
     }
   }
 
-  /** Tells of the refusal in the status, and does all else that can be done. */
+  /** Reports the rejection in the status, and does the rest of the plan. */
   #refuse(situation: Situation, memory: ResourceMemory, error: JobRefused, signal: AbortSignal): Promise<WorkResult> {
     this.#noteRefusal(situation, memory, error)
     const refused = { ...this.#observe(situation.resource, memory), problem: error.problem }
@@ -110,7 +110,7 @@ export class Reconciler {
     })
   }
 
-  /** Each of the steps after the one before it has worked; what is left comes with the next try. */
+  /** Executes the steps in order; after a failure the next reconciliation does the rest. */
   async #execute(
     situation: Situation,
     memory: ResourceMemory,
@@ -125,18 +125,18 @@ export class Reconciler {
     const monotonicMs = clock.monotonic()
     const { ended, events } = withUnsure(plan, resource, memory)
     memory.unsure = { status: plain(plan.status), ended, events }
-    const last = startReportGrace(clock, signal)
+    const grace = startReportGrace(clock, signal)
     try {
-      const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, last.signal)
+      const written = await writeStatus(api, kind, resource, plan.status, memory, monotonicMs, grace.signal)
       memory.unsure = undefined
       for (const run of ended) observer.ended(this.#controller, written, run)
       try {
         for (const action of plan.after) await executeAction(action, parts, signal)
       } finally {
-        await this.#tellEvents(written, events, last.signal)
+        await this.#recordEvents(written, events, grace.signal)
       }
     } finally {
-      last.end()
+      grace.end()
     }
     return againAt(plan, memory, nowMs)
   }
@@ -146,8 +146,8 @@ export class Reconciler {
     this.#parts.log.write('warn', `${problem.reason}: ${problem.message}`, this.#about(resource))
   }
 
-  /** Events are told to people; one that is lost harms nothing. */
-  async #tellEvents(resource: Resource, events: readonly KubeEvent[], signal: AbortSignal): Promise<void> {
+  /** Events are informational; losing one does no harm. */
+  async #recordEvents(resource: Resource, events: readonly KubeEvent[], signal: AbortSignal): Promise<void> {
     for (const event of events) {
       const level = event.type === 'Warning' ? 'warn' : 'info'
       this.#parts.log.write(level, event.note, { ...this.#about(resource), reason: event.reason })
@@ -175,7 +175,7 @@ function isFirstWrite({ status }: Plan, { resource }: Situation, { written }: Re
   return written === undefined && !isDeepStrictEqual(plain(status), plain(resource.status ?? {}))
 }
 
-/** A write without an answer may have been made: then no plan tells again of what it was about. */
+/** A status write without a response may have succeeded: then no plan reports its runs and events again. */
 function withUnsure(plan: Plan, { status = {} }: Resource, { unsure }: ResourceMemory): Pick<Plan, 'ended' | 'events'> {
   if (unsure === undefined || !isDeepStrictEqual(unsure.status, plain(status))) return plan
   return { ended: [...unsure.ended, ...plan.ended], events: [...unsure.events, ...plan.events] }
@@ -196,8 +196,8 @@ interface ReportGrace {
 }
 
 /**
- * A signal for telling of what was done. Aborted a while after the one of the work, so that a process that is told to stop
- * does not leave half of it untold; and at once where another process may lead by now.
+ * A signal for reporting what was done. It is aborted a few seconds after the signal of the work, so a stopping process still
+ * writes status and events; and immediately if another process may lead by now.
  */
 function startReportGrace(clock: Clock, signal: AbortSignal): ReportGrace {
   const over = new AbortController()

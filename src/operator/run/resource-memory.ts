@@ -13,27 +13,27 @@ import type { RunMeter } from './run-meter.ts'
  */
 export interface ResourceMemory {
   uid: string
-  /** Jobs that were made and are not in the cache yet, by name. */
+  /** Created Jobs that are not in the cache yet, by name. */
   created: Map<string, { job: Job; sinceMs: number }>
-  /** Uids of Jobs whose removal was asked for, and when, until no cache can show them any more. */
+  /** Uids of removed Jobs, and when, until no cache can show them any more. */
   removed: Map<string, number>
   /** The status as it was sent, and what the server made of it; `isSeen` once the cache shows it. */
   written: { sent: ResourceStatus; resource: Resource; sinceMs: number; isSeen: boolean } | undefined
-  /** A status that was sent and not answered, with what is told once it is there. */
+  /** A status write without a response, with what is reported once it succeeded. */
   unsure: { status: ResourceStatus; ended: EndedRun[]; events: KubeEvent[] } | undefined
-  /** The API server took no Job. No other try is made before the time, unless the spec changes. */
+  /** The API server rejected a Job. No retry before this time, unless the spec changes. */
   refusal: { generation: number; problem: Problem; untilMs: number; times: number } | undefined
-  /** Found while the resource waited for its finalizer; a namespace does not come back. */
+  /** Found while the resource waited for its finalizer; it never becomes false again. */
   isNamespaceTerminating: boolean
   license: { isMissing: boolean; trouble?: string; sinceMs: number } | undefined
-  /** Jobs at work, as last seen: whom to ask for progress. */
+  /** Active Jobs, to poll for progress. */
   working: JobState[]
   meters: Map<string, RunMeter>
-  /** What the status shows of it, which changes less often than it moves. */
+  /** The progress in the status, which is updated less often. */
   shown: { run: string; progress: RunProgress; sinceMs: number } | undefined
-  /** When the last round of a continuous run ended well; `toldRoundMs` is what its pod says by its own clock. */
+  /** When the last round of a continuous run ended well; `reportedRoundMs` is the same by the clock of its pod. */
   lastRoundMs: number | undefined
-  toldRoundMs: number | undefined
+  reportedRoundMs: number | undefined
 }
 
 export type Problem = NonNullable<Situation['problem']>
@@ -52,7 +52,7 @@ export function newMemory(uid: string): ResourceMemory {
     meters: new Map(),
     shown: undefined,
     lastRoundMs: undefined,
-    toldRoundMs: undefined,
+    reportedRoundMs: undefined,
   }
 }
 
@@ -62,7 +62,7 @@ export function noteSeen(memory: ResourceMemory, resource: Resource): void {
   if (written?.resource.metadata.resourceVersion === resource.metadata.resourceVersion && written) written.isSeen = true
 }
 
-/** The resource with the status that was written last, which is nobody's but the operator's. */
+/** The resource with the last written status; only the operator writes it. */
 export function withLatestStatus(resource: Resource, { written }: ResourceMemory): Resource {
   if (written === undefined || written.isSeen) return resource
   const { status: _, ...rest } = resource
@@ -82,7 +82,7 @@ export function noteRefusal(
   memory.refusal = { generation, problem, untilMs: nowMs + backoffMs(times, refusalBackoff, random), times }
 }
 
-/** The newest run at work: the one whose progress is shown. */
+/** The newest active run: the one whose progress is shown. */
 export function newestRun({ working }: ResourceMemory): string | undefined {
   return working.toSorted((one, other) => one.createdMs - other.createdMs).at(-1)?.run
 }

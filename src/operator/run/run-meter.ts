@@ -1,21 +1,21 @@
 import type { RunProgress } from '../crd/status.ts'
 
-/** What `/progress` of a pod says that the operator passes on. */
+/** The part of a pod's `/progress` that the operator uses. */
 export interface PodProgress {
   phase: string
   fraction: number | undefined
   records: number
   bytes: number
   remainingSeconds: number | undefined
-  /** When the last round of a continuous run ended well. */
+  /** When the last round of a continuous run succeeded. */
   lastRoundMs?: number
-  /** What the whole backup occupies in the store, where a continuous run has measured it. */
+  /** Size of the complete backup in the store, as a continuous run measured it. */
   storedBytes?: number
   /** Ranges that the source lost before they were read, found since the pod's process began. */
   gaps?: number
 }
 
-/** Undefined where the text is not the page. Whoever runs the pod writes it, so that no number in it is trusted. */
+/** Undefined for any other text. The pod controls it, so no number in it is trusted. */
 export function parseProgress(text: string): PodProgress | undefined {
   let page: Record<string, unknown>
   try {
@@ -45,11 +45,11 @@ interface PodCount {
   gaps: number
 }
 
-/** Sums over the pods of a run, also over those that are gone; never less than before. */
+/** Sums over all pods of a run, including ended ones; never decreases. */
 export class RunMeter {
   readonly #pods = new Map<string, PodCount>()
 
-  /** What the pods that answered say now. */
+  /** Adds the current answers of the pods. */
   add(answers: ReadonlyMap<string, PodProgress>): RunProgress {
     for (const [pod, answer] of answers) this.#count(pod, answer)
     const pages = [...answers.values()]
@@ -69,8 +69,7 @@ export class RunMeter {
   }
 
   /**
-   * A page counts from 0 again when a restore compares what it wrote: these are no more records, whatever phase it is in
-   * when it tells of them.
+   * When a restore compares what it wrote, the page counts from 0 again; these records are not counted twice.
    */
   #count(pod: string, { phase, records, bytes, gaps = 0 }: PodProgress): void {
     if (phase === 'comparing') return

@@ -9,12 +9,12 @@ import { Term } from './term.ts'
 const leaderLoop = 'the leader election'
 /** Of a request of the election, which is made every two seconds. */
 const MAX_LEADER_PAUSE_MS = 60_000
-/** Longer than the time between two failures of a watch that does not come back. */
+/** Longer than the time between two failures of a broken watch. */
 const SAME_TROUBLE_MS = 5 * 60_000
 
 /**
- * Runs until the signal: watches on every replica, works on the one that leads. The lease is given back at the end.
- * Nothing that the API server answers ends it.
+ * Runs until the signal: watches on every replica, works on the one that leads. The lease is released at the end.
+ * No response of the API server ends it.
  */
 export async function runOperator(options: OperatorOptions, parts: OperatorParts, signal: AbortSignal): Promise<void> {
   const { health, observer } = parts
@@ -56,18 +56,18 @@ async function leadAndWork(
     log.write(levelOf('lease', text), text, { ...lease })
   }
   const onChange = (isLeader: boolean) => reportLeadership(parts, isLeader)
-  const api = beating(parts)
+  const api = withHeartbeat(parts)
   await runLeader({ api, clock, random, lease, identity, onChange, onFailure }, work, signal)
 }
 
 function reportLeadership({ health, observer, log }: OperatorParts, isLeader: boolean): void {
   health.isLeader = isLeader
   observer.leads(isLeader)
-  log.write('info', isLeader ? 'this process leads' : 'this process does not lead any more')
+  log.write('info', isLeader ? 'this process is the leader' : 'this process is no longer the leader')
 }
 
-/** Each request of the election shows that it turns. */
-function beating({ api, health }: OperatorParts): KubeApi {
+/** Each request of the election counts as a sign of life. */
+function withHeartbeat({ api, health }: OperatorParts): KubeApi {
   const beat = () => health.turned(leaderLoop, MAX_LEADER_PAUSE_MS)
   beat()
   return {
@@ -99,18 +99,18 @@ function failureLog({ log, clock }: OperatorParts, { apiGroup }: OperatorOptions
 function readableLog({ log, observer }: OperatorParts): OnReadable {
   return (namespace = '*', isReadable) => {
     observer.namespaceReadable(namespace, isReadable)
-    // What fails is logged by the watch that it happens to.
+    // Failures are logged by their watch.
     if (isReadable) log.write('info', 'all watches are in sync', { namespace })
   }
 }
 
-/** The same trouble is told once, until it is another one or comes back after a while. */
+/** Logs the same problem once as a warning, until it changes or comes back after a while. */
 function openLevels(clock: Clock) {
-  const told = new Map<string, { text: string; lastMs: number }>()
+  const logged = new Map<string, { text: string; lastMs: number }>()
   return (about: string, text: string): 'debug' | 'warn' => {
-    const before = told.get(about)
+    const before = logged.get(about)
     const lastMs = clock.monotonic()
-    told.set(about, { text, lastMs })
+    logged.set(about, { text, lastMs })
     return before?.text === text && lastMs - before.lastMs < SAME_TROUBLE_MS ? 'debug' : 'warn'
   }
 }

@@ -77,14 +77,14 @@ export class Term implements ViewListener {
     const { clock, observer, health } = this.#parts
     const ended = health.began(`the work on ${this.#view.kinds[controller].kind} ${key}`)
     const beganMs = clock.monotonic()
-    const tell = (isFailed: boolean) =>
+    const report = (isFailed: boolean) =>
       observer.reconciled(controller, parseKey(key), clock.monotonic() - beganMs, isFailed)
     try {
       const result = await this.#reconcilers[controller].reconcile(key, signal)
-      tell(false)
+      report(false)
       return result
     } catch (error) {
-      if (!signal.aborted) tell(true)
+      if (!signal.aborted) report(true)
       throw error
     } finally {
       ended()
@@ -120,16 +120,16 @@ export class Term implements ViewListener {
 
   #queueObserver(controller: Controller): QueueObserver {
     const { observer, log } = this.#parts
-    const told = observer.queue(controller)
+    const metrics = observer.queue(controller)
     return {
-      depth: keys => told.depth(keys),
-      added: () => told.added(),
-      worked: (durationMs, isFailed) => told.worked(durationMs, isFailed),
+      depth: keys => metrics.depth(keys),
+      added: () => metrics.added(),
+      worked: (durationMs, isFailed) => metrics.worked(durationMs, isFailed),
       retried: (error, key, delayMs) => {
-        told.retried(error, key, delayMs)
+        metrics.retried(error, key, delayMs)
         const why = error instanceof Error ? error.message : String(error)
         const again_in_seconds = Math.ceil(delayMs / 1000)
-        log.write('warn', `not done, tried again later: ${why}`, { controller, ...parseKey(key), again_in_seconds })
+        log.write('warn', `reconciliation failed, retrying: ${why}`, { controller, ...parseKey(key), again_in_seconds })
       },
     }
   }

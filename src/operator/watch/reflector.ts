@@ -15,15 +15,15 @@ export interface ReflectorOptions<T extends KubeObject> {
   onChange: (change: Change<T>) => void
   /** A list or watch failed; it is made again after the delay. */
   onFailure?: (error: unknown, delayMs: number) => void
-  /** The server answered: a list came, or a watch told something or ended in order. */
+  /** The server answered: with a list, with an event, or by ending a watch normally. */
   onAnswer?: () => void
   timing?: Partial<ReflectorTiming>
 }
 
 export interface ReflectorTiming {
-  /** A watch lasts between this and twice as long; a connection that died in silence is noticed no later. */
+  /** A watch lasts between this and twice as long, which also limits how long a dead connection goes unnoticed. */
   watchMs: number
-  /** All is listed anew after this and up to twice as long, in case the server has forgotten what it gave before. */
+  /** Lists again after this and up to twice as long, in case events were lost. */
   relistMs: number
   /** A watch that ended sooner is made again after a delay only. */
   settledMs: number
@@ -37,7 +37,7 @@ export const reflectorTiming: ReflectorTiming = {
   retry: { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 500, maxDelayMs: 30_000 },
 }
 
-/** Keeps a store equal to what the API server has: a list, then watches from where it ended. */
+/** Keeps a store in sync with the API server: a list, then watches from its version. */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>
   readonly #timing: ReflectorTiming
@@ -47,8 +47,8 @@ export class Reflector<T extends KubeObject> {
   /** Where the next watch begins; undefined means to list first. */
   #version: string | undefined
   #relistAt = 0
-  /** Whether the watch under way gave any event. */
-  #hasTold = false
+  /** Whether the current watch delivered an event. */
+  #hasEvents = false
   #failures = 0
 
   constructor(options: ReflectorOptions<T>) {
@@ -78,12 +78,12 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /** Runs until the signal. It ends in no other way: what fails is tried again. */
+  /** Runs until the signal; failures are retried. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
     while (!signal.aborted) {
       const began = clock.monotonic()
-      this.#hasTold = false
+      this.#hasEvents = false
       let failure: unknown
       try {
         await this.#listIfDue(signal)
@@ -95,8 +95,8 @@ export class Reflector<T extends KubeObject> {
       if (signal.aborted) return
       const isShort = clock.monotonic() - began < this.#timing.settledMs
       const isBad = isShort || failure !== undefined
-      // A watch that ends badly and has told nothing may never tell what it missed.
-      if (hasCode(failure, 'KUBE_GONE') || (isBad && !this.#hasTold)) this.#version = undefined
+      // A watch that fails without any event may never deliver what was missed.
+      if (hasCode(failure, 'KUBE_GONE') || (isBad && !this.#hasEvents)) this.#version = undefined
       if (!isBad) this.#failures = 0
       else await this.#pause(failure, isShort, signal)
     }
@@ -133,7 +133,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   #take(event: WatchEvent<T>): void {
-    this.#hasTold = true
+    this.#hasEvents = true
     this.#options.onAnswer?.()
     if (event.type === 'BOOKMARK') {
       this.#version = event.resourceVersion
@@ -144,7 +144,7 @@ export class Reflector<T extends KubeObject> {
     this.#version = event.object.metadata.resourceVersion
   }
 
-  /** So that the kinds do not all ask at the same moment. */
+  /** Spreads the requests of the kinds over time. */
   #spread(ms: number): number {
     return Math.round(ms * (1 + this.#options.random()))
   }

@@ -3,14 +3,14 @@ import type { KubeObject, ObjectRef } from '../kube/object.ts'
 /** `namespace/name`, or `name` of an object of the cluster. */
 export type ObjectKey = string
 
-/** One of the two is undefined where the object was made or removed; both are there also when it was replaced. */
+/** `before` is undefined for a new object, `after` for a removed one; both are set also if it was replaced. */
 export interface Change<T extends KubeObject> {
   key: ObjectKey
   before: T | undefined
   after: T | undefined
 }
 
-/** What controllers see of it. The objects are shared and must not be changed. */
+/** Read access for controllers. The objects are shared and must not be changed. */
 export interface Store<T extends KubeObject> {
   get(key: ObjectKey): T | undefined
   /** In no order. */
@@ -54,7 +54,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return this.#objects.size
   }
 
-  /** All that there is: what is missing has been removed. */
+  /** Replaces the contents: objects that are missing from the list were removed. */
   replaceAll(objects: readonly T[]): void {
     const present = new Set(objects.map(object => formatKey(object.metadata)))
     for (const key of [...this.#objects.keys()]) if (!present.has(key)) this.#set(key, undefined)
@@ -95,7 +95,7 @@ function ownersOf(object: KubeObject | undefined): string[] {
   return (object?.metadata.ownerReferences ?? []).map(({ uid }) => uid)
 }
 
-/** The list of who set which field is often the larger part of an object, and nobody asks for it. */
+/** `managedFields` is often the largest part of an object, and is not used. */
 function withoutManagers<T extends KubeObject>(object: T): T {
   const { managedFields: _, ...metadata } = object.metadata as T['metadata'] & { managedFields?: unknown }
   return { ...object, metadata }

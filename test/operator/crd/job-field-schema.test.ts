@@ -63,7 +63,7 @@ test('a default of one backend is not put into the others', () => {
   const { storage } = jobFieldSchema('backup').properties
   const defaults = Object.entries(storage?.properties ?? {}).filter(([, field]) => field.default !== undefined)
   assert.deepEqual(defaults, [])
-  assert.match(storage?.properties?.partSize?.description ?? '', /Without it: 5MiB\.$/)
+  assert.match(storage?.properties?.partSize?.description ?? '', /Default: 5MiB\.$/)
 })
 
 test('a field of one backend is refused with the others, and asked for where it is needed', () => {
@@ -71,11 +71,11 @@ test('a field of one backend is refused with the others, and asked for where it 
   const about = (name: string) =>
     rules.filter(({ fieldPath }) => fieldPath === `.${name}`).map(({ message }) => message)
   assert.deepEqual(about('bucket'), [
-    'bucket belongs to backend s3, gcs',
+    'bucket is for backend s3, gcs',
     'bucket is required with backend s3',
     'bucket is required with backend gcs',
   ])
-  assert.deepEqual(about('pvc'), ['pvc belongs to backend pvc', 'pvc is required with backend pvc'])
+  assert.deepEqual(about('pvc'), ['pvc is for backend pvc', 'pvc is required with backend pvc'])
 })
 
 test('a resource prunes after its backups unless it says otherwise', () => {

@@ -190,7 +190,7 @@ test('what a template takes from the operator is refused by the names of its fie
     [mountAt('/dev'), /conflicts with \/dev\/termination-log/],
     [
       { spec: { volumeMounts: [{ name: 'tmp', mountPath: '/x' }] } },
-      /"tmp" is none of spec\.podTemplate\.spec\.volumes/,
+      /"tmp" is not in spec\.podTemplate\.spec\.volumes/,
     ],
     [{ spec: { securityContext: { runAsUser: 0 } } }, /securityContext\.runAsUser: 0 is root/],
     [{ spec: { securityContext: { runAsNonRoot: false } } }, /runAsNonRoot/],

@@ -118,7 +118,7 @@ describe('a Job that is over', () => {
     const result = { code: 'KAFKA_UNREACHABLE', message: 'no broker answers' }
     const pods = [1, 2, 3].map(at => samplePod({ name: `p${at}`, createdSecond: at, status: ended(1, result) }))
     const { reason, message } = endOf(sampleJob({ conditions: conditions.backoff }), ...pods)
-    assert.deepEqual([reason, message], ['KAFKA_UNREACHABLE', 'no broker answers. Given up after 3 tries.'])
+    assert.deepEqual([reason, message], ['KAFKA_UNREACHABLE', 'no broker answers. Stopped after 3 attempts.'])
   })
 
   test('has failed for the shard that failed, not for those that were stopped with it', () => {

@@ -252,7 +252,7 @@ test('an election that hangs is named by the probe of life', async () => {
   await model.time.pass(2 * 60_000)
   assert.deepEqual(operator.health.live().body, {
     status: 'stuck',
-    stuck: ['the leader election has not turned for 120 s'],
+    stuck: ['the leader election has made no progress for 120 s'],
   })
   operator.controller.abort()
 })

@@ -35,7 +35,7 @@ test('probes answer with JSON, 200 or 503, and metrics are on a port and path of
     await time.pass(2000)
     assert.equal((await read(probes?.address, '/readyz')).status, 200)
     const { status, body } = await read(probes?.address, '/healthz')
-    assert.deepEqual([status, body], [503, { status: 'stuck', stuck: ['the loop has not turned for 2 s'] }])
+    assert.deepEqual([status, body], [503, { status: 'stuck', stuck: ['the loop has made no progress for 2 s'] }])
     health.left('the loop')
     health.watches({ namespaces: ['shop'], troubles: () => [], ended: () => ['jobs.batch'] })
     assert.deepEqual((await read(probes?.address, '/healthz')).body.stuck, ['the watch of jobs.batch has ended'])
