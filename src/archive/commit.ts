@@ -70,6 +70,7 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
     format: 'kafka-backup',
     format_version: FORMAT_VERSION,
     ...draft.manifest,
+    ...lineageOf(draft.manifest),
     topics: draft.manifest.topics.map(topic =>
       inOrder(topicSchema, {
         ...topic,
@@ -78,6 +79,12 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
     ),
   })
   return createManifest(storage, manifest, signal)
+}
+
+/** The first generation begins a lineage, which all later ones carry. Its run is random, so no other backup has the same. */
+function lineageOf({ generation, backup_id, run, created_at, lineage }: Draft['manifest']): Pick<Manifest, 'lineage'> {
+  if (lineage !== undefined || generation !== 1) return {}
+  return { lineage: hashOf(Buffer.from(JSON.stringify([backup_id, run, created_at]))).slice(0, 32) }
 }
 
 /**

@@ -143,6 +143,11 @@ export const manifestSchema = z.strictObject({
   encryption: encryptionSchema.exactOptional(),
   /** Absent where the job takes none of it. */
   access: accessSectionSchema.exactOptional(),
+  /** The same in all generations of a backup and in its copies; absent where the first generation has none. */
+  lineage: z
+    .string()
+    .regex(/^[0-9a-f]{32}$/)
+    .exactOptional(),
   warnings: z.array(z.string()),
   /** Of the bytes before it; absent in manifests of 0.1.0. */
   checksum: hash.optional(),

@@ -69,6 +69,7 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
   access: ({ access }) => (access ? [vouchFor(access)] : []),
   /** Keys are beside the objects, and wrapped for each place on its own. */
   encryption: nothing,
+  lineage: nothing,
   warnings: nothing,
 }
 

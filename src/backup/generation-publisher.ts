@@ -88,6 +88,7 @@ export class GenerationPublisher implements Publisher {
     const { clock, toolVersion, encryption } = this.#parts
     const { observed, groups, access, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
+    const lineage = this.#newest?.lineage
     return {
       attempt: this.#attempt++,
       freshSegments: draftSegments(this.carried, state),
@@ -108,6 +109,7 @@ export class GenerationPublisher implements Publisher {
         ...(groups && { consumer_groups: groups }),
         ...(encryption && { encryption: encryption.section }),
         ...(access && { access }),
+        ...(lineage !== undefined && { lineage }),
         warnings: [...warnings],
       },
     }

@@ -1,7 +1,7 @@
 import { readIndex, readManifest } from '../archive/catalog.ts'
 import { problemOf } from '../archive/damage.ts'
 import { manifestKey } from '../archive/layout.ts'
-import { parseManifest } from '../archive/manifest.ts'
+import { type Manifest, parseManifest } from '../archive/manifest.ts'
 import { indexRefsOf, objectsOf } from '../archive/named-objects.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
@@ -45,9 +45,7 @@ export async function compareHistories(
     else agrees = true
     if (agrees && !isThorough) break
   }
-  if (!agrees && !(await shareData(sides, history, newestThere, signal))) {
-    throw diverged(sides, backupId, 'no generation and no data of it are those of the source')
-  }
+  if (!agrees) await compareLineages(sides, history, newestThere, signal)
   return problems
 }
 
@@ -96,28 +94,29 @@ function damageOf(read: Buffer | KafkaBackupError, key: string): string | undefi
 }
 
 /**
- * Where retention has left no generation on both sides, data decide: the names of objects contain the random id of the run
- * that wrote them.
+ * Where retention has left no generation on both sides, the lineage decides. Backups without one are compared by their data: the
+ * names of objects contain the random id of the run that wrote them.
  */
-async function shareData(
-  { source, target }: Sides,
+async function compareLineages(
+  sides: Sides,
   { backupId, source: generations }: History,
   newestThere: number,
   signal: AbortSignal,
-): Promise<boolean> {
+): Promise<void> {
   const next = generations.find(generation => generation > newestThere) ?? newestThere
-  const theirs = await dataOf(target, backupId, newestThere, signal)
-  const ours = await dataOf(source, backupId, next, signal)
-  return [...ours].some(([key, blake3]) => theirs.get(key) === blake3)
+  const theirs = await readManifest(sides.target, backupId, newestThere, signal)
+  const ours = await readManifest(sides.source, backupId, next, signal)
+  if (ours.lineage !== undefined && ours.lineage === theirs.lineage) return
+  if (ours.lineage !== theirs.lineage) {
+    const [one, other] = [theirs, ours].map(({ lineage = 'none' }) => lineage)
+    throw diverged(sides, backupId, `it has the lineage ${one}, and the source has ${other}`)
+  }
+  const [held, known] = [await dataOf(sides.source, ours, signal), await dataOf(sides.target, theirs, signal)]
+  if ([...held].some(([key, blake3]) => known.get(key) === blake3)) return
+  throw diverged(sides, backupId, 'no generation and no data of it are those of the source')
 }
 
-async function dataOf(
-  storage: Storage,
-  backupId: string,
-  generation: number,
-  signal: AbortSignal,
-): Promise<Map<string, string>> {
-  const manifest = await readManifest(storage, backupId, generation, signal)
+async function dataOf(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<Map<string, string>> {
   const indexes = await runPool(indexRefsOf(manifest), CONCURRENCY, ref => readIndex(storage, ref, signal))
   return new Map([...objectsOf(manifest, indexes)].map(({ key, blake3 }) => [key, blake3]))
 }

@@ -107,7 +107,10 @@ function isSame(before: RegistrySection | undefined, now: RegistrySection): bool
   return before !== undefined && content(before) === content(now)
 }
 
-type Kept = Pick<Manifest, 'complete' | 'cluster' | 'selection' | 'topics' | 'warnings' | 'consumer_groups' | 'access'>
+type Kept = Pick<
+  Manifest,
+  'complete' | 'cluster' | 'selection' | 'topics' | 'warnings' | 'consumer_groups' | 'access' | 'lineage'
+>
 
 /** What the generation before says of topics, of their groups and of who may do what. Its warnings about schemas are those of an older reading, and go. */
 async function keepOf(previous: Manifest | undefined, storage: Storage, signal: AbortSignal): Promise<Kept> {
@@ -115,11 +118,12 @@ async function keepOf(previous: Manifest | undefined, storage: Storage, signal: 
     const selection = { include: [], exclude: [] }
     return { complete: true, cluster: { id: null, brokers: 0 }, selection, topics: [], warnings: [] }
   }
-  const { backup_id, complete, cluster, selection, topics, schema_registry, consumer_groups, access } = previous
+  const { backup_id, complete, cluster, selection, topics, schema_registry } = previous
+  const { consumer_groups, access, lineage } = previous
   const settings =
     schema_registry && (await readJson(storage, backup_id, schema_registry.settings, registrySettingsSchema, signal))
   const older = new Set(settings?.warnings)
-  const beside = { ...(consumer_groups && { consumer_groups }), ...(access && { access }) }
+  const beside = { ...(consumer_groups && { consumer_groups }), ...(access && { access }), ...(lineage && { lineage }) }
   return { complete, cluster, selection, topics, ...beside, warnings: previous.warnings.filter(one => !older.has(one)) }
 }
 

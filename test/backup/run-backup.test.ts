@@ -9,6 +9,7 @@ import { runBackup } from '../../src/backup/run-backup.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { backupSchemas } from '../../src/registry/backup-schemas.ts'
 import { planRestore } from '../../src/restore/plan.ts'
+import { commitAgain } from '../../src/retention/trim-backup.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { encodeMarker, encodeRun } from '../fakes/batches.ts'
 import { API } from '../fakes/fake-broker.ts'
@@ -465,4 +466,26 @@ describe('a backup that cannot go on', () => {
       await assert.rejects(backUp(storage, 'r1', { topics }), { code: 'TOPIC_NOT_FOUND' })
       assert.equal(storage.objects.size, 0)
     }))
+})
+
+test('every generation has the lineage of the first, whoever commits it, and another backup has another', async () => {
+  const topic = fakeTopic('orders', [[encodeRun(0n, 3)]])
+  await withStage([topic], async ({ backUp }) => {
+    const [storage, elsewhere] = [openMemoryStorage(), openMemoryStorage()]
+    const { manifest: first } = await backUp(storage, 'run1')
+    assert.match(first.lineage ?? '', /^[0-9a-f]{32}$/)
+    const log = topic.partitions[0] ?? assert.fail()
+    log.batches.push(encodeRun(3n, 3))
+    log.highWatermark = 6n
+    log.lastStable = 6n
+    assert.equal((await backUp(storage, 'run2')).manifest.lineage, first.lineage)
+    const readRegistry = async () => snapshotOf([versionOf('orders-value', 1, 1)])
+    const parts = { storage, clock: new QuietClock(), newRun: () => 'run3', toolVersion: '0', onProgress: () => {} }
+    await backupSchemas('b1', { ...parts, readRegistry }, never)
+    const third = await openBackup(storage, 'b1', never)
+    assert.deepEqual([third.generation, third.lineage], [3, first.lineage])
+    const fourth = await commitAgain(storage, third, { run: 'run4', toolVersion: '0' }, never)
+    assert.deepEqual([fourth.generation, fourth.lineage], [4, first.lineage])
+    assert.notEqual((await backUp(elsewhere, 'run5')).manifest.lineage, first.lineage)
+  })
 })

@@ -339,19 +339,55 @@ describe('a target', () => {
     assert.match((await refusal(source, target)).message, /its generation 3 is another one/)
   })
 
-  test('that shares no generation is known by its data', async () => {
+  /** As archives of the time before lineages are. */
+  function withoutLineage({ objects }: MemoryStorage): void {
+    for (const [key, body] of objects) {
+      if (!/\/manifests\/\d+\.json$/.test(key)) continue
+      const { checksum: _, lineage: __, ...manifest } = parseJson(body.toString('utf8')) as Record<string, unknown>
+      objects.set(key, sealJson(manifest))
+    }
+  }
+
+  test('that shares no generation is known by its data where neither side has a lineage', async () => {
     const { source, target } = await stage()
-    await copy({ source, target }, { generation: 2 })
     const others = openMemoryStorage()
     await storeGenerations(others, 2, { run: 'other' })
+    for (const storage of [source, others]) withoutLineage(storage)
+    await copy({ source, target }, { generation: 2 })
     for (const storage of [source, others]) {
       storage.objects.delete('b1/manifests/00000002.json')
       if (storage === source) storage.objects.delete('b1/manifests/00000001.json')
     }
     assert.deepEqual((await copy({ source, target })).generations, [3])
-    const foreign = openMemoryStorage()
-    for (const [key, body] of others.objects) foreign.objects.set(key, body)
-    assert.match((await refusal(source, foreign)).message, /no generation and no data of it are those of the source/)
+    assert.match((await refusal(source, others)).message, /no generation and no data of it are those of the source/)
+  })
+
+  test('that shares neither a generation nor data is brought forward where the lineage is the same', async () => {
+    const { source, target, manifests } = await stage(1)
+    await copy({ source, target })
+    // A compacted backup that was read again: other runs have written all that it holds now.
+    const { lineage } = manifests[0] ?? assert.fail()
+    const later = openMemoryStorage()
+    const after = { ...(manifests[0] ?? assert.fail()), topics: [], generation: 4 }
+    delete after.schema_registry
+    delete after.consumer_groups
+    const [fifth] = await storeGenerations(later, 1, { after, run: 'again' })
+    assert.equal(fifth?.lineage, lineage)
+    assert.deepEqual((await copy({ source: later, target })).generations, [5])
+    assert.deepEqual(await assertWhole(target), [1, 5])
+  })
+
+  test('of another lineage is refused, though it shares no generation', async () => {
+    const { target } = await stage(0)
+    await storeGenerations(target, 1, { run: 'other' })
+    const source = openMemoryStorage()
+    await storeGenerations(source, 2)
+    source.objects.delete('b1/manifests/00000001.json')
+    const error = await refusal(source, target)
+    assert.ok(hasCode(error, 'WRITER_CONFLICT'))
+    assert.match(error.message, /it has the lineage [0-9a-f]{32}, and the source has [0-9a-f]{32}$/)
+    withoutLineage(target)
+    assert.match((await refusal(source, target)).message, /it has the lineage none, and the source has [0-9a-f]{32}$/)
   })
 
   test('with an object of another size is refused by its name', async () => {

@@ -71,6 +71,7 @@ async function storeGeneration(
   const sections = {
     ...{ backup_id: backupId, generation, run, schema_registry, consumer_groups },
     ...(encryption && { encryption }),
+    ...(previous?.lineage !== undefined && { lineage: previous.lineage }),
   }
   const manifest = draftManifest([topicOf('orders', partitions)], sections)
   const { manifest: committed } = await commitGeneration(storage, { manifest, freshSegments, attempt: 1 }, never)
