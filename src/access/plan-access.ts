@@ -6,7 +6,7 @@ import { type AccessPlan, countBy, type KindPlan } from './access-plan.ts'
 import { type Acl, describeUser, kindWords, type Quota, type ScramUser, unstoreAcl, unstoreQuota } from './model.ts'
 import { findOpenings, planAcls } from './plan-acls.ts'
 import { planQuotas, planUsers } from './plan-others.ts'
-import type { AccessSelection } from './take-access.ts'
+import type { AccessSelection } from './read-source-access.ts'
 
 export interface AccessOptions extends AccessSelection {
   /** Source topic to target topic; others keep their name. */

@@ -10,7 +10,7 @@ import type { Check } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type AccessPlan, countBy } from './access-plan.ts'
 import { type ExistingAccess, planAccess } from './plan-access.ts'
-import type { AccessSelection } from './take-access.ts'
+import type { AccessSelection } from './read-source-access.ts'
 
 /** What a restore knows before it restores access rules. */
 export interface AccessSource {

@@ -5,6 +5,7 @@ import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
 import { hasCode, KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
+import type { PartitionEnds } from '../kafka/offsets.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -40,9 +41,6 @@ export interface BackupParts {
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
   afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }
-
-/** Where logs end, by topic and partition. */
-export type PartitionEnds = ReadonlyMap<string, ReadonlyMap<number, bigint>>
 
 export interface GroupsReading extends Pick<GroupsFile, 'groups' | 'left_out'> {
   warnings: string[]

@@ -2,9 +2,10 @@ import { writeGroups } from '../archive/groups.ts'
 import type { GroupsSection } from '../archive/groups-section.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { PartitionEnds } from '../kafka/offsets.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { ObservedSource } from './observed-source.ts'
-import type { BackupParts, PartitionEnds, Prepared } from './round.ts'
+import type { BackupParts, Prepared } from './round.ts'
 
 /**
  * Reads the positions of consumer groups and stores them, for the generation to come. The ends of the partitions are fixed by

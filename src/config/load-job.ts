@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { KafkaBackupError } from '../errors.ts'
-import type { JobOf, SchemaJobOf } from './job-schema.ts'
+import { checkEncryptionRules, encryptionSchema } from './encryption-schema.ts'
+import type { Job, JobOf, SchemaJobOf } from './job-schema.ts'
+import { fields } from './leaf.ts'
 import type { Mode } from './mode.ts'
 import type { FieldPath, Problem } from './problem.ts'
-import { reportYamlFaults } from './report.ts'
+import { reportProblems, reportYamlFaults, toProblems } from './report.ts'
 import {
   type GivenJob,
   type GivenOptions,
@@ -60,6 +62,18 @@ export function readJob<M extends Mode = Mode>(document: unknown, options: Given
 export function readSchemaJob<M extends Mode = Mode>(document: unknown, options: GivenOptions<M>): SchemaJobOf<M> {
   return validateSchemaJob(treeOf(document), options)
 }
+
+/** The `encryption` of a job that a program has written as an object, without the rest of the job. */
+export function readEncryption(encryption: unknown, { source }: Sourced): NonNullable<Job['encryption']> {
+  const { tree, lineOf, ...given } = treeOf({ encryption })
+  const checked = encryptionOnly.safeParse(tree)
+  const found = [...checkEncryptionRules(tree), ...toProblems(checked.error?.issues ?? [], tree, 'restore')]
+  const problems = [...given.problems, ...found]
+  if (checked.data && problems.length === 0) return checked.data.encryption
+  throw reportProblems(problems, { source, written: tree, lineOf, overridden: [] })
+}
+
+const encryptionOnly = fields({ encryption: encryptionSchema })
 
 function treeOf(document: unknown): GivenJob {
   return { ...copyPlain(document), lineOf: () => undefined }

@@ -103,8 +103,8 @@ function groupsReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
   if (selection.include.length === 0) return {}
   return {
     readGroups: async (ends, signal) => {
-      const { takeGroups } = await import('../offsets/take-groups.ts')
-      return takeGroups(cluster, selection, ends, signal)
+      const { readSourceGroups } = await import('../offsets/read-source-groups.ts')
+      return readSourceGroups(cluster, selection, ends, signal)
     },
   }
 }
@@ -114,8 +114,8 @@ function accessReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
   if (!backup.acls && !backup.quotas && !backup.users) return {}
   return {
     readAccess: async signal => {
-      const { takeAccess } = await import('../access/take-access.ts')
-      return takeAccess(cluster, backup, signal)
+      const { readSourceAccess } = await import('../access/read-source-access.ts')
+      return readSourceAccess(cluster, backup, signal)
     },
   }
 }

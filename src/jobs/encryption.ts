@@ -1,8 +1,7 @@
-import type { Job, JobDocuments } from '../config/load-job.ts'
+import type { Job } from '../config/load-job.ts'
 import { type EncryptedStorage, withEncryption } from '../encryption/encrypted-storage.ts'
 import { environmentSources, type KeySource, loadCredentials } from '../encryption/load-credentials.ts'
 import { SnapshotVault } from '../encryption/snapshot-vault.ts'
-import { KafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -76,22 +75,4 @@ function sourcesOf({ encryption, mode, keyFiles = [] }: PlaceKeys & Pick<Storage
   const files = keyFiles.map(keyFile => ({ keyFile }))
   if (encryption) return [...files, ...encryption.recipients]
   return mode === 'backup' ? files : [...files, ...environmentSources(process.env)]
-}
-
-/** The section of a job, without a job around it. */
-export async function parseEncryption(
-  encryption: NonNullable<JobDocuments['restore']['encryption']>,
-): Promise<NonNullable<Job['encryption']>> {
-  const { readJob } = await import('../config/load-job.ts')
-  const target = { bootstrap_servers: ['localhost:9092'] }
-  const document = {
-    mode: 'restore',
-    backup_id: 'any',
-    target,
-    storage: { backend: 'filesystem', path: '.' },
-    encryption,
-  }
-  const job = readJob<'restore'>(document as JobDocuments['restore'], { mode: 'restore', source: 'the call' })
-  if (!job.encryption) throw new KafkaBackupError('INTERNAL', 'a section of a job was lost')
-  return job.encryption
 }

@@ -17,6 +17,9 @@ export interface PartitionBounds {
   highWatermark: bigint
 }
 
+/** Where logs end, by topic and partition. */
+export type PartitionEnds = ReadonlyMap<string, ReadonlyMap<number, bigint>>
+
 export function partitionKey({ topic, partition }: TopicPartition): string {
   return `${topic}/${partition}`
 }

@@ -1,4 +1,4 @@
-import type { SchemaJob } from '../config/load-job.ts'
+import type { Job, SchemaJob } from '../config/load-job.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { StoragePlace } from '../jobs/encryption.ts'
 import { type RestoreJobDocument, type SchemaJobInput, schemaJobOf } from './job.ts'
@@ -30,7 +30,12 @@ export async function findPlace({
   }
   if (typeof location !== 'string') throw new KafkaBackupError('USAGE', 'give a location or a job')
   const { parseLocation } = await import('../storage/location.ts')
-  const { parseEncryption } = await import('../jobs/encryption.ts')
-  const keys = encryption && { encryption: await parseEncryption(encryption) }
+  const keys = encryption && { encryption: await encryptionOf(encryption) }
   return { at: { storage: parseLocation(location), ...keys }, backupId }
+}
+
+/** The keys of a call, checked as those of a job file. */
+export async function encryptionOf(encryption: Encryption): Promise<NonNullable<Job['encryption']>> {
+  const { readEncryption } = await import('../config/load-job.ts')
+  return readEncryption(encryption, { source: 'the call' })
 }

@@ -4,7 +4,7 @@ import type { SchemaRestoreDryRun, SchemaRestoreReport } from '../jobs/schemas.t
 import type { SchemaBackupReport } from '../registry/backup-schemas.ts'
 import type { SchemaDiff, SchemaListing } from '../registry/schema-listing.ts'
 import { type SchemaJobInput, schemaJobOf } from './job.ts'
-import type { Encryption } from './place.ts'
+import { type Encryption, encryptionOf } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
 /** What holds schemas: a backup at a location, the backup or the registry of a job, or a registry without a login. */
@@ -103,8 +103,7 @@ async function sideOf(place: SchemaPlace): Promise<ChosenSide> {
     if (place.backupId === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
     const side = sides.locatedSide(place.location, place.backupId, place.generation)
     if (place.encryption === undefined) return { side }
-    const { parseEncryption } = await import('../jobs/encryption.ts')
-    return { side: { ...side, encryption: await parseEncryption(place.encryption) } as typeof side }
+    return { side: { ...side, encryption: await encryptionOf(place.encryption) } as typeof side }
   }
   if (place.job === undefined) throw new KafkaBackupError('USAGE', 'give a location, a job or a registry')
   const job = await schemaJobOf(place.job, undefined)

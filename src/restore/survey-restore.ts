@@ -1,6 +1,6 @@
+import type { AccessSelection } from '../access/read-source-access.ts'
 import type { AccessSurvey } from '../access/survey-access.ts'
 import { surveyAccess } from '../access/survey-access.ts'
-import type { AccessSelection } from '../access/take-access.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'

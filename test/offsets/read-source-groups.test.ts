@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupSelection } from '../../src/offsets/model.ts'
-import { takeGroups } from '../../src/offsets/take-groups.ts'
+import { readSourceGroups } from '../../src/offsets/read-source-groups.ts'
 import { startFakeCluster } from '../fakes/fake-cluster.ts'
 import { type FakeGroup, type FakeGroups, fakeGroup, serveGroups } from '../fakes/fake-groups.ts'
 
@@ -21,7 +21,7 @@ async function take(all: Record<string, FakeGroup>, changes: Partial<FakeGroups>
   const fake = await startFakeCluster([], 2)
   try {
     Object.assign(serveGroups(fake, all), changes)
-    return await takeGroups(await fake.open(), selection, ends, never)
+    return await readSourceGroups(await fake.open(), selection, ends, never)
   } finally {
     await fake.close()
   }

@@ -1,14 +1,11 @@
 import type { StoredGroup } from '../archive/groups-section.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { GroupOffset } from '../kafka/group-offsets.ts'
-import { partitionKey } from '../kafka/offsets.ts'
+import { type PartitionEnds, partitionKey } from '../kafka/offsets.ts'
 import { maySeeAllGroups } from '../kafka/permissions.ts'
 import { findGroups } from './find-groups.ts'
 import { sortPlaces } from './group-now.ts'
 import type { FoundGroup, GroupSelection } from './model.ts'
-
-/** Where logs end, by topic and partition. */
-export type PartitionEnds = ReadonlyMap<string, ReadonlyMap<number, bigint>>
 
 export interface TakenGroups {
   groups: StoredGroup[]
@@ -20,7 +17,7 @@ export interface TakenGroups {
  * The groups that have positions on these topics, as a backup keeps them. A group that could not be read is kept as one
  * that could not be read, whatever its topics are.
  */
-export async function takeGroups(
+export async function readSourceGroups(
   cluster: Cluster,
   selection: GroupSelection,
   ends: PartitionEnds,
