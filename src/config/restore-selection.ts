@@ -81,13 +81,13 @@ export const selectionFields = {
 }
 
 /** Offsets from `start` up to but without `end`; an end that is not given is that of the backup. */
-interface OffsetRange {
+export interface OffsetRange {
   readonly start?: bigint
   readonly end?: bigint
 }
 
 /** As a program may write it: a large offset is a bigint or a text. */
-interface WrittenRange {
+export interface WrittenRange {
   readonly start?: Offset
   readonly end?: Offset
 }

@@ -197,12 +197,12 @@ test('rules are within their budget also for the largest lists and maps', async 
   assert.equal(triggered.metadata.generation, 1)
   await assert.rejects(
     edit(restore, { restore: { topics: { include: ['*'] } } }),
-    /spec: Forbidden: this run is finished/,
+    /spec: Forbidden: this run has finished/,
   )
   const backup = await create('KafkaBackup', { topics: { include: names, exclude: names } })
   await finish(backup)
   await edit(backup, { deletionPolicy: 'Delete' })
-  await assert.rejects(edit(backup, { topics: { exclude: [] } }), /spec: Forbidden: this run is finished/)
+  await assert.rejects(edit(backup, { topics: { exclude: [] } }), /spec: Forbidden: this run has finished/)
   await create('KafkaOffsetReset', { groups: names.slice(0, 500), topics: names.map((_, index) => `topic-${index}`) })
 })
 
