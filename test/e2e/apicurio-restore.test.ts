@@ -1,12 +1,22 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { type RegistrySnapshot, splitSubject } from '../../src/archive/registry-model.ts'
+import { hasCode } from '../../src/errors.ts'
+import { backupSchemas, type ProgressEvent, restoreSchemas } from '../../src/index.ts'
+import type { SchemaRestoreReport } from '../../src/jobs/schemas.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { openRegistryClient, type RegistryClient } from '../../src/registry/client/client.ts'
 import { readSnapshot } from '../../src/registry/client/read-snapshot.ts'
 import { parseContext } from '../../src/registry/ids/id-map.ts'
 import { JournalBook } from '../../src/registry/restore/journal.ts'
-import { type RestoredSchemas, restoreSchemas, surveySchemas } from '../../src/registry/restore/restore-schemas.ts'
+import {
+  restoreSchemas as carryOutRestore,
+  type RestoredSchemas,
+  surveySchemas,
+} from '../../src/registry/restore/restore-schemas.ts'
 import type { SchemaOptions, Survey } from '../../src/registry/restore/survey-target.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { isWrite, type ProxiedCall, startRegistryProxy } from '../fakes/registry-proxy.ts'
@@ -14,12 +24,15 @@ import { versionOf } from '../fakes/registry-snapshots.ts'
 import { sampleRegistry } from '../registry/restore/sample-registry.ts'
 import { backUp, never, openJournals, usual } from '../registry/restore/schema-stage.ts'
 import { type Apicurio, startApicurio } from '../servers/apicurio.ts'
+import { openRegistry, register } from './schema-world.ts'
 
 describe('a restore of schemas into a registry of Apicurio', () => {
   const storage = openMemoryStorage()
   const calls: ProxiedCall[] = []
   let death = new AbortController()
   let writesToLive = Infinity
+  /** Called before a write reaches the registry. */
+  let onWrite: () => Promise<void> = async () => undefined
   let apicurio: Apicurio
   let proxy: Awaited<ReturnType<typeof startRegistryProxy>>
   let client: RegistryClient
@@ -28,8 +41,9 @@ describe('a restore of schemas into a registry of Apicurio', () => {
 
   before(async () => {
     apicurio = await startApicurio()
-    proxy = await startRegistryProxy(apicurio.origin, call => {
+    proxy = await startRegistryProxy(apicurio.origin, async call => {
       calls.push(call)
+      if (isForeignWrite(call)) await onWrite()
       // The last write takes effect, and nothing after it.
       if (death.signal.aborted) return { kind: 'cut-before' }
       const isLast = isForeignWrite(call) && --writesToLive === 0
@@ -115,6 +129,55 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     assert.deepEqual(openJournals({ storage }), [])
   })
 
+  const concurrent = 'waits while another restore writes to the same registry, and then has nothing left to write'
+  test(concurrent, { timeout: 300_000 }, async () => {
+    const path = await mkdtemp(join(tmpdir(), 'kafka-backup-lease-'))
+    await using source = await openRegistry()
+    try {
+      const subjects = ['lease-a', 'lease-b', 'lease-c']
+      for (const subject of subjects) await register(source.server.url, { subject, type: 'AVRO', schema: '"string"' })
+      const storage = { backend: 'filesystem', path } as const
+      const common = { backup_id: 'lease', storage }
+      const sectionOf = (url: string) => ({ schema_registry: { enabled: true, url } })
+      await backupSchemas({ mode: 'backup', ...common, enterprise: sectionOf(source.server.url) })
+      const job = { mode: 'restore', ...common, enterprise: sectionOf(client.name) } as const
+      const [begun, waiting, gate] = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
+      assert.ok(begun && waiting && gate)
+      onWrite = () => {
+        begun.resolve()
+        return gate.promise
+      }
+      calls.length = 0
+      const first = restoreSchemas(job)
+      await Promise.race([begun.promise, first])
+      const onProgress = (event: ProgressEvent) => {
+        if ('message' in event && /is being written by another run/.test(event.message)) waiting.resolve()
+      }
+      // A first one that runs for long renews its lease and refuses the second, which is then run again.
+      const runAgain = async (error: unknown): Promise<SchemaRestoreReport> => {
+        assert.ok(hasCode(error, 'WRITER_CONFLICT'), String(error))
+        waiting.resolve()
+        return restoreSchemas(job).catch(runAgain)
+      }
+      const second = restoreSchemas(job, { onProgress }).catch(runAgain)
+      await Promise.race([waiting.promise, second])
+      gate.resolve()
+      const reports = await Promise.all([first, second])
+      assert.deepEqual(
+        reports.map(({ wasComplete }) => wasComplete),
+        [false, true],
+      )
+      assert.deepEqual(reports[1]?.ids, reports[0]?.ids)
+      const registered = calls.flatMap(
+        ({ method, target }) => (method === 'POST' && /\/subjects\/([^/]+)\/versions/.exec(target)?.[1]) || [],
+      )
+      assert.deepEqual(registered.sort(), subjects)
+    } finally {
+      onWrite = async () => undefined
+      await rm(path, { recursive: true })
+    }
+  })
+
   function isForeignWrite({ method, target }: ProxiedCall): boolean {
     return isWrite({ method, target: target.replace('/apis/ccompat/v7', '') })
   }
@@ -134,7 +197,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     const journal = book()
     const found = await surveySchemas(backup, { ...usual, ...options }, { client, journal }, death.signal)
     assert.deepEqual(found.plan.conflicts, [])
-    return restoreSchemas(
+    return carryOutRestore(
       backup,
       found,
       { client, journal, clock: systemClock, onProgress: () => undefined },

@@ -19,12 +19,12 @@ export type Treatment =
 /** Stands before a registry, and does to requests what networks and vendors do. `nth` counts from 1. */
 export async function startRegistryProxy(
   upstream: string,
-  treat: (call: ProxiedCall, nth: number) => Treatment,
+  treat: (call: ProxiedCall, nth: number) => Treatment | Promise<Treatment>,
 ): Promise<{ url: string; close(): Promise<void> }> {
   let count = 0
   const server = createServer(async (incoming, answer) => {
     const call = { method: incoming.method ?? 'GET', target: incoming.url ?? '/', body: await textOf(incoming) }
-    const treatment = treat(call, ++count)
+    const treatment = await treat(call, ++count)
     if (treatment.kind === 'cut-before') return incoming.socket.destroy()
     if (treatment.kind === 'answer') {
       answer.writeHead(treatment.status, { 'content-type': 'application/json' })
