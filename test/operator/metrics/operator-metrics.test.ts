@@ -284,6 +284,31 @@ describe('a run', () => {
   })
 })
 
+describe('the time of the last successful restore', () => {
+  const series =
+    'kafka_backup_last_successful_restore_timestamp{namespace="shop",outcome="success",restore_name="orders"}'
+
+  test('is that of the status, which a dry run leaves without one', async () => {
+    const { metrics, samples } = make()
+    const ended = (status: ResourceStatus) => sampleResource({ controller: 'restore', status })
+    metrics.seen('restore', ended({ phase: 'Completed', history: [endedRun({ dryRun: true })] }))
+    assert.equal((await samples()).get(series), undefined)
+    metrics.seen('restore', ended({ phase: 'Completed', lastSuccessfulTime: '2025-11-15T09:00:00Z' }))
+    assert.equal((await samples()).get(series), seconds('2025-11-15T09:00:00Z'))
+  })
+})
+
+for (const operation of ['snapshot', 'rollback', 'verify'] as const) {
+  test(`the groups of an offset rollback with operation ${operation} are counted`, async () => {
+    const { metrics, samples } = make()
+    const resource = sampleResource({ controller: 'offset_rollback', spec: { operation } })
+    metrics.seen('offset_rollback', resource)
+    metrics.ended('offset_rollback', resource, endedRun({ groups: 4 }))
+    const labels = `{namespace="shop",operation="${operation}",outcome="success",rollback_name="orders"}`
+    assert.equal((await samples()).get(`kafka_backup_offset_rollback_groups_total${labels}`), 4)
+  })
+}
+
 describe('the state of a resource', () => {
   test('is one series of status with the current phase, four of phase, and one of suspension', async () => {
     const { metrics, samples } = make()
