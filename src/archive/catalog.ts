@@ -45,7 +45,7 @@ export async function scanManifests(
 /** Committed generations, oldest first. A backup that is given up is refused. */
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
-  if (mark) throw givenUp(storage, backupId)
+  if (mark) throw expiredBackup(storage, backupId)
   return [...manifests.keys()]
 }
 
@@ -59,8 +59,8 @@ export async function latestManifest(
   return generation === undefined ? undefined : readManifest(storage, backupId, generation, signal)
 }
 
-export function givenUp({ location }: Storage, backupId: string): KafkaBackupError {
-  const message = `backup \`${backupId}\` at ${location} was given up by \`prune\` and waits to be removed`
+export function expiredBackup({ location }: Storage, backupId: string): KafkaBackupError {
+  const message = `backup \`${backupId}\` at ${location} was marked as expired by \`prune\` and will be removed`
   const help = `\`kafka-backup prune --path … --keep ${backupId}\` takes it back, as long as its grace period lasts.`
   return new KafkaBackupError('BACKUP_PRUNED', message, { help })
 }

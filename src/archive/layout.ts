@@ -51,7 +51,7 @@ export function indexKey(place: PartitionPlace, generation: number, run: string)
 }
 
 /** The key of an index in the folder of another one of the same partition. */
-export function indexKeyBeside(key: string, generation: number, run: string): string {
+export function siblingIndexKey(key: string, generation: number, run: string): string {
   return `${key.slice(0, key.lastIndexOf('/') + 1)}index-${generation}.${run}.json`
 }
 

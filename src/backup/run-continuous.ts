@@ -89,8 +89,8 @@ class Line {
     if (!this.#isSure) this.#previous = await this.#findNewest(signal)
     this.#isSure = true
     // A topic that was there at the start may be deleted later on; that is news, not a mistake in the job.
-    const wished = this.#startOver.optionsFor(this.#previous)
-    const options = this.#rounds === 0 ? wished : { ...wished, missingTopics: 'warn' as const }
+    const startOptions = this.#startOver.optionsFor(this.#previous)
+    const options = this.#rounds === 0 ? startOptions : { ...startOptions, missingTopics: 'warn' as const }
     const observed = await prepareRound(options, this.#parts, this.#previous, signal)
     const prepared = await takeBeside(observed, options.backupId, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })

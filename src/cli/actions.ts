@@ -17,7 +17,7 @@ import type { BackupRun } from '../jobs/backup.ts'
 import type { OffsetAt, PlainRestore } from '../jobs/compare.ts'
 import type { Copies, CopyPlaces } from '../jobs/copy.ts'
 import type { GivenKeys } from '../jobs/encryption.ts'
-import type { KeyListing, KeyPlace, newKeyJob, RewrapReport, RewrapWish } from '../jobs/keys.ts'
+import type { KeyListing, KeyPlace, newKeyJob, RewrapReport, RewrapRequest } from '../jobs/keys.ts'
 import type { OffsetsPlace, OffsetsSession } from '../jobs/offsets.ts'
 import type { Hooks } from '../jobs/parts.ts'
 import type { RunReport } from '../jobs/run-report.ts'
@@ -77,7 +77,7 @@ export interface Actions {
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
   pruneAt(storage: Storage, policy: RetentionPolicy, hooks: Hooks, act: Act, signal: AbortSignal): Promise<PruneReport>
   /** Takes a backup back that is given up. */
-  takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
+  keepExpiredAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
   /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */
   findBackupsAt(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]>
   /** Removes a whole backup. */
@@ -100,7 +100,7 @@ export interface Actions {
   diffSchemasJob(left: SchemaSide, right: SchemaSide, options: DiffOptions, signal: AbortSignal): Promise<SchemaDiff>
   newKeyJob(out: string | undefined): ReturnType<typeof newKeyJob>
   listKeysJob(place: KeyPlace, signal: AbortSignal): Promise<KeyListing>
-  rewrapKeysJob(place: KeyPlace, wish: RewrapWish, signal: AbortSignal): Promise<RewrapReport>
+  rewrapKeysJob(place: KeyPlace, request: RewrapRequest, signal: AbortSignal): Promise<RewrapReport>
   /** Until the signal. */
   serveOperator(options: ServeOptions, parts: ServeParts, signal: AbortSignal): Promise<void>
   /** The definitions of the operator's resources. */
@@ -139,7 +139,7 @@ export const realActions: Actions = {
   watchVerify: async (job, hooks, work) =>
     (await import('../jobs/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
   pruneAt: async (...args) => (await import('../jobs/prune.ts')).pruneAt(...args),
-  takeBackAt: async (...args) => (await import('../jobs/prune.ts')).takeBackAt(...args),
+  keepExpiredAt: async (...args) => (await import('../jobs/prune.ts')).keepExpiredAt(...args),
   findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),
   deleteAt: async (...args) => (await import('../jobs/prune.ts')).deleteAt(...args),
   withCopies: async (...args) => (await import('../jobs/copy.ts')).withCopies(...args),

@@ -1,10 +1,10 @@
 /** One generation, the newest one alone, or all that the target lacks. */
-export type WishedGeneration = number | 'newest' | undefined
+export type RequestedGeneration = number | 'newest' | undefined
 
 export interface ChosenGenerations {
   /** Those that the target is to get, ascending. */
   missing: number[]
-  /** Those whose objects are looked at, ascending: the missing ones, and the newest that is wished for in any case. */
+  /** Those whose objects are looked at, ascending: the missing ones, and the newest requested one in any case. */
   walked: number[]
   /** Both sides have them. */
   shared: number[]
@@ -13,32 +13,32 @@ export interface ChosenGenerations {
 }
 
 /**
- * Pure. What is older than all generations of the target stays away: retention has removed it there, or nobody has asked
+ * Pure. What is older than all generations of the target stays away: retention has removed it there, or the user has not asked
  * for it. A hole, which damage has left behind, is tried again. Both lists ascend. `isThorough` looks at all that is shared.
  */
 export function chooseGenerations(
   source: readonly number[],
   target: readonly number[],
-  wished: WishedGeneration,
+  requested: RequestedGeneration,
   isThorough: boolean,
 ): ChosenGenerations {
   const there = new Set(target)
   const newest = source.slice(-1)
   const [oldestThere = 0] = target
-  const isWished = (generation: number) =>
-    wished === undefined
+  const isRequested = (generation: number) =>
+    requested === undefined
       ? generation > oldestThere
-      : wished === 'newest'
+      : requested === 'newest'
         ? generation === newest[0]
-        : generation === wished
-  const missing = source.filter(generation => !there.has(generation) && isWished(generation))
+        : generation === requested
+  const missing = source.filter(generation => !there.has(generation) && isRequested(generation))
   const shared = source.filter(generation => there.has(generation))
-  const known = isThorough ? shared.filter(one => wished === undefined || isWished(one)) : []
-  const last = typeof wished === 'number' ? [wished] : newest
+  const known = isThorough ? shared.filter(one => requested === undefined || isRequested(one)) : []
+  const last = typeof requested === 'number' ? [requested] : newest
   return {
     missing,
     walked: [...new Set([...missing, ...known, ...last])].sort((a, b) => a - b),
     shared,
-    older: wished === undefined ? source.filter(generation => generation < oldestThere) : [],
+    older: requested === undefined ? source.filter(generation => generation < oldestThere) : [],
   }
 }

@@ -44,7 +44,7 @@ export class CommitQueue {
   }
 
   async advance(signal: AbortSignal): Promise<void> {
-    // Whoever is at it looks again after each one.
+    // The running loop checks the queue again after each commit.
     if (this.#isAdvancing) return
     this.#isAdvancing = true
     try {

@@ -21,7 +21,7 @@ export interface History {
 const CONCURRENCY = 8
 
 /**
- * Refuses a target that holds another backup of the same id, or the same one with commits of its own. Run ids are random, so
+ * Refuses a target that holds another backup of the same id, or the same one with additional commits. Run ids are random, so
  * that one generation which is the same on both sides proves those before it; `isThorough` compares all of them. Returns
  * the manifests of the source that are damaged, and could not be compared.
  */

@@ -4,7 +4,7 @@ import type { CopyOptions, CopyPlan, CopyReport, Sides } from './sides.ts'
 
 /**
  * Brings a backup from one location to another, and verifies every byte on the way. What is there already is not copied
- * again, so that a run which was interrupted goes on, and a later one brings what is new. A generation appears at the
+ * again, so an interrupted run continues, and a later run copies what is new. A generation appears at the
  * target when all that it names is there.
  */
 export async function copyBackup(

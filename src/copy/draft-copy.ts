@@ -1,9 +1,9 @@
-import { backupNotFound, givenUp, scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, expiredBackup, scanManifests } from '../archive/catalog.ts'
 import { listSizes } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { assertTargetFits } from './assert-target-fits.ts'
-import { chooseGenerations, type WishedGeneration } from './choose-generations.ts'
+import { chooseGenerations, type RequestedGeneration } from './choose-generations.ts'
 import { compareHistories } from './compare-histories.ts'
 import { planObjects } from './plan-copy.ts'
 import type { CopyOptions, CopyPlan, Sides } from './sides.ts'
@@ -43,16 +43,21 @@ export async function draftCopy(
   }
 }
 
-/** What is given up goes when its grace period is over, with all that a copy would bring. */
+/** An expired backup is removed after its grace period, including copied objects. */
 async function generationsOf(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
-  if (mark) throw givenUp(storage, backupId)
+  if (mark) throw expiredBackup(storage, backupId)
   return [...manifests.keys()]
 }
 
-function assertThere({ source }: Sides, backupId: string, there: readonly number[], wished: WishedGeneration): void {
-  if (typeof wished !== 'number' || there.includes(wished)) return
-  const message = `the backup \`${backupId}\` at ${source.location} has no generation ${wished}`
+function assertThere(
+  { source }: Sides,
+  backupId: string,
+  there: readonly number[],
+  requested: RequestedGeneration,
+): void {
+  if (typeof requested !== 'number' || there.includes(requested)) return
+  const message = `the backup \`${backupId}\` at ${source.location} has no generation ${requested}`
   const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}.`
   throw new KafkaBackupError('BACKUP_NOT_FOUND', message, { help })
 }

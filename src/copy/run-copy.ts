@@ -18,7 +18,7 @@ export interface CopyResult {
 /** Objects under way at a time: enough to hide the latency of stores, few enough for the memory of a small machine. */
 const CONCURRENCY = 8
 
-/** Carries out the plan. Damage is noted, and the rest goes on; any other failure ends the copy, which can be run again. */
+/** Carries out the plan. Damage is recorded, and the rest continues; any other failure ends the copy, which can be run again. */
 export async function runCopy(
   sides: Sides,
   plan: CopyPlan,
@@ -37,7 +37,7 @@ export async function runCopy(
         meter.finish(object, problem !== undefined)
         await queue.settle(object, problem, scoped)
       } catch (error) {
-        // The others need not go on to the end of their objects.
+        // The others need not finish their objects.
         stop.abort(error)
         throw error
       }

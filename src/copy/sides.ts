@@ -2,7 +2,7 @@ import type { NamedObject } from '../archive/named-objects.ts'
 import type { Problem } from '../archive/verify-objects.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { WishedGeneration } from './choose-generations.ts'
+import type { RequestedGeneration } from './choose-generations.ts'
 
 /** Where a copy comes from and goes to. Both show what they hold in plain: how each encrypts is below them. */
 export interface Sides {
@@ -13,14 +13,14 @@ export interface Sides {
 }
 
 export interface CopyOptions {
-  generation: WishedGeneration
+  generation: RequestedGeneration
   /** Reads what the target holds already, too, and compares its hashes. */
   verifyExisting: boolean
   dryRun: boolean
   onProgress: OnProgress
 }
 
-/** What there is to do for one backup. Nothing was written yet. */
+/** The work for one backup. Nothing is written yet. */
 export interface CopyPlan {
   backupId: string
   /** To be committed at the target, ascending, each when the objects that it is the first to name are settled. */

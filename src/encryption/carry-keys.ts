@@ -1,7 +1,7 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readKeysFile, removeOlderFiles } from './key-book.ts'
-import { isBesideData } from './key-state.ts'
+import { isStoredPlain } from './key-state.ts'
 import { type KeysFile, keysKey, keysPrefix } from './keys-file.ts'
 
 interface Sides {
@@ -10,8 +10,8 @@ interface Sides {
 }
 
 /**
- * Gives the copy of an encrypted backup the keys of the original: whoever opens the one opens the other, and a change of
- * recipients follows with the next copy. Refuses a target whose backup is not encrypted, or with keys of its own. Says so
+ * Gives the copy of an encrypted backup the keys of the original: the same keys decrypt both, and a change of
+ * recipients follows with the next copy. Refuses a target whose backup is not encrypted, or has other keys. Reports it
  * where the store keeps the file of former recipients.
  */
 export async function carryKeys(sides: Sides, backupId: string, signal: AbortSignal): Promise<string | undefined> {
@@ -62,7 +62,7 @@ function isSame(one: KeysFile, other: KeysFile): boolean {
 }
 
 async function holdsData(storage: Storage, backupId: string, signal: AbortSignal): Promise<boolean> {
-  for await (const { key } of storage.list(`${backupId}/`, signal)) if (!isBesideData(key)) return true
+  for await (const { key } of storage.list(`${backupId}/`, signal)) if (!isStoredPlain(key)) return true
   return false
 }
 

@@ -18,14 +18,14 @@ export interface EncryptedStorage extends Storage {
   listStored(prefix: string, signal: AbortSignal): AsyncIterable<StoredObject>
 }
 
-/** Folders at the top that are no backups. Snapshots are encrypted one by one, for different recipients: `SnapshotVault`. */
+/** Top-level folders that are not backups. Snapshots are encrypted one by one, for different recipients: `SnapshotVault`. */
 const otherFolders = new Set([SNAPSHOTS])
 
 /**
- * Encrypts what is written below the folder of a backup that has keys, and decrypts what is read; whoever uses it sees plain
+ * Encrypts what is written below the folder of a backup that has keys, and decrypts what is read; callers see plain
  * bytes and plain sizes. Keys and leases, and what belongs to no backup, pass as they are. Backups without keys pass too.
  * One thing is looser than in the contract: until something of a backup was read, its `manifests/` are listed with their
- * stored sizes, which nobody compares, so that finding the newest costs a backup without encryption nothing.
+ * stored sizes, which are not compared, so that finding the newest costs a backup without encryption nothing.
  */
 export function withEncryption(storage: Storage, options: KeyOptions): EncryptedStorage {
   if (options.own && otherFolders.has(options.own.backupId)) throw neverEncrypted(options.own.backupId)
@@ -86,7 +86,7 @@ function neverEncrypted(folder: string): KafkaBackupError {
 /** The backup whose encryption an object has; undefined for one that is stored as it is. */
 function backupOf(key: string): string | undefined {
   const at = key.indexOf('/')
-  if (at < 1 || isBesideData(key)) return undefined
+  if (at < 1 || isStoredPlain(key)) return undefined
   const folder = key.slice(0, at)
   return otherFolders.has(folder) ? undefined : folder
 }
@@ -149,7 +149,7 @@ async function isEncryptedListed(
   return state.isEncrypted(backupId, signal)
 }
 
-/** A size that no encrypted object has is no size that anybody expects. */
+/** An impossible size of an encrypted object never matches an expected size. */
 function withPlainSize(object: StoredObject): StoredObject {
   return { ...object, size: plainSizeOf(object.size) ?? 0 }
 }

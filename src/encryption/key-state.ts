@@ -45,7 +45,7 @@ export class KeyState {
     this.#options = options
   }
 
-  /** Undefined while nobody has looked. */
+  /** Undefined until it is read. */
   isEncryptedSoFar(backupId: string): boolean | undefined {
     const known = this.#known.get(backupId)
     return known && known.file !== null
@@ -60,7 +60,7 @@ export class KeyState {
   async keysOf(backupId: string, signal: AbortSignal): Promise<OpenKeys> {
     return this.#inTurn(backupId, async () => {
       // Keys that were not there a while ago may have been made since.
-      const file = (await this.#read(backupId, signal)) ?? (await this.#readAnew(backupId, signal))
+      const file = (await this.#read(backupId, signal)) ?? (await this.#reread(backupId, signal))
       if (file) return this.#open(backupId, file, signal)
       throw this.#missing(backupId)
     })
@@ -87,8 +87,8 @@ export class KeyState {
   }
 
   /**
-   * Refuses an object that is not encrypted where it should be. Whoever has no key could not tell a backup whose encryption
-   * was taken away, and does not look for one; whoever has a key does.
+   * Refuses an object that is not encrypted where it should be. A reader without a key could not detect that the encryption
+   * was removed, and does not check; a reader with a key does.
    */
   async meetPlain(backupId: string, key: string, signal: AbortSignal): Promise<void> {
     const { own, hasCredentials } = this.#options
@@ -112,10 +112,10 @@ export class KeyState {
 
   async #read(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
     const known = this.#known.get(backupId)
-    return known ? (known.file ?? undefined) : this.#readAnew(backupId, signal)
+    return known ? (known.file ?? undefined) : this.#reread(backupId, signal)
   }
 
-  async #readAnew(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
+  async #reread(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
     const file = await readKeysFile(this.#storage, backupId, signal)
     this.#known.set(backupId, { file: file ?? null })
     return file
@@ -133,10 +133,10 @@ export class KeyState {
     return keys
   }
 
-  /** Not beside objects that are not encrypted. */
+  /** Refuses to add keys to a backup with unencrypted objects. */
   async #create(backupId: string, signal: AbortSignal): Promise<KeysFile | undefined> {
     for await (const { key } of this.#storage.list(`${backupId}/`, signal)) {
-      if (isBesideData(key)) continue
+      if (isStoredPlain(key)) continue
       // Another process may have made keys since, and be at work.
       const file = await readKeysFile(this.#storage, backupId, signal)
       if (file) return file
@@ -177,7 +177,7 @@ export class KeyState {
 }
 
 /** Keys and leases are stored as they are. */
-export function isBesideData(key: string): boolean {
+export function isStoredPlain(key: string): boolean {
   return /^[^/]+\/(keys|leases)\//.test(key)
 }
 

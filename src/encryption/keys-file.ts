@@ -42,7 +42,7 @@ export const keysFileSchema = z.strictObject({
   backup_id: z.string(),
   version: z.int().positive(),
   created_at: z.string(),
-  /** Names of topics and subjects do not stand in the keys of objects. Fixed for the life of the backup. */
+  /** Object keys do not contain names of topics and subjects. Fixed for the life of the backup. */
   hide_names: z.boolean(),
   recipients: z.array(recipientSchema).min(1).max(100),
   /** The last one is for what is written from now on; the first one hides names. */

@@ -18,14 +18,14 @@ const COUNTER_AT = 7
 const LAST_AT = 11
 
 /**
- * Seals and opens the frames of one object. Each object has a key of its own, made of the data key and a random salt, so
+ * Seals and opens the frames of one object. Each object has a separate key, derived from the data key and a random salt, so
  * that counters may serve as nonces. The nonce holds the number of the frame and whether it is the last one (the STREAM
  * construction); header and storage key are authenticated with every frame. So a frame opens only where it was put.
  */
 export class ObjectCipher {
   readonly header: ObjectHeader
   readonly #key: string
-  /** Not as bytes, which would be taken in anew for each frame. */
+  /** Not as bytes, which would be imported again for each frame. */
   readonly #secret: KeyObject
   readonly #bound: Buffer
 

@@ -9,7 +9,7 @@ export const HEADER_BYTES = 64
 export const DATA_KEY_ID_BYTES = 16
 export const SALT_BYTES = 32
 
-/** What stands before the frames: 8 bytes magic, version, 7 zeros, 16 bytes id of the data key, 32 bytes salt. */
+/** The bytes before the frames: 8 bytes magic, version, 7 zeros, 16 bytes id of the data key, 32 bytes salt. */
 export interface ObjectHeader {
   /** In hex. */
   dataKeyId: string

@@ -39,7 +39,7 @@ export async function openKeys(file: KeysFile, given: GivenKeys, signal: AbortSi
   throw noKey(file, given, failures)
 }
 
-/** The keys that the file names; none where it would only be a try of what somebody gave. */
+/** The keys that the file names; none if the user configured keys. */
 function credentialsFor(file: KeysFile, { credentials, mayAskKms }: GivenKeys): readonly Credential[] {
   if (credentials.length > 0 || !mayAskKms) return credentials
   return file.recipients

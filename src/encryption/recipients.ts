@@ -103,7 +103,7 @@ async function openRecipient(credential: Credential, others: readonly OpenRecipi
       const { keyId, region } = credential
       const id = distinct(recipientId(credential), credential.from, others)
       return {
-        // Not the endpoint: whoever can write to the store could send readers to one that gives out keys of its own.
+        // Not the endpoint: an attacker who can write to the store could redirect readers to a service with other keys.
         stored: { kind: 'aws_kms', id, key_id: keyId, ...(region && { region }), ...named },
         wrap: (context, one, signal) => wrapByKms(credential, context, one.bytes, signal),
       }

@@ -9,7 +9,7 @@ const MAX_OPEN = 32
 
 interface OpenObject {
   cipher: ObjectCipher
-  /** Plain bytes; undefined until somebody had to know. */
+  /** The plain size; undefined until it is needed. */
   size?: number
   /** The frame that was opened last: the next range usually begins in it. */
   frame?: { index: number; plain: Buffer }
@@ -19,7 +19,7 @@ interface OpenObject {
 export type CipherOf = (key: string, begin: Buffer, signal: AbortSignal) => Promise<ObjectCipher>
 
 /**
- * Ranges of encrypted objects. Whoever reads an object from its start on in one piece makes one request; in several pieces,
+ * Ranges of encrypted objects. Reading an object from its start in one piece takes one request; in several pieces,
  * two more for the whole object: its size, and the rest of the frame in which the first piece ended.
  */
 export class SealedReader {
@@ -44,7 +44,7 @@ export class SealedReader {
     return cut(cached ? [cached.plain, ...frames] : frames, start - first * FRAME_BYTES, length)
   }
 
-  /** Its objects may be written anew. */
+  /** Its objects may be written again. */
   forget(key: string): void {
     this.#open.delete(key)
   }

@@ -91,7 +91,7 @@ export class SealedWriter implements ObjectWriter {
     this.#held = larger
   }
 
-  /** After a failure nobody knows what was written: the writer stays spent. */
+  /** After a failure it is unknown what was written: the writer cannot be used any more. */
   async #guard(work: () => Promise<void>): Promise<void> {
     if (this.#failure) throw this.#failure.error
     try {

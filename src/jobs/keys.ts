@@ -25,7 +25,7 @@ export interface KeyListing {
   recipients: { kind: string; id: string; name: string | null }[]
 }
 
-export interface RewrapWish {
+export interface RewrapRequest {
   /** In place of the recipients of the job. */
   recipientFiles: readonly string[]
   isDataKeyNew: boolean
@@ -50,7 +50,7 @@ export async function listKeysJob(place: KeyPlace, signal: AbortSignal): Promise
 /** Makes the recipients of a job, or those that are given, the only ones that open its backup. */
 export async function rewrapKeysJob(
   place: KeyPlace,
-  { recipientFiles, isDataKeyNew, kmsKeys }: RewrapWish,
+  { recipientFiles, isDataKeyNew, kmsKeys }: RewrapRequest,
   signal: AbortSignal,
 ): Promise<RewrapReport> {
   const { encryption, keyFiles = [], backupId } = place
@@ -63,8 +63,8 @@ export async function rewrapKeysJob(
   const present = await loadCredentials(held, process.env)
   return withRawStorage(place, signal, async storage => {
     const { rewrapKeys } = await import('../encryption/rewrap.ts')
-    const wish = { backupId, recipients, present, isDataKeyNew }
-    const { file, removed, snapshots } = await rewrapKeys(storage, wish, systemClock, signal)
+    const request = { backupId, recipients, present, isDataKeyNew }
+    const { file, removed, snapshots } = await rewrapKeys(storage, request, systemClock, signal)
     return { ...listingOf(file, storage), removed, snapshots }
   })
 }

@@ -37,9 +37,14 @@ export async function pruneAt(
   return runPrune(policy, { ...leaseParts(storage, hooks), ...own }, { isDryRun }, signal)
 }
 
-export async function takeBackAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void> {
-  const { takeBack } = await import('../retention/take-back.ts')
-  return takeBack(backupId, leaseParts(storage, hooks), signal)
+export async function keepExpiredAt(
+  storage: Storage,
+  backupId: string,
+  hooks: Hooks,
+  signal: AbortSignal,
+): Promise<void> {
+  const { keepExpired } = await import('../retention/keep-expired.ts')
+  return keepExpired(backupId, leaseParts(storage, hooks), signal)
 }
 
 export async function deleteAt(

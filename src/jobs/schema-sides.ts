@@ -17,8 +17,8 @@ export type SchemaSide =
 
 /** The backup of a job, or another one beside it. */
 export function jobBackupSide(job: SchemaJob & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
-  const wished = job.mode === 'restore' ? job.restore.generation : undefined
-  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? wished, ...keysOf(job) }
+  const requested = job.mode === 'restore' ? job.restore.generation : undefined
+  return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? requested, ...keysOf(job) }
 }
 
 export function locatedSide(path: string, backupId: string, generation?: number, keys: GivenKeys = {}): SchemaSide {

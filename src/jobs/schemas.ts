@@ -161,7 +161,7 @@ async function withSurvey<T>(
     const what = 'enterprise.schema_registry.restore.enabled is false in this job: it restores no schemas'
     throw new KafkaBackupError('CONFIG_INVALID', what, { help: 'Set it to true, or leave it out.' })
   }
-  const wish = await schemaOptions(registry)
+  const options = await schemaOptions(registry)
   return withMetrics({ ...job, name: 'schemas restore' }, hooks, ({ onProgress, ...others }) =>
     withStorage(job, { onProgress, ...others }, async storage => {
       await assertExists({ options: job.storage, storage }, signal)
@@ -172,7 +172,7 @@ async function withSurvey<T>(
         return withRegistry(registry, client =>
           openJournal(job, registry, { client, beside: storage, hooks }, signal, async (journal, hold) => {
             const { surveySchemas } = await import('../registry/restore/restore-schemas.ts')
-            const survey = await surveySchemas(snapshot, wish, { client, journal }, signal)
+            const survey = await surveySchemas(snapshot, options, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }
             return work({ head, backup: snapshot, survey, client, journal, hold, onProgress })
           }),

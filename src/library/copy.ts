@@ -38,8 +38,8 @@ export async function copyBackup({
     if (id === undefined) throw new KafkaBackupError('USAGE', 'say which backup, with backupId or a job')
     const { withCopies } = await import('../jobs/copy.ts')
     const places = { from: source.at, to: target.at }
-    const wish = { generation, verifyExisting, dryRun, onProgress }
-    return withCopies(places, { onProgress }, signal, async copies => copied(await copies.copy(id, wish, signal)))
+    const request = { generation, verifyExisting, dryRun, onProgress }
+    return withCopies(places, { onProgress }, signal, async copies => copied(await copies.copy(id, request, signal)))
   })
 }
 

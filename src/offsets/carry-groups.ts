@@ -14,8 +14,8 @@ const GROUPS_AT_ONCE = 16
 
 /**
  * Gives the groups their positions on the target, when all records are there. What a partition has already is not touched:
- * it is of an earlier run, and its consumers may have gone on since. All is read back and compared; a group that fails is
- * one that failed, and the others go on.
+ * an earlier run set it, and its consumers may have advanced since. All is read back and compared; a group that fails is
+ * reported as failed, and the others continue.
  */
 export async function carryGroups(
   plan: CarryPlan,

@@ -49,7 +49,7 @@ export interface CarrySource {
   isSameCluster: boolean
 }
 
-/** Pure: which groups of the backup get which partitions of the target, and what of the wish cannot be met. */
+/** Pure: which groups of the backup get which partitions of the target, and what of the desired cannot be met. */
 export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan {
   const { section, groups, generation, isSameCluster } = source
   const include = options.include ?? (isSameCluster ? [] : ['*'])
@@ -91,8 +91,8 @@ function planWithout(section: GroupsSection | undefined, generation: number, isA
     problem: `${what}: ${why}`,
     remedy,
   }
-  const isTold = isAsked || section?.state === 'failed'
-  return { groups: [], findings: isTold ? [finding] : [], reason: `${what}: ${why}` }
+  const isReported = isAsked || section?.state === 'failed'
+  return { groups: [], findings: isReported ? [finding] : [], reason: `${what}: ${why}` }
 }
 
 function planGroup(
@@ -147,7 +147,7 @@ function notAsked(group: string): Finding {
   return groupError(group, 'is not carried over', 'name it in restore.consumer_groups.include, too')
 }
 
-/** Groups that somebody has named, and that get nothing. */
+/** Groups that the job names and that get no offsets. */
 function findIdle({ include = [], mapping }: CarryOptions, planned: readonly CarriedGroup[]): Finding[] {
   return planned
     .filter(({ group, streams }) => streams.length === 0 && (include.includes(group) || mapping.has(group)))

@@ -10,7 +10,7 @@ export interface CarriedGroupReport {
   group: string
   /** Its name on the target. */
   target: string
-  /** `kept`: all partitions had a position already. Of one that `failed` some may be committed; running again goes on. */
+  /** `kept`: all partitions had a position already. Some offsets of a `failed` group may be committed; running again continues. */
   outcome: 'committed' | 'kept' | 'failed'
   error?: string
   committed: CarriedPosition[]

@@ -33,7 +33,7 @@ export interface SnapshotComparison {
 }
 
 /**
- * Strictly, every position has to be the same. Otherwise groups may have gone on since: what is ahead, and metadata, are no
+ * Strictly, every position has to be the same. Otherwise groups may have advanced since: offsets ahead and metadata are not a
  * difference; what is behind, missing or added is.
  */
 export function compareSnapshot(

@@ -13,7 +13,7 @@ export interface GroupNow {
   positions: GroupOffset[]
   /** Partitions for which an open transaction holds a newer offset; the position, if there is one, is the last committed. */
   undecided: TopicPartition[]
-  /** What stood in the way of reading it; then nothing else is known. */
+  /** The error of reading the group; then nothing else is known. */
   error?: KafkaBackupError
 }
 

@@ -74,7 +74,7 @@ export interface Translated {
 /**
  * Where the positions of one topic at the source lead: for each partition of the target that has records of them, to the
  * first one that is unread; behind the last one where all are read. A partition of the target that has records of several
- * of the source is told as approximate, unless all of them or none are unread; there, one without a position is unread.
+ * of the source is reported as approximate, unless all of them or none are unread; there, one without a position is unread.
  */
 export function translateByRuns(
   positions: readonly { topic: string; partition: number; offset: bigint }[],

@@ -3,7 +3,7 @@ import type { CommittedOffsets, GroupOffset } from '../kafka/group-offsets.ts'
 import type { GroupListing, GroupState } from '../kafka/groups.ts'
 import type { PartitionBounds, TopicPartition } from '../kafka/offsets.ts'
 
-/** A record as far as its origin is told by it. */
+/** The origin of a record, from its headers. */
 export interface HeadedRecord {
   offset: bigint
   headers: readonly (readonly [string, Uint8Array | null])[]
@@ -11,7 +11,7 @@ export interface HeadedRecord {
 
 /**
  * The groups of one cluster, as a reset sees and changes them. What is asked for many groups is answered for each of them,
- * with its positions or with the error that stood in the way; the calls that change something are for one group each and
+ * with its committed offsets or with an error; the calls that change something are for one group each and
  * fail with GROUP_ACTIVE while it has members.
  */
 export interface OffsetsPort {

@@ -33,7 +33,7 @@ export interface Placed {
 /** By group of the source. */
 export interface Places {
   placed: Map<string, Placed[]>
-  /** Why positions of a group are not among them: the records of a partition could not be told. */
+  /** Why positions of a group are not among them: the records of a partition could not be determined. */
   lost: Map<string, KafkaBackupError>
 }
 

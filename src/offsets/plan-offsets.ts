@@ -4,11 +4,11 @@ import { readFacts } from './cluster-facts.ts'
 import { type GroupNow, readGroups } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { assertOriginIsHere } from './origin.ts'
-import { type Wishes, wishAsThen, wishByHeaders, wishByMapping } from './origin-wishes.ts'
-import { wishPlainly } from './plain-wishes.ts'
+import { type DesiredOffsets, desiredByHeaders, desiredByMapping, desiredFromOrigin } from './origin-offsets.ts'
 import { type OffsetsPlan, planGroup } from './plan-reset.ts'
 import type { ResetRequest } from './request.ts'
 import { isOwnGroup, selectGroups } from './select-groups.ts'
+import { desiredByStrategy } from './strategy-offsets.ts'
 
 /** Looks at the cluster, changes nothing, and tells what a reset would set. */
 export async function planOffsets(request: ResetRequest, port: OffsetsPort, signal: AbortSignal): Promise<OffsetsPlan> {
@@ -17,20 +17,20 @@ export async function planOffsets(request: ResetRequest, port: OffsetsPort, sign
   const names = selectGroups(request.selection.groups, await knownGroups(request, port, signal))
   refuseOwn(names)
   const groups = await readGroups(port, names, signal)
-  const wishes = await wishesOf(request, groups, port, signal)
-  const places = [...wishes.values()].flatMap(own => (Array.isArray(own) ? own : []))
+  const desiredOffsets = await desiredOf(request, groups, port, signal)
+  const places = [...desiredOffsets.values()].flatMap(own => (Array.isArray(own) ? own : []))
   const facts = await readFacts(port, places, signal)
   return {
     clusterId,
     strategy: request.strategy,
     groups: groups.map(now => {
-      const own = wishes.get(now.group) ?? []
+      const own = desiredOffsets.get(now.group) ?? []
       return Array.isArray(own) ? planGroup(now, own, facts) : { now, positions: [], error: now.error ?? own }
     }),
   }
 }
 
-/** A restore whose notes are gone begins anew, and writes its records twice. */
+/** A restore without its progress offsets starts again, and writes its records twice. */
 function refuseOwn(names: readonly string[]): void {
   const own = names.find(isOwnGroup)
   if (own === undefined) return
@@ -50,21 +50,21 @@ async function knownGroups(request: ResetRequest, port: OffsetsPort, signal: Abo
   return [...written, ...listed]
 }
 
-async function wishesOf(
+async function desiredOf(
   request: ResetRequest,
   groups: readonly GroupNow[],
   port: OffsetsPort,
   signal: AbortSignal,
-): Promise<Wishes> {
+): Promise<DesiredOffsets> {
   const names = groups.map(({ group }) => group)
   switch (request.strategy) {
     case 'from_backup':
-      return wishAsThen(request.origin, names, request.selection)
+      return desiredFromOrigin(request.origin, names, request.selection)
     case 'from_mapping':
-      return wishByMapping(request.mapping, request.origin, names, request.selection)
+      return desiredByMapping(request.mapping, request.origin, names, request.selection)
     case 'header_based':
-      return wishByHeaders(request, names, port, signal)
+      return desiredByHeaders(request, names, port, signal)
     default:
-      return wishPlainly(request, groups, port, signal)
+      return desiredByStrategy(request, groups, port, signal)
   }
 }

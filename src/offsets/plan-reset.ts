@@ -3,8 +3,8 @@ import { type PartitionBounds, partitionKey, type TopicPartition } from '../kafk
 import { type GroupNow, sortPlaces } from './group-now.ts'
 import type { Strategy } from './strategies.ts'
 
-/** Where a strategy wants a group to stand, before it is held against the cluster. */
-export interface Wish {
+/** The offset that a strategy selects for a group, before it is checked against the cluster. */
+export interface DesiredOffset {
   topic: string
   partition: number
   to: bigint | 'earliest' | 'latest' | { problem: string }
@@ -20,7 +20,7 @@ export interface PlannedPosition {
   partition: number
   /** Null where the group has none. */
   from: bigint | null
-  /** Null where it is taken away, or cannot be told. */
+  /** Null if it is deleted, or unknown. */
   to: bigint | null
   leaderEpoch: number
   metadata: string
@@ -49,23 +49,24 @@ export interface ClusterFacts {
   bounds: ReadonlyMap<string, PartitionBounds>
 }
 
-/** Holds the wishes for a group against the cluster: what is not there is a problem, what is out of range is moved to its end. */
-export function planGroup(now: GroupNow, wishes: readonly Wish[], facts: ClusterFacts): PlannedGroup {
+/** Checks the desired offsets of a group against the cluster: a missing partition is a problem, an offset out of range is moved into it. */
+export function planGroup(now: GroupNow, desiredOffsets: readonly DesiredOffset[], facts: ClusterFacts): PlannedGroup {
   if (now.error) return { now, positions: [], error: now.error }
   const present = new Map(now.positions.map(one => [partitionKey(one), one]))
-  const positions = sortPlaces(wishes).map(wish => {
-    const have = present.get(partitionKey(wish))
+  const positions = sortPlaces(desiredOffsets).map(desired => {
+    const have = present.get(partitionKey(desired))
     const from = have?.offset ?? null
-    const open = findUndecided(wish, now)
-    const { to, note, problem } = open === undefined ? fit(wish, facts) : { to: null, note: undefined, problem: open }
-    const isSame = to === from && (wish.metadata ?? have?.metadata) === have?.metadata
+    const open = findUndecided(desired, now)
+    const { to, note, problem } =
+      open === undefined ? fit(desired, facts) : { to: null, note: undefined, problem: open }
+    const isSame = to === from && (desired.metadata ?? have?.metadata) === have?.metadata
     return {
-      topic: wish.topic,
-      partition: wish.partition,
+      topic: desired.topic,
+      partition: desired.partition,
       from,
       to,
-      leaderEpoch: wish.leaderEpoch ?? -1,
-      metadata: wish.metadata ?? '',
+      leaderEpoch: desired.leaderEpoch ?? -1,
+      metadata: desired.metadata ?? '',
       isChange: problem === undefined && !isSame,
       ...(note !== undefined && { note }),
       ...(problem !== undefined && { problem }),
@@ -80,20 +81,20 @@ interface Fitted {
   problem?: string
 }
 
-function fit(wish: Wish, { partitionCounts, bounds }: ClusterFacts): Fitted {
-  const missing = findMissing(wish, partitionCounts)
+function fit(desired: DesiredOffset, { partitionCounts, bounds }: ClusterFacts): Fitted {
+  const missing = findMissing(desired, partitionCounts)
   if (missing !== undefined) return { to: null, problem: missing }
-  if (typeof wish.to === 'object') return { to: null, problem: wish.to.problem }
-  const range = bounds.get(partitionKey(wish))
+  if (typeof desired.to === 'object') return { to: null, problem: desired.to.problem }
+  const range = bounds.get(partitionKey(desired))
   if (!range) return { to: null, problem: 'no broker reports where the partition begins and ends' }
   const { logStart, highWatermark } = range
-  if (wish.to === 'earliest') return { to: logStart, note: wish.note }
-  if (wish.to === 'latest') return { to: highWatermark, note: wish.note }
-  if (wish.to < logStart)
-    return { to: logStart, note: join(wish.note, `${wish.to} is before the log, which begins here`) }
-  if (wish.to > highWatermark)
-    return { to: highWatermark, note: join(wish.note, `${wish.to} is behind the end of the log`) }
-  return { to: wish.to, note: wish.note }
+  if (desired.to === 'earliest') return { to: logStart, note: desired.note }
+  if (desired.to === 'latest') return { to: highWatermark, note: desired.note }
+  if (desired.to < logStart)
+    return { to: logStart, note: join(desired.note, `${desired.to} is before the log, which begins here`) }
+  if (desired.to > highWatermark)
+    return { to: highWatermark, note: join(desired.note, `${desired.to} is behind the end of the log`) }
+  return { to: desired.to, note: desired.note }
 }
 
 /** Why the partition cannot have a position; undefined where it is there. */
@@ -119,7 +120,7 @@ function join(...notes: readonly (string | undefined)[]): string {
   return notes.filter(note => note !== undefined).join('; ')
 }
 
-/** Groups that have members, which brokers let nobody else commit for. */
+/** Groups with members; brokers refuse commits by others for them. */
 export function activeGroups({ groups }: Pick<OffsetsPlan, 'groups'>): GroupNow[] {
   return groups
     .map(({ now }) => now)

@@ -35,7 +35,7 @@ export interface RunParts {
 
 /**
  * Carries a plan out: a snapshot of all its groups first, then the commits, many groups at a time, then all are read back.
- * What happens to one group is told for that group; the others go on. Groups that have members already when it was planned
+ * A failure is reported for its group; the others continue. Groups that have members already when it was planned
  * are refused by name, and nothing is written.
  */
 export async function runPlan(plan: OffsetsPlan, parts: RunParts, signal: AbortSignal): Promise<PlanReport> {

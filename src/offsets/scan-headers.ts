@@ -17,7 +17,7 @@ export interface ScanParts {
 }
 
 /**
- * Finds where groups go on in one partition of a restored topic. It begins at the first record of the time where one is given,
+ * Finds the offset where groups continue in one partition of a restored topic. It starts at the first record of the time where one is given,
  * and at the beginning of the log otherwise, and ends at the last position that is looked for. Groups that have no position
  * on what the partition holds are not in the answer.
  */

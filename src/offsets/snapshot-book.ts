@@ -19,7 +19,7 @@ export interface BookParts {
   clock: Clock
   newRun: () => string
   toolVersion: string
-  /** The one object to write to and read from, for a snapshot in a file of its own. */
+  /** The object of a snapshot in a separate file. */
   file?: string
   /** Without it snapshots are plain, as in a file of the user. */
   vault?: Vault

@@ -222,7 +222,7 @@ export function mergeGroups(lists: readonly (readonly StoredGroup[])[]): StoredG
 
 /**
  * Pure. What says whether there are committed offsets of the topics of a restore: the section of the generation, or those of
- * the topics that are not current in it. Where the generation has none because nobody asked for them, the others still count.
+ * the topics that are not current in it. If the job of the generation selected none, the others still count.
  */
 export function sectionFor(
   current: GroupsSection | undefined,

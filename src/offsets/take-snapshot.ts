@@ -7,7 +7,7 @@ import { assertSameCluster, type OffsetSnapshot, snapshotGroup } from './snapsho
 import type { SnapshotBook } from './snapshot-book.ts'
 
 /**
- * Writes down where groups stand; those with active members, too, as reading disturbs nobody. A group that cannot be read is
+ * Takes a snapshot of committed offsets, also for groups with active members, because reading does not disturb them. A group that cannot be read is
  * in it with the reason. Where there is nothing at all, no snapshot is made.
  */
 export async function takeSnapshot(
@@ -24,7 +24,7 @@ export async function takeSnapshot(
   return book.write({ reason: 'snapshot', ...content }, signal)
 }
 
-/** Compares where groups stand with where they stood. */
+/** Compares the committed offsets of groups with a snapshot. */
 export async function verifySnapshot(
   snapshot: OffsetSnapshot,
   isStrict: boolean,

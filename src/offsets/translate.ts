@@ -22,7 +22,7 @@ export interface Found {
 }
 
 /**
- * Where each group goes on in one partition of the target: at the lowest record that it has not read, else at `end`. The
+ * The offset where each group continues in one partition of the target: at the lowest record that it has not read, else at `end`. The
  * records of one partition of the source keep their order, so that nothing is read again; where several have gone into
  * one, what was read and lies behind is. A partition on which the group has no position counts as unread.
  */

@@ -9,7 +9,7 @@ import type { RestoreOptions } from './options.ts'
 import type { BackupReader } from './outgoing-options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
 import type { PlannedTopic } from './plan.ts'
-import { contextOf, type RewriteOptions, wishFor } from './rewrite-options.ts'
+import { contextOf, modeFor, type RewriteOptions } from './rewrite-options.ts'
 import { sampleTopic } from './sample-topic.ts'
 
 export interface PlannedRewrites {
@@ -35,10 +35,10 @@ export async function planRewrites(
 ): Promise<PlannedRewrites> {
   if (!options) return { rewrites: new Map(), idChecks: new Map(), findings: [] }
   const decided = await runPool(topics, CONCURRENCY, async ({ source, label, legs }) => {
-    const wishes = { key: wishFor(options, source, 'key'), value: wishFor(options, source, 'value') }
-    if (Object.values(wishes).every(wish => wish === 'never')) return undefined
+    const modes = { key: modeFor(options, source, 'key'), value: modeFor(options, source, 'value') }
+    if (Object.values(modes).every(mode => mode === 'never')) return undefined
     const samples = await sampleTopic(backup, legs, timeWindow, signal)
-    return { label, ...decideTopic(options, source.name, wishes, samples) }
+    return { label, ...decideTopic(options, source.name, modes, samples) }
   })
   const looked = decided.filter(one => one !== undefined)
   return {
@@ -58,14 +58,14 @@ interface DecidedTopic {
 function decideTopic(
   options: RewriteOptions,
   topic: string,
-  wishes: Readonly<Record<Part, ReturnType<typeof wishFor>>>,
+  modes: Readonly<Record<Part, ReturnType<typeof modeFor>>>,
   samples: Readonly<Record<Part, readonly PartSample[]>>,
 ): DecidedTopic {
   const { idMap, schemas, unknownIds } = options
   const context = contextOf(options, topic)
   const writes = options.writes && !idMap.isIdentity(context)
   const reasons = reasonsIn(options, context)
-  const asked = parts.filter(part => wishes[part] !== 'never')
+  const asked = parts.filter(part => modes[part] !== 'never')
   const isOpened = writes || options.checkIds === 'all' || mayNeedMissing(reasons, schemas, { topic, context, asked })
   const own: Part[] = []
   const judged: { -readonly [P in Part]?: NonNullable<TopicRewrite['judged'][P]> } = {}
@@ -74,8 +74,8 @@ function decideTopic(
   /** Changed, and seen to be. */
   let areKeysChanged = false
   for (const part of parts) {
-    if (wishes[part] === 'never') continue
-    const isNamed = wishes[part] === 'always'
+    if (modes[part] === 'never') continue
+    const isNamed = modes[part] === 'always'
     const judgement = judge(options, { topic, part, context, isNamed, isOnlyChecked: !writes }, samples[part])
     const { verdict } = judgement
     unknown += judgement.unknown

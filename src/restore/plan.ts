@@ -22,8 +22,8 @@ export interface RestorePlan {
   warnings: string[]
   /** The one of the warnings that is told also where nothing is left to do. */
   notice?: string
-  /** What was asked for, in one form: the same wish has the same text. */
-  wish: string
+  /** What was asked for, in one form: the same request has the same text. */
+  request: string
   /** By topic of the source: what a look at its records has decided. Topics that stay as they are have none. */
   rewrites?: ReadonlyMap<string, TopicRewrite>
   /** By topic of the source: what a sample has shown of unknown ids. */
@@ -89,12 +89,20 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
     ...rangeWarnings(topics, manifest, options),
   )
   const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
-  return { backupId, generation, sourceCluster: cluster.id, topics, warnings, wish: describeWish(options), ...ids }
+  return {
+    backupId,
+    generation,
+    sourceCluster: cluster.id,
+    topics,
+    warnings,
+    request: describeRequest(options),
+    ...ids,
+  }
 }
 
 /** A name for the restore that the same job finds again after a crash, and that another one does not hit upon. */
-export function deriveRestoreId({ backupId, wish }: RestorePlan, targetCluster: string | null): string {
-  return shortHash([backupId, targetCluster, wish])
+export function deriveRestoreId({ backupId, request }: RestorePlan, targetCluster: string | null): string {
+  return shortHash([backupId, targetCluster, request])
 }
 
 /** Tells whether notes of an earlier run are about the same records at the same places. */
@@ -108,7 +116,7 @@ export function fingerprintOf(plan: RestorePlan): string {
     streams.map(one => [one.partition, one.keyedAmong ?? one.legs.map(leg => leg.source.partition)]),
   ])
   const ids = plan.idMapDigest === undefined ? [] : [plan.idMapDigest]
-  return shortHash([plan.backupId, plan.generation, plan.wish, topics, ...ids])
+  return shortHash([plan.backupId, plan.generation, plan.request, topics, ...ids])
 }
 
 function shortHash(parts: readonly unknown[]): string {
@@ -116,13 +124,13 @@ function shortHash(parts: readonly unknown[]): string {
 }
 
 /** All that decides which records go where, and nothing of how fast. */
-function describeWish(options: RestoreOptions): string {
+function describeRequest(options: RestoreOptions): string {
   const { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders } = options
-  const wish = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
+  const request = { topics, topicMapping, partitions, offsetRanges, timeWindow, partitionMapping, offsetHeaders }
   // Only where keys decide does a number of partitions move records.
   const byKey = options.repartition === 'by_key' && { byKey: options.partitionCount }
   const rewrite = options.rewrite?.writes && { rewrite: describeRewrite(options.rewrite) }
-  return JSON.stringify({ ...wish, ...byKey, ...rewrite, generation: options.generation ?? null }, (_, value) => {
+  return JSON.stringify({ ...request, ...byKey, ...rewrite, generation: options.generation ?? null }, (_, value) => {
     if (value instanceof Map) return [...value].sort(([a], [b]) => (a < b ? -1 : 1))
     return typeof value === 'bigint' ? `${value}` : value
   })

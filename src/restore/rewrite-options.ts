@@ -27,14 +27,14 @@ export interface RewriteOptions {
 }
 
 /** Whether a part of a topic is rewritten: `ask` leaves it to its records. */
-export type Wish = 'always' | 'never' | 'ask'
+export type DesiredOffset = 'always' | 'never' | 'ask'
 
 /** Pure. What the job says of a part. */
-export function wishFor(
+export function modeFor(
   { topics, parts, topicParts }: RewriteOptions,
   topic: { name: string; internal: boolean },
   part: Part,
-): Wish {
+): DesiredOffset {
   const { name, internal } = topic
   if (internal || isRegistryStoreName(name) || compileGlobs(topics.exclude)(name)) return 'never'
   if (!compileGlobs(topics.include)(name)) return 'never'

@@ -19,13 +19,13 @@ export interface DeleteReport {
   outcome: BackupOutcome
 }
 
-/** As `backup_id` of a job. Anything else would be a folder of somebody else, or a part of a backup. */
+/** As `backup_id` of a job. Anything else would be a foreign folder, or a part of a backup. */
 const backupIdRule = new RegExp(BACKUP_ID_PATTERN)
 
 /**
- * Removes a whole backup, whatever rules say and whether it can be read or not: it is marked, so that nobody finds it any
+ * Removes a whole backup, regardless of rules and damage: it is marked, so that no command finds it any
  * more, then its manifests go, then all else, in the order of a prune without a grace period. Cut short at any point, the
- * same call goes on. Objects that are none of a backup stay. BACKUP_IN_USE where anybody works with it.
+ * same call continues. Objects that belong to no backup are kept. BACKUP_IN_USE if a process uses it.
  */
 export async function deleteBackup(
   backupId: string,
@@ -74,11 +74,11 @@ async function removeParts(context: PruneContext, signal: AbortSignal): Promise<
   const { manifests } = await scanManifests(parts.storage, backupId, signal)
   const newestGeneration = [...manifests.keys()].at(-1)
   await removeBackup(context, { newestGeneration, reason: 'it was deleted' }, signal)
-  // What the store protects is told by the report; all else that is left is so since somebody came in between.
+  // The report lists what the store protects; anything else that is left was written by another process meanwhile.
   if (outcome.state !== 'removed' && outcome.retained.objects === 0) throw inUse(outcome)
 }
 
-/** Of processes that died. Whoever has come meanwhile keeps its own. */
+/** Removes the leases of dead processes, not those of processes that started meanwhile. */
 async function removeLeases({ parts, backupId, lease }: PruneContext, signal: AbortSignal): Promise<void> {
   const living = new Set((await lease.others(signal)).map(({ key }) => key))
   const isDead = ({ key }: StoredObject) => !living.has(key) && runOf(key) !== lease.run

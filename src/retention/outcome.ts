@@ -10,7 +10,7 @@ export interface BackupOutcome {
   backupId: string
   /**
    * `kept`: it stays; what nothing needs of it may have gone. `given_up`: it waits for the end of its grace period.
-   * `removed`: all of it is gone that the store lets go. `left`: it was not touched at all.
+   * `removed`: everything that the store does not protect is removed. `left`: it was not touched at all.
    */
   state: 'kept' | 'given_up' | 'removed' | 'left'
   reasons: string[]
@@ -41,7 +41,7 @@ export interface PruneReport {
 }
 
 export interface PruneTotals {
-  /** Given up by this run or finally removed by it. */
+  /** Expired or removed by this run. */
   backups: number
   segments: number
   generations: number

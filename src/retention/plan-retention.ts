@@ -43,7 +43,7 @@ function planSeries(backups: readonly RetainedBackup[], policy: RetentionPolicy,
   return backups.map(backup => {
     const { backupId } = backup
     const reasons = [...(kept.get(backupId) ?? []), ...keptAnyway(backup, complete[0], policy, nowMs)]
-    // Rules keep whole backups, and the newest is always among those: it alone may be one that goes on.
+    // Rules keep whole backups, and the newest is always among those: only the newest may still grow.
     const mayCut = isYoung(backup, policy, nowMs) && (!kept.has(backupId) || backupId === complete[0]?.backupId)
     if (reasons.length > 0) return { backupId, isKept: true, mayCut, reasons }
     return { backupId, isKept: false, mayCut: false, reasons: [whyItGoes(backup, policy)] }

@@ -1,6 +1,6 @@
 import { KafkaBackupError } from '../errors.ts'
 
-/** What is to stay. A rule that is absent keeps nothing; without any of them nothing is given up or cut off. */
+/** What is to stay. A rule that is absent keeps nothing; without any rule nothing expires. */
 export interface RetentionPolicy {
   /** Ids that the rules are about, with * and ?. All others are left alone. */
   match: readonly string[]
@@ -14,7 +14,7 @@ export interface RetentionPolicy {
   keepYearly?: number | undefined
   /** Only what is older goes; in a backup that stays, leading segments that were stored longer ago. */
   olderThanMs?: number | undefined
-  /** So long what nothing needs any more stays, for whoever reads it without having said so. */
+  /** How long unneeded data is kept for readers without a lease. */
   graceMs: number
 }
 

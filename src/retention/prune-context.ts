@@ -58,7 +58,7 @@ export class PruneContext {
     return { run: this.lease.run, toolVersion: this.parts.toolVersion }
   }
 
-  /** Whoever else works with the backup now. */
+  /** Other processes that use the backup now. */
   async users(signal: AbortSignal): Promise<FoundLease[]> {
     const users = (await this.lease.others(signal)).filter(({ run }) => !this.parts.ownRuns?.has(run))
     this.outcome.usedBy = users.map(({ holder }) => holder)
@@ -78,7 +78,7 @@ export class PruneContext {
     removed.bytes += objects.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Leases that nobody has renewed for an hour. They are no loss, so that no report counts them. */
+  /** Leases that were not renewed for an hour. Reports do not count them. */
   async removeDeadLeases(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
     if (this.isDryRun) return
     const nowMs = this.lease.storeNow()

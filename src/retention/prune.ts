@@ -11,7 +11,7 @@ import { tidyBackup } from './tidy-backup.ts'
 
 /**
  * Judges the backups at a location by the rules and removes what they do not keep, and in those that stay what nothing
- * needs any more. A dry run takes the same steps, and counts what they would do. A backup whose turn fails is told with
+ * needs any more. A dry run takes the same steps, and counts what they would do. A backup that fails is reported with
  * its reason, and the others follow.
  */
 export async function runPrune(
@@ -75,7 +75,7 @@ function timeOf({ newest, newestComplete, manifests }: SurveyedBackup): number {
 function describe({ backupId, newest, newestComplete, mark, leases }: SurveyedBackup, verdict: Verdict | undefined) {
   return {
     ...newOutcome(backupId),
-    reasons: verdict?.reasons ?? [mark ? 'given up before' : 'nothing was ever committed to it'],
+    reasons: verdict?.reasons ?? [mark ? 'expired before' : 'nothing was ever committed to it'],
     createdAt: (newestComplete ?? newest)?.created_at ?? null,
     storedBytes: newest ? manifestTotals(newest.topics).stored_bytes : 0,
     usedBy: leases.map(({ holder }) => holder),
@@ -112,7 +112,7 @@ async function pruneOne(
       await withLease(parts, pruneClaim(backupId), signal, lease => act(lease ?? lookingLease(parts, backupId)))
     }
   } catch (error) {
-    // What another writer, or damage, keeps from being pruned is no failure of the rest.
+    // A backup that cannot be pruned, because of another writer or damage, does not fail the others.
     if (signal.aborted || !hasCode(error, 'WRITER_CONFLICT', 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
     step.outcome.notes.push(`left as it is: ${error.message}`)
   }
@@ -121,8 +121,8 @@ async function pruneOne(
 /** A writer, or another prune, has the backup to itself; one that goes must have no readers either. */
 async function isBusy(context: PruneContext, isKept: boolean, signal: AbortSignal): Promise<boolean> {
   const users = await context.users(signal)
-  const isInTheWay = users.some(({ role }) => !isKept || role !== 'reader')
-  if (isInTheWay) context.outcome.notes.push('it is in use, and so left alone')
-  if (isInTheWay && isKept) context.outcome.state = 'kept'
-  return isInTheWay
+  const isBlocked = users.some(({ role }) => !isKept || role !== 'reader')
+  if (isBlocked) context.outcome.notes.push('skipped because it is in use')
+  if (isBlocked && isKept) context.outcome.state = 'kept'
+  return isBlocked
 }

@@ -8,9 +8,9 @@ import { classify, isGraceOver } from './plan-objects.ts'
 import type { PruneContext } from './prune-context.ts'
 
 /**
- * A backup that goes. First it is marked, from when on nobody finds it any more; it can be taken back. When the grace
+ * A backup that goes. First it is marked, and no command finds it any more; `prune --keep` still keeps it. When the grace
  * period is over its manifests go, the newest last, then all else, and the mark in the end: whenever this is cut short,
- * no manifest names what is gone, and the next prune goes on.
+ * no manifest refers to removed objects, and the next prune continues.
  */
 export async function removeBackup(
   context: PruneContext,
@@ -44,7 +44,7 @@ export async function removeBackup(
   else await removeRest(context, objects, signal)
 }
 
-/** False where somebody has begun to work with the backup in the same moment: then the mark is taken away again. */
+/** False if another process started to use the backup at the same moment: the mark is removed again. */
 async function mark(context: PruneContext, reason: string, signal: AbortSignal): Promise<boolean> {
   const { parts, backupId, lease, run, outcome } = context
   lease.assertHeld()
@@ -65,11 +65,11 @@ async function mark(context: PruneContext, reason: string, signal: AbortSignal):
   )
   if ((await context.users(signal)).length === 0) return true
   await parts.storage.remove(prunedMarkKey(backupId), signal)
-  outcome.notes.push('it is in use, and so left alone')
+  outcome.notes.push('skipped because it is in use')
   return false
 }
 
-/** Oldest first: as long as the newest is there the backup can be taken back whole. The copy tells of what is there. */
+/** Oldest first: as long as the newest exists, the complete backup can be kept. */
 async function removeManifests(context: PruneContext, signal: AbortSignal): Promise<void> {
   const { parts, backupId, outcome } = context
   const { manifests } = await scanManifests(parts.storage, backupId, signal)

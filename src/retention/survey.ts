@@ -42,7 +42,7 @@ export async function surveyLocation(
   return found.filter(backup => backup !== undefined)
 }
 
-/** Undefined for a folder of somebody else. */
+/** Undefined for a foreign folder. */
 async function surveyBackup(
   storage: Storage,
   backupId: string,

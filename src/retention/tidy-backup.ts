@@ -58,7 +58,7 @@ async function trim(
   const { policy, parts, outcome, lease } = context
   if (policy.olderThanMs === undefined) return { newest }
   const stored = new Map(objects.map(({ key, modifiedMs }) => [key, modifiedMs]))
-  // What the newest run itself has stored is no past of the backup, however long ago that was.
+  // Objects of the newest run are current, however old they are.
   const cutoffMs = Math.min(lease.storeNow() - policy.olderThanMs, Date.parse(newest.started_at))
   const cut = await planTrim(parts.storage, newest, key => stored.get(key), cutoffMs, signal)
   if (cut.compacted.length > 0) outcome.notes.push(`compacted, and so not cut: ${cut.compacted.join(', ')}`)

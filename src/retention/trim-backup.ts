@@ -1,7 +1,7 @@
 import { readIndex } from '../archive/catalog.ts'
 import { commitGeneration, freshKey, indexWriter, renewManifestCopy } from '../archive/commit.ts'
 import { hashOf } from '../archive/hash.ts'
-import { indexKeyBeside } from '../archive/layout.ts'
+import { siblingIndexKey } from '../archive/layout.ts'
 import {
   FORMAT_VERSION,
   type IndexRef,
@@ -109,7 +109,7 @@ export async function commitTrim(
   return commitAgain(storage, { ...manifest, topics }, by, signal)
 }
 
-/** The same state as the next generation: whoever wants to commit one from an older state gets WRITER_CONFLICT. */
+/** The same state as the next generation: a writer that commits from an older state gets WRITER_CONFLICT. */
 export async function commitAgain(
   storage: Storage,
   { format: _, format_version: __, ...manifest }: Manifest,
@@ -124,7 +124,7 @@ export async function commitAgain(
 }
 
 /**
- * The copy for people must be that of a generation that stays, or it would look like one that somebody changed. False
+ * The copy for people must be that of a generation that stays, or it would look changed. False
  * where the store does not let it be replaced.
  */
 export async function renewCopy(storage: Storage, newest: Manifest, signal: AbortSignal): Promise<boolean> {
@@ -137,7 +137,7 @@ export async function renewCopy(storage: Storage, newest: Manifest, signal: Abor
   }
 }
 
-/** The page that the cut goes through is written anew; those before it are named no more. */
+/** The page that contains the cut is rewritten; earlier pages are no longer referenced. */
 async function writePages(
   storage: Storage,
   generation: number,
@@ -158,7 +158,7 @@ async function writePages(
       continue
     }
     // In the folder of the page that it follows: names of topics may be hidden.
-    const key = indexKeyBeside(ref.key, generation, indexWriter(topic, run))
+    const key = siblingIndexKey(ref.key, generation, indexWriter(topic, run))
     const page = { ...index, format_version: FORMAT_VERSION, segments: index.segments.slice(left) }
     const bytes = Buffer.from(`${formatJson(page, 1)}\n`)
     await storage.create(key, bytes, signal)

@@ -30,8 +30,8 @@ function plan(
 ): AccessPlan {
   const head = { format: 'kafka-backup-access', format_version: 1 } as const
   const whole: AccessFile = { ...head, acls: [], quotas: [], users: [], ...file }
-  const wish = { acls: true, quotas: true, users: true, topicMapping: new Map(), sources: new Map(), ...options }
-  return planAccess(wish, { generation: 3, section: section(), file: whole }, { ...nothing, ...existing })
+  const request = { acls: true, quotas: true, users: true, topicMapping: new Map(), sources: new Map(), ...options }
+  return planAccess(request, { generation: 3, section: section(), file: whole }, { ...nothing, ...existing })
 }
 
 const decisions = (kind: { items: { decision: string }[] } | undefined) => kind?.items.map(({ decision }) => decision)
@@ -181,13 +181,13 @@ describe('the plan of access rules', () => {
   })
 
   test('a generation without them is refused, each kind with its reason', () => {
-    const wish = { acls: true, quotas: true, users: false, topicMapping: new Map(), sources: new Map() }
+    const request = { acls: true, quotas: true, users: false, topicMapping: new Map(), sources: new Map() }
     const off = section({ acls: { state: 'failed', error: 'denied' }, quotas: { state: 'off' } })
     for (const [said, reasons] of [
       [off, ['they could not be read: denied', 'backup.quotas was off']],
       [undefined, ['backup.acls was off', 'backup.quotas was off']],
     ] as const) {
-      const { findings } = planAccess(wish, { generation: 3, section: said, file: undefined }, nothing)
+      const { findings } = planAccess(request, { generation: 3, section: said, file: undefined }, nothing)
       assert.deepEqual(
         findings.map(({ severity, problem }) => [severity, problem]),
         reasons.map(reason => ['error', `generation 3 of the backup has none: ${reason}`]),
@@ -196,9 +196,9 @@ describe('the plan of access rules', () => {
   })
 
   test('rules that are damaged in the backup are told with all else that stands in the way', () => {
-    const wish = { acls: true, quotas: false, users: false, topicMapping: new Map(), sources: new Map() }
+    const request = { acls: true, quotas: false, users: false, topicMapping: new Map(), sources: new Map() }
     const file = new KafkaBackupError('ARCHIVE_DAMAGED', 'b/access-3.x.json is missing')
-    const { findings, acls } = planAccess(wish, { generation: 3, section: section(), file }, nothing)
+    const { findings, acls } = planAccess(request, { generation: 3, section: section(), file }, nothing)
     assert.equal(acls, undefined)
     assert.deepEqual(
       findings.map(({ severity, problem }) => [severity, problem]),

@@ -393,7 +393,7 @@ export function fakeActions(replaced: Partial<Actions> = {}): Actions & { calls:
     describeBackup: answer('describeBackup', description),
     verifyBackup: answer('verifyBackup', verifyReport),
     pruneAt: answer('pruneAt', pruneReport),
-    takeBackAt: answer('takeBackAt', undefined),
+    keepExpiredAt: answer('keepExpiredAt', undefined),
     findBackupsAt: answer('findBackupsAt', ['orders-1', 'orders-2']),
     deleteAt: answer('deleteAt', deleteReport),
     withCopies: async (places, _hooks, _signal, work) => {

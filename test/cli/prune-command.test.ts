@@ -163,12 +163,12 @@ ${retention}`
   test('--keep takes backups back and does nothing else', async () => {
     const { code, out, calls, prunes } = await run([...at, '--keep', 'orders-1'])
     assert.deepEqual([code, out, prunes], [0, 'backup orders-1 is kept\n', []])
-    assert.equal(calls.takeBackAt?.[1], 'orders-1')
+    assert.equal(calls.keepExpiredAt?.[1], 'orders-1')
   })
 
   test('--keep with --dry-run is refused, since it would change something', async () => {
     const { code, err, calls } = await run([...at, '--keep', 'orders-1', '--dry-run'])
-    assert.deepEqual([code, calls.takeBackAt], [2, undefined])
+    assert.deepEqual([code, calls.keepExpiredAt], [2, undefined])
     assert.match(err, /--dry-run and --keep exclude each other/)
   })
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chooseGenerations, type WishedGeneration } from '../../src/copy/choose-generations.ts'
+import { chooseGenerations, type RequestedGeneration } from '../../src/copy/choose-generations.ts'
 
 const cases: {
   name: string
   source: number[]
   target: number[]
-  wished?: WishedGeneration
+  requested?: RequestedGeneration
   isThorough?: boolean
   missing: number[]
   walked: number[]
@@ -31,10 +31,10 @@ const cases: {
     missing: [3, 4],
     walked: [3, 4],
   },
-  { name: 'one alone', source: [1, 2, 3], target: [], wished: 2, missing: [2], walked: [2] },
-  { name: 'one that is older than all there', source: [1, 2, 3], target: [3], wished: 1, missing: [1], walked: [1] },
-  { name: 'one that is there', source: [1, 2, 3], target: [2], wished: 2, missing: [], walked: [2] },
-  { name: 'the newest alone', source: [1, 2, 3], target: [], wished: 'newest', missing: [3], walked: [3] },
+  { name: 'one alone', source: [1, 2, 3], target: [], requested: 2, missing: [2], walked: [2] },
+  { name: 'one that is older than all there', source: [1, 2, 3], target: [3], requested: 1, missing: [1], walked: [1] },
+  { name: 'one that is there', source: [1, 2, 3], target: [2], requested: 2, missing: [], walked: [2] },
+  { name: 'the newest alone', source: [1, 2, 3], target: [], requested: 'newest', missing: [3], walked: [3] },
   {
     name: 'thoroughly, all that is shared',
     source: [1, 2, 3],
@@ -43,12 +43,20 @@ const cases: {
     missing: [3],
     walked: [1, 2, 3],
   },
-  { name: 'thoroughly, one', source: [1, 2, 3], target: [1, 2], wished: 2, isThorough: true, missing: [], walked: [2] },
+  {
+    name: 'thoroughly, one',
+    source: [1, 2, 3],
+    target: [1, 2],
+    requested: 2,
+    isThorough: true,
+    missing: [],
+    walked: [2],
+  },
 ]
 
-for (const { name, source, target, wished, isThorough = false, missing, walked, older = [] } of cases) {
+for (const { name, source, target, requested, isThorough = false, missing, walked, older = [] } of cases) {
   test(`which generations are copied: ${name}`, () => {
-    const chosen = chooseGenerations(source, target, wished, isThorough)
+    const chosen = chooseGenerations(source, target, requested, isThorough)
     assert.deepEqual([chosen.missing, chosen.walked, chosen.older], [missing, walked, older])
     assert.deepEqual(
       chosen.shared,

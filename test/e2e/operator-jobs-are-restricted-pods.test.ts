@@ -60,14 +60,14 @@ async function openNamespace(): Promise<KubeClient> {
   return api
 }
 
-interface Wish extends Partial<JobPod> {
+interface DesiredOffset extends Partial<JobPod> {
   name: string
   image?: string
   spec?: ResourceSpec
   step?: Partial<JobStep>
 }
 
-async function startJob({ name, image = 'kafka-backup', spec = {}, step, ...pod }: Wish): Promise<Job> {
+async function startJob({ name, image = 'kafka-backup', spec = {}, step, ...pod }: DesiredOffset): Promise<Job> {
   const client = await openNamespace()
   const { apiVersion, kind } = kinds.backup
   const resource = await client.create(kinds.backup, { apiVersion, kind, metadata: { name, namespace }, spec }, open)
@@ -80,7 +80,7 @@ async function startJob({ name, image = 'kafka-backup', spec = {}, step, ...pod 
 }
 
 /** A pod that leaves this result and ends so. */
-function script(result: object, exit: number): Partial<Wish> {
+function script(result: object, exit: number): Partial<DesiredOffset> {
   const lines = `printf %s "$RESULT" > "$KAFKA_BACKUP_RESULT_FILE"; exit ${exit}`
   return {
     image: 'script',

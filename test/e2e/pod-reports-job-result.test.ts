@@ -131,8 +131,8 @@ describe('a pod tells what became of its job', () => {
 
   test('of a reset, and of the way back: groups, partitions, strategy and snapshot', async () => {
     const config = await restoreJob()
-    const wish = ['--group', 'billing', '--topic', 'events', '--strategy', 'earliest']
-    const reset = await inPod(['offsets', 'reset', '--config', config, ...wish, '--yes'])
+    const request = ['--group', 'billing', '--topic', 'events', '--strategy', 'earliest']
+    const reset = await inPod(['offsets', 'reset', '--config', config, ...request, '--yes'])
     const { strategy, groups, partitions, groups_set, snapshot_id } = reset.result.totals
     assert.deepEqual(
       [reset.result.command, strategy, groups, groups_set, partitions],

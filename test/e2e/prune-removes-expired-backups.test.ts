@@ -180,7 +180,7 @@ describe('what is not kept is removed', () => {
       assert.doesNotMatch((await cli('list')).stdout, /two-1/)
       const described = await cli('describe', '--backup-id', 'two-1')
       assert.equal(described.code, 1)
-      assert.match(described.stderr, /was given up by `prune`.*\n.*prune --path … --keep two-1/)
+      assert.match(described.stderr, /was marked as expired by `prune`.*\n.*prune --path … --keep two-1/)
       await assert.rejects(backUp({ ...specOf(path, 'two'), backupId: 'two-1' }), { code: 'BACKUP_PRUNED' })
       assert.equal((await cli('prune', '--keep', 'two-1')).code, 0)
       assert.match((await cli('list')).stdout, /two-1/)

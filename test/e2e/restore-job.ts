@@ -23,9 +23,9 @@ export async function restore(spec: RestoreSpec, signal = new AbortController().
   const storage = openLocation(path)
   try {
     const topics = { include: mapping.map(([source]) => source), exclude: [] }
-    const wish = plainOptions({ topics, topicMapping: new Map(mapping), retention: 'hold', ...options })
+    const request = plainOptions({ topics, topicMapping: new Map(mapping), retention: 'hold', ...options })
     const parts = { cluster, storage, clock: systemClock, requestTimeoutMs: 20_000, onProgress: () => undefined }
-    return await restoreBackup(recordsOnly(wish), parts, signal)
+    return await restoreBackup(recordsOnly(request), parts, signal)
   } finally {
     cluster.close()
     await storage.close()

@@ -77,8 +77,8 @@ describe('a key of AWS KMS', () => {
     const inner = openMemoryStorage()
     await withEncryption(inner, ownKeys([ofKms()])).create('b1/a', Buffer.from('text'), never)
     const other = ofKms(arn.replace('0001', '0002'))
-    const wish = { backupId: 'b1', recipients: [other], present: [ofKms()], isDataKeyNew: false }
-    await rewrapKeys(inner, wish, systemClock, never)
+    const request = { backupId: 'b1', recipients: [other], present: [ofKms()], isDataKeyNew: false }
+    await rewrapKeys(inner, request, systemClock, never)
     assert.equal((await withEncryption(inner, givenKeys([other])).read('b1/a', never)).toString(), 'text')
     await assert.rejects(withEncryption(inner, givenKeys([ofKms()])).read('b1/a', never), error =>
       hasCode(error, 'ENCRYPTION_KEY'),

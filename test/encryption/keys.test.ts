@@ -143,10 +143,10 @@ describe('a rewrap', () => {
     const inner = await writeSample([keyOf(1)])
     const error = () => new KafkaBackupError('STORAGE_RETAINED', 'locked until tomorrow')
     const locked = withFaults(inner, [{ on: 'remove', effect: { kind: 'throw-before', error } }])
-    const wish = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
+    const request = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
     const told = /00000002\.json counts from now on, but an older keys file cannot be removed: locked until tomorrow/
     await assert.rejects(
-      rewrapKeys(locked, wish, systemClock, never),
+      rewrapKeys(locked, request, systemClock, never),
       failure => hasCode(failure, 'STORAGE_RETAINED') && told.test(failure.message),
     )
     assert.equal(await read(inner, keyOf(2)), 'secret text')
@@ -173,8 +173,8 @@ describe('a rewrap', () => {
   test('that dies before it removes the older file leaves a backup that opens', async () => {
     const inner = await writeSample([keyOf(1)])
     const dying = { ...inner, remove: async () => Promise.reject(new Error('died')) }
-    const wish = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
-    await assert.rejects(rewrapKeys(dying, wish, systemClock, never), /died/)
+    const request = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
+    await assert.rejects(rewrapKeys(dying, request, systemClock, never), /died/)
     assert.equal(await read(inner, keyOf(2)), 'secret text')
     assert.equal((await rewrap(inner, [keyOf(2)], [])).removed, 2)
   })

@@ -129,8 +129,8 @@ describe('a copy of an encrypted backup', () => {
     const [source, target] = [openMemoryStorage(), openMemoryStorage()]
     await withEncryption(source, ownKeys([keyOf(1)])).keysFor('b1', never)
     assert.equal(await carryKeys({ source, target }, 'b1', never), undefined)
-    const wish = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
-    await rewrapKeys(source, wish, systemClock, never)
+    const request = { backupId: 'b1', recipients: [keyOf(2)], present: [keyOf(1)], isDataKeyNew: false }
+    await rewrapKeys(source, request, systemClock, never)
     const error = () => new KafkaBackupError('STORAGE_DENIED', 'not you')
     const kept = withFaults(target, [{ on: 'remove', effect: { kind: 'throw-before', error } }])
     const told = /b1\/keys\/ .* older than b1\/keys\/00000002\.json cannot be removed, .* former recipients/

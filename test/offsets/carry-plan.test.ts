@@ -49,11 +49,11 @@ const source = (changes: Partial<CarrySource> = {}): CarrySource => ({
   isSameCluster: false,
   ...changes,
 })
-const wish = (changes: Partial<CarryOptions> = {}): CarryOptions => ({ exclude: [], mapping: new Map(), ...changes })
+const desired = (changes: Partial<CarryOptions> = {}): CarryOptions => ({ exclude: [], mapping: new Map(), ...changes })
 
 describe('which groups are carried over', () => {
   test('all that have a position on what is restored; the rest of their positions is counted', () => {
-    const { groups, findings, reason } = planCarry(wish(), source())
+    const { groups, findings, reason } = planCarry(desired(), source())
     const rows = groups.map(one => [one.group, one.target, one.streams.map(each => each.targetPartition), one.leftOut])
     assert.deepEqual(rows, [
       ['a', 'a', [0], 0],
@@ -63,7 +63,7 @@ describe('which groups are carried over', () => {
   })
 
   test('those that are selected, under their names on the target', () => {
-    const options = wish({ include: ['*'], exclude: ['b'], mapping: new Map([['a', 'other']]) })
+    const options = desired({ include: ['*'], exclude: ['b'], mapping: new Map([['a', 'other']]) })
     assert.deepEqual(
       planCarry(options, source()).groups.map(({ target }) => target),
       ['other'],
@@ -72,15 +72,15 @@ describe('which groups are carried over', () => {
 
   test('none by itself where the target is the cluster that was backed up, and those that are asked for', () => {
     const same = source({ isSameCluster: true })
-    assert.match(planCarry(wish(), same).reason ?? '', /the cluster that was backed up/)
+    assert.match(planCarry(desired(), same).reason ?? '', /the cluster that was backed up/)
     assert.deepEqual(
-      planCarry(wish({ include: ['a'] }), same).groups.map(({ target }) => target),
+      planCarry(desired({ include: ['a'] }), same).groups.map(({ target }) => target),
       ['a'],
     )
   })
 
   test('none where the job says so', () => {
-    const { groups, findings, reason } = planCarry(wish({ include: [] }), source())
+    const { groups, findings, reason } = planCarry(desired({ include: [] }), source())
     assert.deepEqual([groups, findings], [[], []])
     assert.match(reason ?? '', /is empty/)
   })
@@ -91,7 +91,7 @@ describe('what cannot be met', () => {
     planCarry(options, from).findings.map(({ severity, subject, problem }) => `${severity} ${subject}: ${problem}`)
 
   test('names that would be ignored, and two groups that would become one', () => {
-    const options = wish({
+    const options = desired({
       include: ['a', 'b', 'z', 'y*'],
       mapping: new Map([
         ['a', 'one'],
@@ -109,34 +109,34 @@ describe('what cannot be met', () => {
 
   test('a group that is named, and has no position on what is restored', () => {
     const problem = 'warning group c: has no position on what is restored, and is not carried over'
-    assert.deepEqual(told(wish({ include: ['a', 'c'] })), [problem])
-    assert.deepEqual(told(wish({ mapping: new Map([['c', 'd']]) })), [problem])
-    assert.deepEqual(told(wish({ include: ['*'] })), [], 'a pattern names none')
+    assert.deepEqual(told(desired({ include: ['a', 'c'] })), [problem])
+    assert.deepEqual(told(desired({ mapping: new Map([['c', 'd']]) })), [problem])
+    assert.deepEqual(told(desired({ include: ['*'] })), [], 'a pattern names none')
   })
 
   test('a mapping of names where none is carried over by itself', () => {
     const mapping = new Map([['a', 'a-2']])
     const same = source({ isSameCluster: true })
-    assert.deepEqual(told(wish({ mapping }), same), ['error group a: is not carried over'])
-    assert.deepEqual(told(wish({ include: [], mapping }), same), [], 'it is turned off')
-    assert.deepEqual(told(wish({ include: ['a'], mapping }), same), [])
+    assert.deepEqual(told(desired({ mapping }), same), ['error group a: is not carried over'])
+    assert.deepEqual(told(desired({ include: [], mapping }), same), [], 'it is turned off')
+    assert.deepEqual(told(desired({ include: ['a'], mapping }), same), [])
   })
 
   test('a group that could not be read when it was backed up is told, and the others go on', () => {
     const from = source({ groups: [group('a', [['t', 0]]), group('x', [], 'the broker was away')] })
-    assert.deepEqual(told(wish(), from), [
+    assert.deepEqual(told(desired(), from), [
       'warning group x: its positions are not in the backup, and not carried over: the broker was away',
     ])
-    assert.equal(planCarry(wish(), from).groups.length, 1)
+    assert.equal(planCarry(desired(), from).groups.length, 1)
   })
 
   test('a group of which only an older incarnation could be read keeps that, and is told', () => {
     const from = source({ groups: [group('x', [['t', 0]], 'denied')] })
-    assert.deepEqual(told(wish(), from), [
+    assert.deepEqual(told(desired(), from), [
       'warning group x: some of its positions are not in the backup, and not carried over: denied',
     ])
     assert.deepEqual(
-      planCarry(wish(), from).groups.map(one => [one.group, one.streams.length]),
+      planCarry(desired(), from).groups.map(one => [one.group, one.streams.length]),
       [['x', 1]],
     )
   })
@@ -148,11 +148,11 @@ describe('what cannot be met', () => {
     ]
     for (const [section, reason] of sections) {
       const from = source({ section, groups: [] })
-      assert.deepEqual(told(wish(), from), [])
-      assert.match(planCarry(wish(), from).reason ?? '', reason)
-      assert.match(told(wish({ include: ['a'] }), from).join(), /^error consumer groups: generation 4/)
+      assert.deepEqual(told(desired(), from), [])
+      assert.match(planCarry(desired(), from).reason ?? '', reason)
+      assert.match(told(desired({ include: ['a'] }), from).join(), /^error consumer groups: generation 4/)
     }
     const failed = source({ section: { state: 'failed', taken_at: '', error: 'no leader' }, groups: [] })
-    assert.match(told(wish(), failed).join(), /^warning consumer groups: .*no leader/)
+    assert.match(told(desired(), failed).join(), /^warning consumer groups: .*no leader/)
   })
 })

@@ -186,7 +186,7 @@ describe('the id of a restore', () => {
   const idOf = (changes = {}, generation = 1, cluster = 'target') =>
     deriveRestoreId(planRestore({ ...manifest, generation }, plainOptions(changes)), cluster)
 
-  test('is the same for the same wish, whatever generations come meanwhile and however fast it goes', () => {
+  test('is the same for the same request, whatever generations come meanwhile and however fast it goes', () => {
     assert.equal(idOf(), idOf({ batchBytes: 5, bytesPerSecond: 7 }, 9))
   })
 

@@ -1,37 +1,37 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contextOf, type RewriteOptions, wishFor } from '../../src/restore/rewrite-options.ts'
+import { contextOf, type RewriteOptions, modeFor } from '../../src/restore/rewrite-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
-const wishes = (changes: Partial<RewriteOptions> = {}, name = 'orders', internal = false) => {
+const modes = (changes: Partial<RewriteOptions> = {}, name = 'orders', internal = false) => {
   const options = rewriteOptions(changes)
-  return [wishFor(options, { name, internal }, 'key'), wishFor(options, { name, internal }, 'value')]
+  return [modeFor(options, { name, internal }, 'key'), modeFor(options, { name, internal }, 'value')]
 }
 
 describe('what a job says of a topic', () => {
   test('is to ask its records, where it says nothing or names a pattern', () => {
-    assert.deepEqual(wishes(), ['ask', 'ask'])
-    assert.deepEqual(wishes({ topics: { include: ['ord*'], exclude: ['x*'] } }), ['ask', 'ask'])
+    assert.deepEqual(modes(), ['ask', 'ask'])
+    assert.deepEqual(modes({ topics: { include: ['ord*'], exclude: ['x*'] } }), ['ask', 'ask'])
   })
 
   test('is decided where it names the topic', () => {
-    assert.deepEqual(wishes({ topics: { include: ['*', 'orders'], exclude: [] } }), ['always', 'always'])
-    assert.deepEqual(wishes({ topics: { include: ['*'], exclude: ['ord*'] } }), ['never', 'never'])
-    assert.deepEqual(wishes({ topics: { include: ['orders'], exclude: ['orders'] } }), ['never', 'never'])
-    assert.deepEqual(wishes({ topics: { include: ['pay*'], exclude: [] } }), ['never', 'never'])
+    assert.deepEqual(modes({ topics: { include: ['*', 'orders'], exclude: [] } }), ['always', 'always'])
+    assert.deepEqual(modes({ topics: { include: ['*'], exclude: ['ord*'] } }), ['never', 'never'])
+    assert.deepEqual(modes({ topics: { include: ['orders'], exclude: ['orders'] } }), ['never', 'never'])
+    assert.deepEqual(modes({ topics: { include: ['pay*'], exclude: [] } }), ['never', 'never'])
   })
 
   test('is decided by part, of all topics or of one', () => {
-    assert.deepEqual(wishes({ parts: ['value'] }), ['never', 'ask'])
-    assert.deepEqual(wishes({ parts: ['value'], topics: { include: ['orders'], exclude: [] } }), ['never', 'always'])
-    assert.deepEqual(wishes({ topicParts: new Map([['orders', ['key'] as const]]) }), ['always', 'never'])
-    assert.deepEqual(wishes({ topicParts: new Map([['orders', []]]) }), ['never', 'never'])
+    assert.deepEqual(modes({ parts: ['value'] }), ['never', 'ask'])
+    assert.deepEqual(modes({ parts: ['value'], topics: { include: ['orders'], exclude: [] } }), ['never', 'always'])
+    assert.deepEqual(modes({ topicParts: new Map([['orders', ['key'] as const]]) }), ['always', 'never'])
+    assert.deepEqual(modes({ topicParts: new Map([['orders', []]]) }), ['never', 'never'])
   })
 
   test('does not matter for topics of Kafka and of the registry itself', () => {
     const topics = { include: ['__consumer_offsets', '_schemas'], exclude: [] }
-    assert.deepEqual(wishes({ topics }, '__consumer_offsets', true), ['never', 'never'])
-    assert.deepEqual(wishes({ topics }, '_schemas'), ['never', 'never'])
+    assert.deepEqual(modes({ topics }, '__consumer_offsets', true), ['never', 'never'])
+    assert.deepEqual(modes({ topics }, '_schemas'), ['never', 'never'])
   })
 })
 

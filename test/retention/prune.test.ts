@@ -5,8 +5,8 @@ import { withLease } from '../../src/archive/hold-lease.ts'
 import { prunedMarkKey } from '../../src/archive/layout.ts'
 import { verifyBackup } from '../../src/archive/verify.ts'
 import { hasCode } from '../../src/errors.ts'
+import { keepExpired } from '../../src/retention/keep-expired.ts'
 import { runPrune } from '../../src/retention/prune.ts'
-import { takeBack } from '../../src/retention/take-back.ts'
 import { indexAt, never } from '../archive/sample-archive.ts'
 import { DAY, HOUR, World } from './world.ts'
 
@@ -61,10 +61,10 @@ describe('a backup that goes', () => {
   test('can be taken back while it is only marked, and is judged anew then', async () => {
     const world = await twoBackups()
     await world.prune({ keepLast: 1 })
-    await takeBack('a', world.partsAt(), never)
+    await keepExpired('a', world.partsAt(), never)
     assert.deepEqual(await listBackupIds(world.storage, never), ['a', 'b'])
     assert.deepEqual(await verify(world, 'a'), [])
-    await assert.rejects(takeBack('a', world.partsAt(), never), error => hasCode(error, 'BACKUP_NOT_FOUND'))
+    await assert.rejects(keepExpired('a', world.partsAt(), never), error => hasCode(error, 'BACKUP_NOT_FOUND'))
   })
 
   test('stays while somebody works with it, reader or writer', async () => {

@@ -24,7 +24,7 @@ async function keepExpired(session: Session, storage: Storage): Promise<number> 
   if (dryRun) throw new KafkaBackupError('USAGE', '--dry-run and --keep exclude each other: --keep has no plan to show')
   for (const id of keep) {
     await session.withProgress('prune', 'keeping expired backups', onProgress =>
-      session.actions.takeBackAt(storage, id, { onProgress }, session.signal),
+      session.actions.keepExpiredAt(storage, id, { onProgress }, session.signal),
     )
   }
   session.print(

@@ -90,7 +90,7 @@ function withFound(plan: RegistryPlan, conflicts: readonly Conflict[], notes: re
   return { ...plan, steps, conflicts: [...conflicts, ...plan.conflicts], notes: [...notes, ...plan.notes] }
 }
 
-type Wish = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
+type DesiredOffset = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
 
 /** What of the settings of subjects is read, and what is known already. */
 interface SettingsReading {
@@ -109,7 +109,7 @@ interface SettingsReading {
 async function readTarget(
   client: RegistryClient,
   backup: RegistrySnapshot,
-  wish: Wish,
+  wish: DesiredOffset,
   { before, asksAllModes = false }: SettingsReading,
   signal: AbortSignal,
 ): Promise<{ target: RegistrySnapshot; modesNotRead: ReadonlySet<string> }> {
@@ -150,12 +150,12 @@ async function readTarget(
 type Outer = Pick<AllSettings, 'global' | 'contextSettings'>
 
 /** The subjects of the backup under the names of the target, and those of an unfinished run. */
-function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: Wish): Set<string> {
+function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: DesiredOffset): Set<string> {
   const wanted = [...backup.subjects.keys()].map(subject => subjectMapping.get(subject) ?? subject)
   return new Set([...wanted, ...journaledSubjects(unfinished)])
 }
 
-function journaledSubjects(unfinished: Wish['unfinished']): string[] {
+function journaledSubjects(unfinished: DesiredOffset['unfinished']): string[] {
   const touched = unfinished?.settings.flatMap(({ scope }) => (scope.kind === 'subject' ? [scope.subject] : [])) ?? []
   return [...touched, ...(unfinished?.createdSubjects ?? [])]
 }
@@ -164,7 +164,7 @@ function journaledSubjects(unfinished: Wish['unfinished']): string[] {
  * The mode of a subject without versions is rarely set, and Confluent tells of it: it registers in mode READWRITE alone, or
  * with an ID in mode IMPORT alone. So it is asked for only where the restore may write one, or could not notice.
  */
-function modesToAsk(backup: RegistrySnapshot, wish: Wish, target: RegistrySnapshot) {
+function modesToAsk(backup: RegistrySnapshot, wish: DesiredOffset, target: RegistrySnapshot) {
   const { strategy, forceIds, subjectMapping, unfinished } = wish
   const isEach = target.flavour !== 'confluent' || strategy === 'overwrite' || (forceIds && target.versions.length > 0)
   const moded = [...backup.subjects].filter(([, { mode }]) => mode !== null)

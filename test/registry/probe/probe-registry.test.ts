@@ -14,14 +14,14 @@ import type { VendorName } from '../../fakes/vendors/vendor-script.ts'
 
 const start = snapshotOf([versionOf('theirs', 1, 7), versionOf('gone', 1, 8, { isDeleted: true })])
 
-interface Wish {
+interface DesiredOffset {
   isWriting?: boolean
   signal?: AbortSignal
   onWrite?: (place: string) => void
   onLeftBehind?: (subjects: readonly string[]) => void
 }
 
-async function probe(t: TestContext, url: string, wish: Wish = {}) {
+async function probe(t: TestContext, url: string, wish: DesiredOffset = {}) {
   const { isWriting = true, signal = new AbortController().signal } = wish
   const { onWrite = () => undefined, onLeftBehind = () => undefined } = wish
   const client = await openRegistryClient({ urls: [url] }, { clock: new JumpingClock() })

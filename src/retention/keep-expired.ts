@@ -3,8 +3,8 @@ import { withLease } from '../archive/hold-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { type PruneParts, pruneClaim } from './prune-context.ts'
 
-/** Takes a backup back that is given up and not yet removed. */
-export async function takeBack(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
+/** Keeps an expired backup that is not yet removed. */
+export async function keepExpired(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
   const { storage } = parts
   await withLease(parts, pruneClaim(backupId), signal, async lease => {
     const other = (await lease?.others(signal))?.find(({ role }) => role === 'prune')
@@ -13,7 +13,7 @@ export async function takeBack(backupId: string, parts: PruneParts, signal: Abor
     }
     const { manifests, mark } = await scanManifests(storage, backupId, signal)
     if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
-    const why = mark ? 'its removal has begun' : 'it is not given up'
+    const why = mark ? 'its removal has begun' : 'it has not expired'
     throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`)
   })
 }

@@ -3,17 +3,17 @@ import { partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { isPattern } from '../lib/glob.ts'
 import type { GroupNow } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
-import { findMissing, type Wish } from './plan-reset.ts'
+import { type DesiredOffset, findMissing } from './plan-reset.ts'
 import type { PlainRequest } from './request.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
 /** What the strategies want that look at nothing but the log; an error where a group has nothing to be set. */
-export async function wishPlainly(
+export async function desiredByStrategy(
   request: PlainRequest,
   groups: readonly GroupNow[],
   port: OffsetsPort,
   signal: AbortSignal,
-): Promise<Map<string, Wish[] | KafkaBackupError>> {
+): Promise<Map<string, DesiredOffset[] | KafkaBackupError>> {
   const named = request.selection.topics.filter(topic => !isPattern(topic))
   const counts = await port.countPartitions(named, signal)
   const missing = named.find(topic => !counts.has(topic))
@@ -21,7 +21,7 @@ export async function wishPlainly(
   const scopes = new Map(groups.map(now => [now.group, scopeOf(now, request.selection, counts)]))
   const decide = await openDecision(request, [...scopes.values()].flat(), port, signal)
   return new Map(
-    [...scopes].map(([group, places]): [string, Wish[] | KafkaBackupError] => {
+    [...scopes].map(([group, places]): [string, DesiredOffset[] | KafkaBackupError] => {
       if (places.length === 0) return [group, nothingToSet(group, request.selection)]
       return [group, places.map(place => ({ topic: place.topic, partition: place.partition, ...decide(place) }))]
     }),
@@ -44,7 +44,7 @@ function scopeOf(
   return [...named, ...positions.filter(one => !counts.has(one.topic) && isWanted(one))]
 }
 
-type Decide = (place: TopicPartition) => Pick<Wish, 'to' | 'note'>
+type Decide = (place: TopicPartition) => Pick<DesiredOffset, 'to' | 'note'>
 
 async function openDecision(
   request: PlainRequest,

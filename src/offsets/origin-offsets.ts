@@ -4,30 +4,34 @@ import { runPool } from '../lib/pool.ts'
 import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
-import type { Wish } from './plan-reset.ts'
+import type { DesiredOffset } from './plan-reset.ts'
 import type { HeaderRequest } from './request.ts'
 import { scanHeaders } from './scan-headers.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
-export type Wishes = Map<string, Wish[] | KafkaBackupError>
+export type DesiredOffsets = Map<string, DesiredOffset[] | KafkaBackupError>
 
 const PARTITIONS_AT_ONCE = 4
 const APPROXIMATE = 'approximate: some records behind it were read already'
 
 /** Positions as they were, on the cluster that they are from. */
-export function wishAsThen(origin: Origin, groups: readonly string[], selection: PositionSelection): Wishes {
+export function desiredFromOrigin(
+  origin: Origin,
+  groups: readonly string[],
+  selection: PositionSelection,
+): DesiredOffsets {
   return perGroup(groups, origin, selection, positions =>
     positions.map(({ topic, partition, offset, metadata }) => ({ topic, partition, to: offset, metadata })),
   )
 }
 
-/** Through the runs of an offset map, or straight from positions that somebody wrote down. */
-export function wishByMapping(
+/** Through the runs of an offset map, or directly from the offsets in a file. */
+export function desiredByMapping(
   mapping: OffsetMapping,
   origin: Origin | undefined,
   groups: readonly string[],
   selection: PositionSelection,
-): Wishes {
+): DesiredOffsets {
   if ('runs' in mapping) {
     if (!origin) throw needsOrigin('from_mapping with the output of `offset-map`')
     return perGroup(groups, origin, selection, positions => translate(positions, mapping.runs))
@@ -39,19 +43,21 @@ export function wishByMapping(
       // What is written for the group itself goes before what is written for all.
       const special = new Set(meant.filter(one => one.group !== undefined).map(partitionKey))
       const own = meant.filter(one => one.group !== undefined || !special.has(partitionKey(one)))
-      const wishes = own.map(({ topic, partition, offset }) => ({ topic, partition, to: offset }))
-      return [group, wishes.length > 0 ? wishes : nothingSelected('the mapping', group)]
+      const desiredOffsets = own.map(({ topic, partition, offset }) => ({ topic, partition, to: offset }))
+      return [group, desiredOffsets.length > 0 ? desiredOffsets : nothingSelected('the mapping', group)]
     }),
   )
 }
 
 /** A partition of which nothing was restored has nothing that was read: it is begun where its namesake begins. */
-function translate(positions: readonly OriginPosition[], runs: readonly MappingRun[]): Wish[] {
-  const wishes: Wish[] = translateByRuns(positions, runs).map(({ topic, partition, to, isApproximate }) => ({
-    ...{ topic, partition, to },
-    ...(isApproximate && { note: APPROXIMATE }),
-  }))
-  const covered = new Set(wishes.map(partitionKey))
+function translate(positions: readonly OriginPosition[], runs: readonly MappingRun[]): DesiredOffset[] {
+  const desiredOffsets: DesiredOffset[] = translateByRuns(positions, runs).map(
+    ({ topic, partition, to, isApproximate }) => ({
+      ...{ topic, partition, to },
+      ...(isApproximate && { note: APPROXIMATE }),
+    }),
+  )
+  const covered = new Set(desiredOffsets.map(partitionKey))
   const names = new Map(runs.map(run => [run.topic, run.target_topic]))
   const known = new Set(runs.map(partitionKey))
   for (const one of positions) {
@@ -59,21 +65,26 @@ function translate(positions: readonly OriginPosition[], runs: readonly MappingR
     if (known.has(partitionKey(one))) continue
     if (topic === undefined) {
       const problem = 'the mapping says nothing of the topic'
-      wishes.push({ topic: one.topic, partition: one.partition, to: { problem } })
+      desiredOffsets.push({ topic: one.topic, partition: one.partition, to: { problem } })
     } else if (!covered.has(partitionKey({ topic, partition: one.partition }))) {
-      wishes.push({ topic, partition: one.partition, to: 'earliest', note: 'nothing of this partition was restored' })
+      desiredOffsets.push({
+        topic,
+        partition: one.partition,
+        to: 'earliest',
+        note: 'nothing of this partition was restored',
+      })
     }
   }
-  return wishes
+  return desiredOffsets
 }
 
 /** Through the headers that a restore gave to records. Each partition is looked through once, for all groups. */
-export async function wishByHeaders(
+export async function desiredByHeaders(
   request: HeaderRequest & { selection: PositionSelection },
   groups: readonly string[],
   port: OffsetsPort,
   signal: AbortSignal,
-): Promise<Wishes> {
+): Promise<DesiredOffsets> {
   const { origin, selection, topicMapping, sinceMs } = request
   const positions = perGroup(groups, origin, selection, own => own)
   const targetOf = (topic: string) => topicMapping.get(topic) ?? topic
@@ -85,20 +96,20 @@ export async function wishByHeaders(
     [...Array(count).keys()].map(partition => ({ topic, partition })),
   )
   const bounds = await port.readBounds(places, signal)
-  const wishes = new Map<string, Wish[]>()
+  const desiredOffsets = new Map<string, DesiredOffset[]>()
   await runPool(places, PARTITIONS_AT_ONCE, async place => {
     const range = bounds.get(partitionKey(place))
     const wanted = wantedAt(positions, one => targetOf(one.topic) === place.topic)
     if (!range || wanted.size === 0) return
     for (const [group, found] of await scanHeaders(place, wanted, { port, bounds: range, sinceMs }, signal)) {
       const note = found.isApproximate ? { note: APPROXIMATE } : {}
-      wishes.set(group, [...(wishes.get(group) ?? []), { ...place, to: found.offset, ...note }])
+      desiredOffsets.set(group, [...(desiredOffsets.get(group) ?? []), { ...place, to: found.offset, ...note }])
     }
   })
   return new Map(
-    [...positions].map(([group, own]): [string, Wish[] | KafkaBackupError] => {
+    [...positions].map(([group, own]): [string, DesiredOffset[] | KafkaBackupError] => {
       if (!Array.isArray(own)) return [group, own]
-      const all = [...(wishes.get(group) ?? []), ...missingTopics(own, targetOf, counts)]
+      const all = [...(desiredOffsets.get(group) ?? []), ...missingTopics(own, targetOf, counts)]
       return [group, all.length > 0 ? all : nothingFound(group)]
     }),
   )
@@ -121,7 +132,7 @@ function missingTopics(
   positions: readonly OriginPosition[],
   targetOf: (topic: string) => string,
   counts: ReadonlyMap<string, number>,
-): Wish[] {
+): DesiredOffset[] {
   return positions
     .filter(({ topic }) => !counts.has(targetOf(topic)))
     .map(({ topic, partition }) => {
