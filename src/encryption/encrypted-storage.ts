@@ -1,7 +1,7 @@
 import { damaged } from '../archive/damage.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
-import { isBesideData, type KeyOptions, KeyState, notEncrypted } from './key-state.ts'
+import { isStoredPlain, type KeyOptions, KeyState, notEncrypted } from './key-state.ts'
 import { ObjectCipher, openObject, sealObject } from './object-cipher.ts'
 import { decodeHeader, isSealed, plainSizeOf } from './object-header.ts'
 import type { OpenKeys } from './open-keys.ts'
