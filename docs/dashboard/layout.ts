@@ -18,13 +18,13 @@ function drawLines(placed: Placed[]): string[] {
     return [
       draw((_, width) => `┌${'─'.repeat(width)}┐`),
       draw(({ panel }, width) => `│${fit(` ${panel.title}`, width)}│`),
-      draw(({ panel }, width) => `│${fit(` ${tell(panel.type, panel.unit)}`, width)}│`),
+      draw(({ panel }, width) => `│${fit(` ${describeUnit(panel.type, panel.unit)}`, width)}│`),
       draw((_, width) => `└${'─'.repeat(width)}┘`),
     ]
   })
 }
 
-function tell(type: string, unit: string): string {
+function describeUnit(type: string, unit: string): string {
   return unit === 'short' ? type : `${type}, ${unit.replace('suffix: ', '')}`
 }
 

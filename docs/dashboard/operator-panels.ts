@@ -22,7 +22,7 @@ const offsetRow: PanelRow = {
     },
     {
       title: 'Consumer groups reset',
-      description: 'Groups whose positions were set in the hour before each point.',
+      description: 'Groups whose committed offsets were reset in the hour before each point.',
       type: 'timeseries',
       width: 6,
       unit: 'short',
@@ -36,7 +36,7 @@ const offsetRow: PanelRow = {
     },
     {
       title: 'Rollbacks and snapshots',
-      description: 'Rollbacks, snapshots and verifications of positions that ended in the hour before each point.',
+      description: 'Rollbacks, snapshots and verifications of offsets that ended in the hour before each point.',
       type: 'timeseries',
       width: 6,
       unit: 'short',
@@ -79,7 +79,7 @@ const operatorRow: PanelRow = {
   panels: [
     {
       title: 'Reconciliation errors',
-      description: 'By controller. Each is tried again; the log of the operator has the reason.',
+      description: 'By controller. Failed reconciliations are retried; the log of the operator has the cause.',
       type: 'timeseries',
       width: 8,
       unit: 'cps',
@@ -93,7 +93,7 @@ const operatorRow: PanelRow = {
     },
     {
       title: 'Reconciliations',
-      description: 'How often resources are looked at.',
+      description: 'Number of reconciliations.',
       type: 'timeseries',
       width: 8,
       unit: 'cps',
@@ -121,7 +121,7 @@ const operatorRow: PanelRow = {
     },
     {
       title: 'Queue depth',
-      description: 'Resources that wait to be looked at. It should come back to 0.',
+      description: 'Resources that wait for reconciliation. It should return to 0.',
       type: 'timeseries',
       width: 12,
       unit: 'short',
@@ -130,7 +130,7 @@ const operatorRow: PanelRow = {
     },
     {
       title: 'Queue adds and retries',
-      description: 'Resources that are put into the queue, and those among them that failed before.',
+      description: 'Resources added to the queue, and those added again after a failure.',
       type: 'timeseries',
       width: 12,
       unit: 'cps',
@@ -169,7 +169,7 @@ const resourceRow: PanelRow = {
     },
     {
       title: 'Resources that are not ready',
-      description: 'Their status says why: kubectl describe.',
+      description: 'kubectl describe shows the cause in the status.',
       type: 'table',
       width: 12,
       unit: 'short',

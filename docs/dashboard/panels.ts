@@ -6,7 +6,7 @@ export interface PanelRow {
 
 export interface PanelSpec {
   title: string
-  /** What a reader may take it for and it is not, or what to look at next. */
+  /** Explains what the panel shows, or what to check next. */
   description: string
   type: 'gauge' | 'stat' | 'timeseries' | 'table'
   width: number
@@ -38,7 +38,7 @@ const inNamespace = 'namespace=~"$namespace"'
 const backupLegend = '{{namespace}}/{{backup_name}}'
 const restoreLegend = '{{namespace}}/{{restore_name}}'
 
-/** Runs are rare: a quantile over minutes would have nothing to look at. */
+/** Runs are rare: a quantile over minutes would have no data. */
 const quantile = (quantile: string, metric: string, by: string, matchers: string) =>
   `histogram_quantile(${quantile}, sum by (${by}, le) (increase(${metric}_bucket{${matchers}}[24h])))`
 
@@ -100,7 +100,7 @@ const overview: PanelRow = {
     },
     {
       title: 'Operator',
-      description: 'Whether a replica leads. Standby replicas are normal; no leader at all is a problem.',
+      description: 'Whether there is a leader. Standby replicas are normal; no leader is a problem.',
       type: 'stat',
       width: 4,
       unit: 'short',
@@ -120,7 +120,7 @@ const backupRow: PanelRow = {
   panels: [
     {
       title: 'Backup duration',
-      description: 'p99 and p50 of the runs of 24 hours before each point, as exact as the buckets are.',
+      description: 'p99 and p50 of the runs in the 24 hours before each point, limited by the buckets.',
       type: 'timeseries',
       width: 12,
       unit: 's',
@@ -138,7 +138,7 @@ const backupRow: PanelRow = {
     },
     {
       title: 'Backup size',
-      description: 'What each backup takes in the store.',
+      description: 'Size of each backup in the store.',
       type: 'timeseries',
       width: 12,
       unit: 'bytes',
@@ -152,7 +152,7 @@ const backupRow: PanelRow = {
     },
     {
       title: 'Records backed up per second',
-      description: 'As they are copied; a run that the operator found ended counts at its end.',
+      description: 'Counted as they are copied, or at the end of a run that the operator did not observe.',
       type: 'timeseries',
       width: 12,
       unit: 'suffix: rec/s',
@@ -180,8 +180,8 @@ const backupRow: PanelRow = {
       ],
     },
     {
-      title: 'Run under way since',
-      description: 'How long the run has taken so far. Continuous backups are not here.',
+      title: 'Duration of active runs',
+      description: 'How long each active run has taken so far, without continuous backups.',
       type: 'stat',
       width: 8,
       unit: 's',
@@ -199,7 +199,7 @@ const backupRow: PanelRow = {
     },
     {
       title: 'Last verification',
-      description: 'What the last verification of each backup found.',
+      description: 'Result of the last verification of each backup.',
       type: 'stat',
       width: 8,
       unit: 'short',
@@ -218,7 +218,7 @@ const backupRow: PanelRow = {
     },
     {
       title: 'Time since last verification',
-      description: 'Since a verification last found the backup whole.',
+      description: 'Time since a verification last found the backup intact.',
       type: 'stat',
       width: 8,
       unit: 's',
@@ -275,7 +275,7 @@ const restoreRow: PanelRow = {
     },
     {
       title: 'Records restored per second',
-      description: 'As they are written to the target.',
+      description: 'Counted as they are written to the target.',
       type: 'timeseries',
       width: 6,
       unit: 'suffix: rec/s',
@@ -289,7 +289,7 @@ const restoreRow: PanelRow = {
     },
     {
       title: 'Time since last restore',
-      description: 'A backup that is never restored is a hope: a drill each month is a good habit.',
+      description: 'Test restores regularly, for example once a month.',
       type: 'stat',
       width: 6,
       unit: 's',

@@ -78,9 +78,9 @@ describe('the alerts', () => {
       }
       assert.equal(annotations.runbook, `docs/monitoring.md#${alert.toLowerCase()}`)
       const runbook = page.split(`\n### ${alert}\n`)[1]?.split(/\n##/)[0] ?? ''
-      assert.match(runbook, /\*\*Means:\*\*/, alert)
-      assert.match(runbook, /\*\*Look at(:|, do:)\*\*/, alert)
-      assert.match(runbook, /\*\*(Look at, do|Do):\*\*/, alert)
+      assert.match(runbook, /\*\*Meaning:\*\*/, alert)
+      assert.match(runbook, /\*\*Check(:|, fix:)\*\*/, alert)
+      assert.match(runbook, /\*\*(Check, fix|Fix):\*\*/, alert)
     }
   })
 

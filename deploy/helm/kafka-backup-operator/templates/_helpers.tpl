@@ -86,7 +86,7 @@ default
 {{- end -}}
 {{- end -}}
 
-{{/* A digest or a tag belongs to one repository, so the operator's is taken only where the jobs name none of their own. */}}
+{{/* A digest or tag belongs to one repository, so jobs use the operator's only if they set no repository. */}}
 {{- define "kafka-backup-operator.jobImage" -}}
 {{- $image := .Values.jobs.image -}}
 {{- if not (or $image.repository $image.tag $image.digest) -}}
