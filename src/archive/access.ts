@@ -1,5 +1,3 @@
-import { hasCode } from '../errors.ts'
-import { formatJson } from '../lib/json.ts'
 import type { Storage } from '../storage/storage.ts'
 import {
   type AccessFile,
@@ -9,27 +7,21 @@ import {
   accessKinds,
   type Reading,
 } from './access-section.ts'
-import { damaged, problemOf } from './damage.ts'
-import { hashOf } from './hash.ts'
 import { accessKey } from './layout.ts'
 import { type Manifest, parseAs } from './manifest.ts'
-import type { Problem } from './verify-objects.ts'
+import {
+  type ObjectFindings,
+  readRecorded,
+  type SectionTarget,
+  verifyRecorded,
+  writeRecorded,
+} from './recorded-object.ts'
 
-export interface AccessPlace {
-  backupId: string
-  /** The generation that is to name the object, and the run that makes it. */
-  generation: number
-  run: string
-  takenAt: string
-  /** What the generation before says: an object that would be the same is named again, not written. */
-  previous: AccessSection | undefined
-}
-
-/** Makes rules of access durable and returns what the manifest says of them. Nothing counts before it does. */
+/** Stores ACLs, quotas and users durably and returns their section of the manifest. */
 export async function writeAccess(
   storage: Storage,
   reading: AccessReading,
-  { backupId, generation, run, takenAt, previous }: AccessPlace,
+  { backupId, generation, run, takenAt, previous }: SectionTarget<AccessSection>,
   signal: AbortSignal,
 ): Promise<AccessSection> {
   const file: AccessFile = {
@@ -39,13 +31,9 @@ export async function writeAccess(
     quotas: itemsOf(reading.quotas),
     users: itemsOf(reading.users),
   }
-  const bytes = Buffer.from(`${formatJson(file, 1)}\n`)
-  const [size, blake3] = [bytes.length, hashOf(bytes)]
-  const isSame = previous !== undefined && previous.size === size && previous.blake3 === blake3
-  const key = isSame ? previous.key : accessKey(backupId, generation, run)
-  if (!isSame) await storage.create(key, bytes, signal)
+  const stored = await writeRecorded(storage, file, { newKey: accessKey(backupId, generation, run), previous }, signal)
   const { acls, quotas, users } = reading
-  return { taken_at: takenAt, key, size, blake3, acls: stateOf(acls), quotas: stateOf(quotas), users: stateOf(users) }
+  return { taken_at: takenAt, ...stored, acls: stateOf(acls), quotas: stateOf(quotas), users: stateOf(users) }
 }
 
 function itemsOf<T>(reading: Reading<T>): T[] {
@@ -56,49 +44,26 @@ function stateOf(reading: Reading<unknown>): AccessSection['acls'] {
   return reading.state === 'taken' ? { state: 'taken', count: reading.items.length } : reading
 }
 
-/** The rules that a section names. An object that is gone, or has other bytes, is damage. */
+/** The rules that a section names. A missing object or other bytes are damage. */
 export async function readAccess(storage: Storage, section: AccessSection, signal: AbortSignal): Promise<AccessFile> {
-  const { key, size, blake3 } = section
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(key, 'is missing', { cause: error })
-  }
-  if (bytes.length !== size || hashOf(bytes) !== blake3) {
-    throw damaged(key, 'is not the object that the manifest recorded')
-  }
-  return parseAs(accessFileSchema, bytes.toString('utf8'), key)
+  const bytes = await readRecorded(storage, section, signal)
+  return parseAs(accessFileSchema, bytes.toString('utf8'), section.key)
 }
 
-export interface AccessFindings {
-  objects: number
-  bytes: number
-  problems: Problem[]
-}
-
-/** What is wrong with the rules of access of a backup. The object is small: it is read whole. */
+/** Checks the access rules of a backup. */
 export async function verifyAccess(
   storage: Storage,
   { access: section }: Pick<Manifest, 'access'>,
   signal: AbortSignal,
-): Promise<AccessFindings> {
+): Promise<ObjectFindings> {
   if (!section) return { objects: 0, bytes: 0, problems: [] }
-  const { key, size } = section
-  const found = { objects: 1, bytes: size }
-  try {
-    return { ...found, problems: compareCounts(await readAccess(storage, section, signal), section) }
-  } catch (error) {
-    if (!hasCode(error, 'ARCHIVE_DAMAGED', 'ARCHIVE_TOO_NEW')) throw error
-    return { ...found, problems: [{ key, problem: problemOf(error, key) }] }
-  }
+  return verifyRecorded(section, async () => compareCounts(await readAccess(storage, section, signal), section))
 }
 
-function compareCounts(file: AccessFile, section: AccessSection): Problem[] {
+function compareCounts(file: AccessFile, section: AccessSection): string[] {
   return accessKinds.flatMap(kind => {
-    const said = section[kind]
-    const [expected, { length }] = [said.state === 'taken' ? said.count : 0, file[kind]]
-    return expected === length ? [] : [{ key: section.key, problem: `it has ${length} ${kind} instead of ${expected}` }]
+    const recorded = section[kind]
+    const [expected, { length }] = [recorded.state === 'taken' ? recorded.count : 0, file[kind]]
+    return expected === length ? [] : [`it has ${length} ${kind} instead of ${expected}`]
   })
 }

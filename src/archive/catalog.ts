@@ -1,12 +1,12 @@
 import { hasCode, KafkaBackupError } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { assertIndexKeys, assertManifestKeys } from './assert-keys.ts'
-import { refuseBackupFolder } from './backup-folder.ts'
 import { damaged } from './damage.ts'
 import { hashOf } from './hash.ts'
 import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './layout.ts'
 import { type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
-import { type OwnedIndex, ownIndexes } from './named-objects.ts'
+import { indexRefsOf, type OwnedIndex, ownIndexes, sectionObjectsOf } from './named-objects.ts'
 
 /** The ids of all backups at the location, in the order of their names; those that are given up are not among them. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
@@ -131,4 +131,47 @@ function assertOwner({ topic, topic_id, partition }: PartitionIndex, { key, owne
   const stated = `${topic}/${partition} with the topic ID ${topic_id}`
   const expected = `${owner.topic}/${owner.partition} with the topic ID ${owner.topicId}`
   throw damaged(key, `belongs to ${stated}, and the manifest names it for ${expected}`)
+}
+
+/** Fails where the location is the folder of one backup, in which no backups are: the folder above it is meant. */
+export async function refuseBackupFolder(storage: Storage, signal: AbortSignal): Promise<void> {
+  for await (const { key } of storage.list('manifests/', signal)) {
+    if (parseGeneration(`/${key}`) === undefined) continue
+    const [, above = '', id = '', query = ''] = /^(.*?)\/+([^/?]+)\/*(\?.*)?$/.exec(storage.location) ?? []
+    throw new KafkaBackupError(
+      'LOCATION_INVALID',
+      `${storage.location} is the folder of one backup, not a location of backups`,
+      {
+        help: `Give ${above}${query} as the location (--path or storage), and ${id} as the backup id.`,
+      },
+    )
+  }
+}
+
+const CONCURRENCY = 8
+
+/** Reads which objects manifests name, directly or by their indexes. An index that many of them share is read once. */
+export class ReferenceReader {
+  readonly #storage: Storage
+  readonly #segments = new Map<string, readonly string[]>()
+
+  constructor(storage: Storage) {
+    this.#storage = storage
+  }
+
+  async read(manifest: Manifest, signal: AbortSignal): Promise<Set<string>> {
+    const keys = new Set([...sectionObjectsOf(manifest)].map(({ key }) => key))
+    const listed = await runPool(indexRefsOf(manifest), CONCURRENCY, ref => this.#segmentsOf(ref, signal))
+    for (const key of listed.flat()) keys.add(key)
+    return keys
+  }
+
+  async #segmentsOf(ref: OwnedIndex, signal: AbortSignal): Promise<readonly string[]> {
+    const known = this.#segments.get(ref.key)
+    if (known) return known
+    const { segments } = await readIndex(this.#storage, ref, signal)
+    const keys = segments.map(({ key }) => key)
+    this.#segments.set(ref.key, keys)
+    return keys
+  }
 }

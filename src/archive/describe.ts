@@ -7,8 +7,8 @@ import { deletedKeyWarnings } from './deleted-keys.ts'
 import { labelOf } from './incarnation.ts'
 import type { Gap, Manifest, ManifestPartition, ManifestTopic } from './manifest.ts'
 import { newestOf } from './registry-files.ts'
+import { earlier, later } from './scalars.ts'
 import { type Totals, totalsOf } from './summary.ts'
-import { earlier, later } from './times.ts'
 
 export type BackupSummary = { backup_id: string } & (
   | { error: string; code: ErrorCode; details?: ErrorDetails }

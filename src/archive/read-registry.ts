@@ -1,11 +1,10 @@
 import type * as z from 'zod'
-import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { damaged } from './damage.ts'
-import { hashOf } from './hash.ts'
 import { registryKey } from './layout.ts'
 import { type Manifest, refuseDepth, refuseNewer } from './manifest.ts'
+import { readRecorded } from './recorded-object.ts'
 import type { RegistrySnapshot, SchemaVersion } from './registry-model.ts'
 import {
   globalConfigSchema,
@@ -65,23 +64,14 @@ export async function readMetadata(
   throw damaged(key, `has other versions than the manifest says of subject ${name}`, { details: { subject: name } })
 }
 
-/** The bytes of an object as the manifest vouches for it: one that is gone, or has other bytes, is damage. */
+/** The bytes of an object that the manifest records. A missing object or other bytes are damage. */
 export async function readStored(
   storage: Storage,
   backupId: string,
   { file, size, blake3 }: StoredFile,
   signal: AbortSignal,
 ): Promise<Buffer> {
-  const key = registryKey(backupId, file)
-  let bytes: Buffer
-  try {
-    bytes = await storage.read(key, signal)
-  } catch (error) {
-    if (!hasCode(error, 'STORAGE_NOT_FOUND')) throw error
-    throw damaged(key, 'is missing', { cause: error })
-  }
-  if (bytes.length === size && hashOf(bytes) === blake3) return bytes
-  throw damaged(key, 'is not the object that the manifest recorded')
+  return readRecorded(storage, { key: registryKey(backupId, file), size, blake3 }, signal)
 }
 
 export async function readJson<T>(

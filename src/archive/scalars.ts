@@ -22,3 +22,12 @@ export const topicName = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,249}$/, 'is not a valid topic name')
   .refine(name => name !== '.' && name !== '..', 'is not a valid topic name')
+
+/** Timestamps of Kafka, of which there may be none: null is neither early nor late. */
+export function earlier(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null ? b : b === null || a < b ? a : b
+}
+
+export function later(a: bigint | null, b: bigint | null): bigint | null {
+  return a === null ? b : b === null || a > b ? a : b
+}

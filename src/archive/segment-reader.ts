@@ -1,12 +1,16 @@
 import { promisify } from 'node:util'
 import { zstdDecompress } from 'node:zlib'
-import { batchSizeAt, PREFIX_BYTES } from '../batch/header.ts'
+import { batchSizeAt, isControl, PREFIX_BYTES } from '../batch/header.ts'
+import { decodeRecords } from '../batch/records.ts'
+import { walkBatches } from '../batch/walk.ts'
 import { hasCode, type KafkaBackupError } from '../errors.ts'
 import { ByteBudget } from '../lib/byte-budget.ts'
 import type { Storage } from '../storage/storage.ts'
+import { readIndex } from './catalog.ts'
 import { damagedInside } from './damage.ts'
 import { openHasher } from './hash.ts'
-import type { Segment } from './manifest.ts'
+import type { ManifestPartition, ManifestTopic, Segment } from './manifest.ts'
+import { ownIndexes } from './named-objects.ts'
 import { MAX_FRAME_BYTES } from './segment-writer.ts'
 
 const decompress = promisify(zstdDecompress)
@@ -150,4 +154,30 @@ function checkSize(size: number, segment: Segment, start: number): void {
 
 function damaged({ key }: Segment, why: string, cause?: unknown): KafkaBackupError {
   return damagedInside(key, why, { cause })
+}
+
+const MOST_KEYS = 100
+
+/** The keys of the first records that a backup holds of a partition. */
+export async function readFirstKeys(
+  storage: Storage,
+  topic: Pick<ManifestTopic, 'name' | 'id'>,
+  partition: Pick<ManifestPartition, 'partition' | 'indexes'>,
+  signal: AbortSignal,
+): Promise<(Buffer | null)[]> {
+  const [reference] = ownIndexes(topic, partition)
+  if (!reference) return []
+  const { segments } = await readIndex(storage, reference, signal)
+  return segments[0] ? keysOf(segments[0], storage, signal) : []
+}
+
+async function keysOf(segment: Segment, storage: Storage, signal: AbortSignal): Promise<(Buffer | null)[]> {
+  for await (const bytes of readSegment(storage, segment, signal)) {
+    const header = walkBatches(bytes, 0, bytes.length).find(one => !isControl(one.attributes))
+    if (header)
+      return decodeRecords(bytes, header)
+        .slice(0, MOST_KEYS)
+        .map(({ key }) => key)
+  }
+  return []
 }

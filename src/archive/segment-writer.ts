@@ -4,7 +4,7 @@ import { runPool } from '../lib/pool.ts'
 import type { ObjectWriter, Storage } from '../storage/storage.ts'
 import { type Hasher, openHasher } from './hash.ts'
 import type { AbortedTransaction, Segment } from './manifest.ts'
-import { earlier, later } from './times.ts'
+import { earlier, later } from './scalars.ts'
 
 const compress = promisify(zstdCompress)
 const COMPRESSIONS = 2

@@ -1,5 +1,5 @@
 import type { AbortedTransaction, Gap, LastBatch, Manifest, ManifestPartition, Segment } from './manifest.ts'
-import { earlier, later } from './times.ts'
+import { earlier, later } from './scalars.ts'
 
 export function emptyPartition(partition: number, startOffset: bigint): ManifestPartition {
   return {

@@ -6,8 +6,8 @@ import { hasCode } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import { problemOf } from './damage.ts'
 import type { Segment } from './manifest.ts'
+import { earlier, later } from './scalars.ts'
 import { readSegment } from './segment-reader.ts'
-import { earlier, later } from './times.ts'
 
 /** Reads the whole segment and holds every batch against the index: checksum, order of offsets, counts, times. */
 export async function checkSegment(storage: Storage, segment: Segment, signal: AbortSignal): Promise<string[]> {

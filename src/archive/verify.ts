@@ -7,8 +7,8 @@ import { deletedKeyWarnings } from './deleted-keys.ts'
 import { manifestCopyKey, manifestKey } from './layout.ts'
 import { type Gap, type Manifest, parseManifest, type Segment } from './manifest.ts'
 import { totalsOf } from './summary.ts'
-import { verifyBeside } from './verify-beside.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from './verify-objects.ts'
+import { verifySections } from './verify-sections.ts'
 import { checkSegment } from './verify-segment.ts'
 
 export interface VerifyOptions {
@@ -51,12 +51,12 @@ export async function verifyBackup(
   const segments = gathered.flatMap(one => one.segments)
   const sizes = await listSizes(storage, backupId, signal)
   const misfits = findMisfits(segments, sizes)
-  const beside = await verifyBeside(storage, manifest, { deep, sizes }, signal)
-  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...beside.problems]
+  const sections = await verifySections(storage, manifest, { deep, sizes }, signal)
+  const problems = [...gathered.flatMap(one => one.problems), ...misfits, ...sections.problems]
   const lost = new Set(misfits.map(({ key }) => key))
   const present = segments.filter(({ key }) => !lost.has(key))
   if (deep) await checkBytes(storage, present, problems, onProgress, signal)
-  const warnings = [...(await judgeManifest(storage, manifest, problems, signal)), ...beside.warnings]
+  const warnings = [...(await judgeManifest(storage, manifest, problems, signal)), ...sections.warnings]
   const { generation, complete, topics } = manifest
   return {
     ok: problems.length === 0,
@@ -65,8 +65,8 @@ export async function verifyBackup(
     complete,
     deep,
     encrypted: manifest.encryption !== undefined,
-    objects: segments.length + lists.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + beside.objects,
-    bytes: segments.reduce((sum, segment) => sum + segment.size, beside.bytes),
+    objects: segments.length + lists.reduce((sum, { one }) => sum + one.indexes.length, 0) + 1 + sections.objects,
+    bytes: segments.reduce((sum, segment) => sum + segment.size, sections.bytes),
     partitions: partitions.length,
     records: totalsOf(topics).records,
     problems: problems.sort((a, b) => (a.key < b.key ? -1 : 1)),

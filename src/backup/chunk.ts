@@ -1,11 +1,11 @@
+import type { AbortedTransaction, LastBatch } from '../archive/manifest.ts'
+import { earlier, later } from '../archive/scalars.ts'
 import type { ChunkFacts } from '../archive/segment-writer.ts'
-import { earlier, later } from '../archive/times.ts'
 import { hasValidCrc } from '../batch/crc.ts'
-import { type BatchHeader, codecOf, isControl, isTransactional } from '../batch/header.ts'
+import { type BatchHeader, codecOf, crcAt, hasDeleteHorizon, isControl, isTransactional } from '../batch/header.ts'
 import { countRecordsFrom, decodeMarker, firstTimestamp } from '../batch/records.ts'
 import { walkBatches } from '../batch/walk.ts'
 import { KafkaBackupError } from '../errors.ts'
-import type { AbortTracker } from './abort-tracker.ts'
 
 /** The batches of one partition out of one answer, cut to what the plan asked for. */
 export interface Chunk {
@@ -129,4 +129,71 @@ function countData(bytes: Buffer, header: BatchHeader, tracker: AbortTracker, fa
   if (header.recordCount === 0) return
   facts.firstTimestamp = earlier(facts.firstTimestamp, firstTimestamp(bytes, header))
   facts.lastTimestamp = later(facts.lastTimestamp, header.maxTimestamp)
+}
+
+/** What a backup remembers of the last batch that it stored. */
+export function markOf(bytes: Buffer, header: BatchHeader | undefined): LastBatch | undefined {
+  if (!header) return undefined
+  return { base_offset: header.baseOffset, records: header.recordCount, crc: crcAt(bytes, header.position) }
+}
+
+/**
+ * Pure. Whether the source has another batch in the place of the one that was stored last, which ends before `position`.
+ * A source that was rolled back may be in the same leader epoch again when it has grown, so epochs alone do not tell. What
+ * compaction does to a batch is no difference: it removes records or the whole batch, and marks batches with tombstones.
+ */
+export function isOtherTail(
+  bytes: Buffer,
+  headers: readonly BatchHeader[],
+  tail: LastBatch,
+  position: bigint,
+): boolean {
+  const found = headers.find(({ baseOffset, lastOffset }) => baseOffset < position && lastOffset >= position - 1n)
+  if (!found) return false
+  if (found.baseOffset !== tail.base_offset || found.lastOffset !== position - 1n) return true
+  const isCompacted = found.recordCount < tail.records || hasDeleteHorizon(found.attributes)
+  return !isCompacted && crcAt(bytes, found.position) !== tail.crc
+}
+
+export interface AbortedStart {
+  producerId: bigint
+  firstOffset: bigint
+}
+
+/**
+ * Tells which batches of one answer belong to transactions that were rolled back. The broker lists those that touch the
+ * answer by producer and first offset; each is open from there to the producer's next abort marker.
+ */
+export class AbortTracker {
+  readonly #waiting: AbortedStart[]
+  readonly #open = new Map<bigint, bigint>()
+
+  constructor(listed: readonly AbortedStart[]) {
+    this.#waiting = listed.toSorted((a, b) => (a.firstOffset < b.firstOffset ? -1 : 1))
+  }
+
+  /** Moves on to the batch that ends here. Batches are met in the order of their offsets. */
+  advance(lastOffset: bigint): void {
+    for (let next = this.#waiting[0]; next && next.firstOffset <= lastOffset; next = this.#waiting[0]) {
+      this.#open.set(next.producerId, next.firstOffset)
+      this.#waiting.shift()
+    }
+  }
+
+  isAborted(producerId: bigint): boolean {
+    return this.#open.has(producerId)
+  }
+
+  /** Ends the producer's transaction at its abort marker; undefined where none of its was rolled back. */
+  close(producerId: bigint, markerOffset: bigint): AbortedTransaction | undefined {
+    const first_offset = this.#open.get(producerId)
+    if (first_offset === undefined) return undefined
+    this.#open.delete(producerId)
+    return { producer_id: producerId, first_offset, last_offset: markerOffset }
+  }
+
+  /** Rolled back, with a marker that lies further on. */
+  get open(): AbortedTransaction[] {
+    return [...this.#open].map(([producer_id, first_offset]) => ({ producer_id, first_offset, last_offset: null }))
+  }
 }

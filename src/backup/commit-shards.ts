@@ -3,14 +3,14 @@ import { freshKey } from '../archive/commit.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { readShards, type Shard, segmentsOf } from '../archive/shard.ts'
 import { formatUtc } from '../lib/clock.ts'
-import { changesSince } from './changes.ts'
+import type { BackupOptions } from './backup-options.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
-import type { BackupOptions } from './options.ts'
 import { type BackupParts, gapError, type Prepared, prepareRound } from './round.ts'
 import type { BackupReport } from './run-backup.ts'
 import { gatherShards, overlayShards, refuseMixed } from './shards.ts'
-import { takeBeside } from './take-beside.ts'
+import { takeSections } from './take-sections.ts'
 import type { NewGap } from './tally.ts'
+import { changesSince } from './tally.ts'
 import { describeUnseen, unseenPartitions, withoutUnseen } from './unseen.ts'
 
 /** Gathers what all shards have done and commits it as one generation. Nothing is copied. */
@@ -29,7 +29,7 @@ export async function commitShards(
   const known = overlayShards(previous, shards)
   const now = formatUtc(parts.clock.now())
   const planned = await prepareRound(options, parts, previous, signal, known, null)
-  const prepared = await takeBeside(withoutUnseen(planned, known, options, now), backupId, parts, signal)
+  const prepared = await takeSections(withoutUnseen(planned, known, options, now), backupId, parts, signal)
   const unseen = unseenPartitions(prepared.plan.topics, known)
   const warnings = [...warningsOf(shards, prepared), ...unseen.map(describeUnseen)]
   for (const message of warnings) parts.onProgress({ type: 'warning', message })

@@ -3,10 +3,9 @@ import { brokerError } from '../kafka/broker-errors.ts'
 import type { Fetched, Fetcher } from '../kafka/fetcher.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import { type Chunk, cutChunk, walkAnswer } from './chunk.ts'
+import { type Chunk, cutChunk, isOtherTail, walkAnswer } from './chunk.ts'
+import { TruncationError } from './find-truncation.ts'
 import type { PartitionCopy } from './partition-copy.ts'
-import { isOtherTail } from './tail-check.ts'
-import { TruncationError } from './truncation-error.ts'
 
 export interface LaneParts {
   fetcher: Pick<Fetcher, 'fetch'>

@@ -10,9 +10,9 @@ import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import { copyLane, type Leaver } from './copy-lane.ts'
+import { TruncationError } from './find-truncation.ts'
 import type { PartitionCopy } from './partition-copy.ts'
 import type { LanePlan } from './plan-lanes.ts'
-import { TruncationError } from './truncation-error.ts'
 
 export interface SchedulerParts {
   cluster: Cluster

@@ -1,7 +1,7 @@
 import type { ManifestPartition, ManifestTopic } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { BackupOptions } from './backup-options.ts'
 import type { ObservedPartition, ObservedSource, ObservedTopic } from './observed-source.ts'
-import type { BackupOptions } from './options.ts'
 
 /** In a message; the rest is counted. */
 const MAX_NAMED = 10
@@ -62,4 +62,20 @@ function findTruncation(
   return endOffset === undefined
     ? `has another history than this backup: ${held}, and the source does not know that epoch`
     : `has another history than this backup: ${held}, and at the source that epoch ends at ${endOffset}`
+}
+
+/** The source has another history than what is stored, as the copying found out. */
+export class TruncationError extends KafkaBackupError {
+  readonly topic: string
+
+  constructor(topic: string, message: string) {
+    super('SOURCE_TRUNCATED', message)
+    this.topic = topic
+  }
+}
+
+/** The topic whose truncation ended a run, also where a part of the run could be kept. */
+export function truncatedTopic(error: unknown): string | undefined {
+  if (error instanceof TruncationError) return error.topic
+  return error instanceof KafkaBackupError && error.cause !== undefined ? truncatedTopic(error.cause) : undefined
 }

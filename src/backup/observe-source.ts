@@ -9,8 +9,8 @@ import { fetchBounds, type PartitionBounds, partitionKey, type TopicPartition } 
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
+import type { BackupOptions } from './backup-options.ts'
 import type { ObservedSource, ObservedTopic } from './observed-source.ts'
-import type { BackupOptions } from './options.ts'
 import { describeLeftOut, findRegistryStores } from './registry-topics.ts'
 import { type Selected, selectTopics } from './select-topics.ts'
 

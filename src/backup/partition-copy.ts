@@ -5,11 +5,9 @@ import { type ChunkFacts, SegmentWriter } from '../archive/segment-writer.ts'
 import { withGap, withHole, withSegment } from '../archive/summary.ts'
 import type { BatchHeader } from '../batch/header.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type AbortedStart, AbortTracker } from './abort-tracker.ts'
+import type { BackupOptions } from './backup-options.ts'
 import type { PlannedPartition } from './backup-plan.ts'
-import { type Chunk, examineChunk, splitChunk } from './chunk.ts'
-import type { BackupOptions } from './options.ts'
-import { markOf } from './tail-check.ts'
+import { type AbortedStart, AbortTracker, type Chunk, examineChunk, markOf, splitChunk } from './chunk.ts'
 
 export interface CopyParts {
   storage: Storage

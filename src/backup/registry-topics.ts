@@ -3,8 +3,8 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { readFirstKeys } from '../kafka/first-keys.ts'
 import { isPattern } from '../lib/glob.ts'
 import { areRegistryKeys } from '../registry/own-topic.ts'
+import type { TopicSelection } from './backup-options.ts'
 import type { ObservedTopic } from './observed-source.ts'
-import type { TopicSelection } from './options.ts'
 
 /** By topic ID: whether its first keys are a registry's. It stays so for the life of a topic, and rounds ask again and again. */
 const judged = new WeakMap<Cluster, Map<string, boolean>>()

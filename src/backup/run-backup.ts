@@ -1,12 +1,12 @@
 import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { toKafkaBackupError } from '../errors.ts'
-import { type BackupChanges, changesSince } from './changes.ts'
+import type { BackupOptions } from './backup-options.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
-import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, type RoundReport, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
-import { takeBeside } from './take-beside.ts'
+import { takeSections } from './take-sections.ts'
+import { type BackupChanges, changesSince } from './tally.ts'
 
 export interface BackupReport extends RoundReport {
   manifest: Manifest
@@ -43,7 +43,7 @@ async function runOnce(
   signal: AbortSignal,
 ): Promise<BackupReport> {
   const observed = await prepareRound(options, parts, previous, signal)
-  const prepared = await takeBeside(observed, options.backupId, parts, signal)
+  const prepared = await takeSections(observed, options.backupId, parts, signal)
   const publisher = new GenerationPublisher(options, prepared, parts)
   const report = await runRound(options, prepared, parts, publisher, signal)
   return { ...report, manifest: publisher.newest, changes: changesSince(previous, publisher.newest) }

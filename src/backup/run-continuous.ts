@@ -2,12 +2,12 @@ import { latestManifest } from '../archive/catalog.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError, toKafkaBackupError } from '../errors.ts'
 import { backoffMs } from '../lib/retry.ts'
+import type { BackupOptions } from './backup-options.ts'
 import { GenerationPublisher } from './generation-publisher.ts'
 import { pollBounds } from './observe-source.ts'
-import type { BackupOptions } from './options.ts'
 import { type BackupParts, prepareRound, runRound } from './round.ts'
 import { StartOver } from './start-over.ts'
-import { takeBeside } from './take-beside.ts'
+import { takeSections } from './take-sections.ts'
 
 /** A generation is committed at least so often, though nothing is new: it says that the backup is up to date. */
 const HEARTBEAT_MS = 3_600_000
@@ -92,7 +92,7 @@ class Line {
     const startOptions = this.#startOver.optionsFor(this.#previous)
     const options = this.#rounds === 0 ? startOptions : { ...startOptions, missingTopics: 'warn' as const }
     const observed = await prepareRound(options, this.#parts, this.#previous, signal)
-    const prepared = await takeBeside(observed, options.backupId, this.#parts, signal)
+    const prepared = await takeSections(observed, options.backupId, this.#parts, signal)
     const publisher = new GenerationPublisher(options, prepared, this.#parts, { quietMs: HEARTBEAT_MS })
     this.#runs.add(publisher.run)
     await runRound(options, prepared, this.#parts, publisher, signal)

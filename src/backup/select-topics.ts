@@ -1,6 +1,6 @@
 import { compileGlob, compileGlobs, isPattern } from '../lib/glob.ts'
 import { isRegistryStoreName } from '../registry/own-topic.ts'
-import type { TopicSelection } from './options.ts'
+import type { TopicSelection } from './backup-options.ts'
 
 export interface Selected {
   names: string[]

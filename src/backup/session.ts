@@ -3,9 +3,9 @@ import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
+import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import type { Copies } from './draft-topics.ts'
-import type { BackupOptions } from './options.ts'
 import { PartitionCopy } from './partition-copy.ts'
 
 /** Makes what is durable count: as a generation of the backup, or as the part that one of several processes has done. */

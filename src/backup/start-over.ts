@@ -1,7 +1,7 @@
 import { newestById, numberOf } from '../archive/incarnation.ts'
 import type { Manifest } from '../archive/manifest.ts'
-import type { BackupOptions } from './options.ts'
-import { truncatedTopic } from './truncation-error.ts'
+import type { BackupOptions } from './backup-options.ts'
+import { truncatedTopic } from './find-truncation.ts'
 
 /**
  * The topics that start a new incarnation in the next attempt of a run: those that the run names, and those whose truncation

@@ -1,7 +1,7 @@
 import { freshKey } from '../archive/commit.ts'
 import { incarnationKey } from '../archive/incarnation.ts'
+import type { BackupOptions } from './backup-options.ts'
 import type { KnownState, PlannedTopic } from './backup-plan.ts'
-import type { BackupOptions } from './options.ts'
 import { planBackup } from './plan.ts'
 import type { Prepared } from './round.ts'
 

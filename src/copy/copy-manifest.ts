@@ -4,7 +4,7 @@ import { type Manifest, parseManifest } from '../archive/manifest.ts'
 import { renewRegistryCopies } from '../archive/registry-copies.ts'
 import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import { isSameGeneration } from './same-generation.ts'
+import { isSameGeneration } from './compare-histories.ts'
 import type { Sides } from './sides.ts'
 
 export interface SourceManifest {

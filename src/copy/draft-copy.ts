@@ -1,13 +1,12 @@
 import { backupNotFound, expiredBackup, scanManifests } from '../archive/catalog.ts'
-import { listSizes } from '../archive/verify-objects.ts'
+import type { NamedObject } from '../archive/named-objects.ts'
+import { listSizes, type Problem } from '../archive/verify-objects.ts'
 import { KafkaBackupError } from '../errors.ts'
 import type { Storage } from '../storage/storage.ts'
-import { assertTargetFits } from './assert-target-fits.ts'
 import { chooseGenerations, type RequestedGeneration } from './choose-generations.ts'
 import { compareHistories } from './compare-histories.ts'
-import { planObjects } from './plan-copy.ts'
-import type { CopyOptions, CopyPlan, Sides } from './sides.ts'
-import { surveySource } from './survey-source.ts'
+import type { CopyOptions, CopyPlan, PlannedObject, Sides } from './sides.ts'
+import { type SurveyedGeneration, surveySource } from './survey-source.ts'
 
 /**
  * Looks at both sides and says what is to be copied. A target that holds something else is refused here, by name, before
@@ -60,4 +59,55 @@ function assertThere(
   const message = `the backup \`${backupId}\` at ${source.location} has no generation ${requested}`
   const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}.`
   throw new KafkaBackupError('BACKUP_NOT_FOUND', message, { help })
+}
+
+/**
+ * Refuses a target where something else has the name of an object of the source. The names of all objects contain the random
+ * id of the run that wrote them, so a difference in size is what `misfits` has to show.
+ */
+function assertTargetFits({ target }: Sides, [first, ...others]: readonly Problem[]): void {
+  if (first === undefined) return
+  const more = others.length === 0 ? '' : ` (the same goes for ${others.length} more)`
+  const message = `${first.key} at ${target.location} is not the object of the source: ${first.problem}${more}`
+  throw new KafkaBackupError('ARCHIVE_DAMAGED', message, {
+    help: 'Nothing was written. Remove the object at the target and run the same command again, or copy to another location.',
+  })
+}
+
+interface PlannedObjects {
+  /** In the order of the generations that name them first. */
+  objects: PlannedObject[]
+  /** At the target with the recorded size. */
+  existing: NamedObject[]
+  /** At the target with another size. */
+  misfits: Problem[]
+}
+
+/**
+ * Pure. What of the objects of the source is to be copied, by the sizes of those at the target. `missing` are the
+ * generations to be committed; both lists ascend.
+ */
+function planObjects(
+  generations: readonly SurveyedGeneration[],
+  missing: readonly number[],
+  sizes: ReadonlyMap<string, number>,
+  verifyExisting: boolean,
+): PlannedObjects {
+  const plan: PlannedObjects = { objects: [], existing: [], misfits: [] }
+  let next = 0
+  for (const { generation, fresh } of generations) {
+    while ((missing[next] ?? generation) < generation) next++
+    const neededBy = missing[next]
+    for (const object of fresh) {
+      const size = sizes.get(object.key)
+      if (size === undefined) plan.objects.push({ ...object, neededBy, action: 'copy' })
+      else if (size !== object.size) {
+        plan.misfits.push({ key: object.key, problem: `it has ${size} bytes instead of ${object.size}` })
+      } else {
+        plan.existing.push(object)
+        if (verifyExisting) plan.objects.push({ ...object, neededBy, action: 'check' })
+      }
+    }
+  }
+  return plan
 }

@@ -1,5 +1,5 @@
+import type { BackupOptions } from '../backup/backup-options.ts'
 import type { DryRun } from '../backup/dry-run.ts'
-import type { BackupOptions } from '../backup/options.ts'
 import type { BackupParts } from '../backup/round.ts'
 import type { BackupReport } from '../backup/run-backup.ts'
 import type { ShardReport } from '../backup/run-shard.ts'

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { type Lease, type LeaseClaim, type LeaseParts, withLease } from '../archive/hold-lease.ts'
+import { type Lease, type LeaseClaim, type LeaseParts, withLease } from '../archive/writer-lease.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { Storage } from '../storage/storage.ts'
 import { version } from '../version.ts'

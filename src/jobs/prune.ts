@@ -1,6 +1,6 @@
 import { latestManifest } from '../archive/catalog.ts'
-import type { Lease } from '../archive/hold-lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
+import type { Lease } from '../archive/writer-lease.ts'
 import type { Job, SchemaJob } from '../config/load-job.ts'
 import { toKafkaBackupError } from '../errors.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -43,7 +43,7 @@ export async function keepExpiredAt(
   hooks: Hooks,
   signal: AbortSignal,
 ): Promise<void> {
-  const { keepExpired } = await import('../retention/keep-expired.ts')
+  const { keepExpired } = await import('../retention/remove-backup.ts')
   return keepExpired(backupId, leaseParts(storage, hooks), signal)
 }
 

@@ -1,5 +1,5 @@
 import type { Segment } from '../archive/manifest.ts'
-import { earlier, later } from '../archive/times.ts'
+import { earlier, later } from '../archive/scalars.ts'
 import type { BatchHeader } from '../batch/header.ts'
 import type { TimeWindow } from '../batch/needs.ts'
 import { decodeRecords, type KafkaRecord } from '../batch/records.ts'

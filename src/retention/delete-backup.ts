@@ -1,6 +1,6 @@
 import { scanManifests } from '../archive/catalog.ts'
-import { type Lease, withLease } from '../archive/hold-lease.ts'
 import { backupPrefix } from '../archive/layout.ts'
+import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
 import { BACKUP_ID_PATTERN } from '../lib/name-patterns.ts'

@@ -1,6 +1,6 @@
 import { expiresRecords, isCompacted } from '../archive/effective-settings.ts'
 import type { ManifestPartition, ManifestTopic, Segment } from '../archive/manifest.ts'
-import { earlier, later } from '../archive/times.ts'
+import { earlier, later } from '../archive/scalars.ts'
 
 /** Leading segments of a partition that go, and the partition without them. */
 export interface PartitionTrim {

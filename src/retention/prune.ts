@@ -1,5 +1,5 @@
-import { type Lease, withLease } from '../archive/hold-lease.ts'
 import { totalsOf as manifestTotals } from '../archive/summary.ts'
+import { type Lease, withLease } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
 import { type BackupOutcome, newOutcome, type PruneReport } from './outcome.ts'
 import { planRetention, type RetainedBackup, type Verdict } from './plan-retention.ts'

@@ -1,11 +1,12 @@
 import { scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
-import { writePrunedMark } from '../archive/pruned-mark.ts'
+import { withLease } from '../archive/writer-lease.ts'
+import { KafkaBackupError } from '../errors.ts'
 import { formatUtc } from '../lib/clock.ts'
-import type { StoredObject } from '../storage/storage.ts'
+import type { Storage, StoredObject } from '../storage/storage.ts'
 import { amountOf } from './outcome.ts'
 import { classify, isGraceOver } from './plan-objects.ts'
-import type { PruneContext } from './prune-context.ts'
+import { type PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 
 /**
  * A backup that goes. First it is marked, and no command finds it any more; `prune --keep` still keeps it. When the grace
@@ -103,4 +104,41 @@ async function removeRest(context: PruneContext, objects: readonly StoredObject[
 
 function isRemovable(backupId: string, { key }: StoredObject): boolean {
   return ['manifest', 'data', 'shard', 'kept'].includes(classify(backupId, key))
+}
+
+/** Marks a backup as expired. The content is for people: only its existence counts. */
+interface PrunedMark {
+  format: 'kafka-backup-pruned'
+  format_version: 1
+  backup_id: string
+  run: string
+  host: string
+  tool_version: string
+  marked_at: string
+  /** Why it expired. */
+  reason: string
+}
+
+/**
+ * From now on only a prune sees the backup. Only a prune writes the mark, under its lease, so it need not be created
+ * conditionally, which some stores reject if an object was removed before.
+ */
+async function writePrunedMark(storage: Storage, mark: PrunedMark, signal: AbortSignal): Promise<void> {
+  const bytes = Buffer.from(`${JSON.stringify(mark, undefined, 1)}\n`)
+  await storage.replace(prunedMarkKey(mark.backup_id), bytes, signal)
+}
+
+/** Keeps an expired backup that is not yet removed. */
+export async function keepExpired(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
+  const { storage } = parts
+  await withLease(parts, pruneClaim(backupId), signal, async lease => {
+    const other = (await lease?.others(signal))?.find(({ role }) => role === 'prune')
+    if (other) {
+      throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`)
+    }
+    const { manifests, mark } = await scanManifests(storage, backupId, signal)
+    if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
+    const why = mark ? 'its removal has begun' : 'it has not expired'
+    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`)
+  })
 }

@@ -1,5 +1,4 @@
-import { refuseBackupFolder } from '../archive/backup-folder.ts'
-import { readManifest, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
+import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
 import { type FoundLease, readLiveLeases } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'

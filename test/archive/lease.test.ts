@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { withLease } from '../../src/archive/hold-lease.ts'
 import { readLiveLeases } from '../../src/archive/lease.ts'
+import { withLease } from '../../src/archive/writer-lease.ts'
 import { hasCode, KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { pruneClaim } from '../../src/retention/prune-context.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assignSubjectFolders, escapedSubjectFolder, subjectFolder } from '../../src/archive/subject-folder.ts'
+import { assignSubjectFolders, escapedSubjectFolder, subjectFolder } from '../../src/archive/write-registry.ts'
 import { isKey } from '../../src/storage/key.ts'
 
 const folders: Record<string, string> = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Gap, ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition, withGap, withSegment } from '../../src/archive/summary.ts'
-import { checkPartition } from '../../src/archive/verify-partition.ts'
+import { checkPartition } from '../../src/archive/verify-objects.ts'
 
 function segment(start: bigint, end: bigint): Segment {
   return {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type LeaseParts, withLease } from '../../src/archive/hold-lease.ts'
-import { isRival } from '../../src/archive/writer-lease.ts'
+import { isRival, type LeaseParts, withLease } from '../../src/archive/writer-lease.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
 import { World } from '../retention/world.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AbortTracker } from '../../src/backup/abort-tracker.ts'
+import { AbortTracker } from '../../src/backup/chunk.ts'
 
 test('a transaction is aborted from its first offset to its marker', () => {
   const tracker = new AbortTracker([{ producerId: 7n, firstOffset: 10n }])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changesSince } from '../../src/backup/changes.ts'
+import { changesSince } from '../../src/backup/tally.ts'
 import { storeGenerations } from '../copy/sample-history.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { AbortTracker } from '../../src/backup/abort-tracker.ts'
-import { cutChunk, examineChunk, splitChunk } from '../../src/backup/chunk.ts'
+import { AbortTracker, cutChunk, examineChunk, splitChunk } from '../../src/backup/chunk.ts'
 import { encodeBatch, encodeMarker, encodeRun } from '../fakes/batches.ts'
 
 function cut(batches: Buffer[], position: bigint, end: bigint) {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { walkAnswer } from '../../src/backup/chunk.ts'
-import { isOtherTail, markOf } from '../../src/backup/tail-check.ts'
+import { isOtherTail, markOf, walkAnswer } from '../../src/backup/chunk.ts'
 import { encodeRun } from '../fakes/batches.ts'
 
 const stored = encodeRun(10n, 10)

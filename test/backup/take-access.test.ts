@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { AccessReading, AccessSection } from '../../src/archive/access-section.ts'
 import type { Prepared } from '../../src/backup/round.ts'
-import { takeAccess } from '../../src/backup/take-access.ts'
+import { takeAccess } from '../../src/backup/take-sections.ts'
 import { stored } from '../access/rules.ts'
 import { draftManifest } from '../archive/sample-archive.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
@@ -46,7 +46,7 @@ describe('the access rules of a generation', () => {
   test('that could not be read are told, and do not fail the run', async () => {
     const { access, warnings } = await take({ acls: off, quotas: { state: 'failed', error: 'why' }, users: off })
     assert.deepEqual(access?.quotas, { state: 'failed', error: 'why' })
-    assert.deepEqual(warnings.slice(1), ['client quotas could not be read, so that this generation has none: why'])
+    assert.deepEqual(warnings.slice(1), ['client quotas could not be read, so this generation has none: why'])
   })
 
   test('are absent where nobody reads them, which is told of those that were there before', async () => {
@@ -61,7 +61,7 @@ describe('the access rules of a generation', () => {
     const none = { acls: { ...empty, items: [] }, quotas: { ...empty, items: [] }, users: off }
     const { warnings } = await take(none, before)
     assert.deepEqual(warnings.slice(1), [
-      'the source has no ACLs any more; the generation before had 3, which stay in it',
+      'the source no longer has ACLs; the generation before had 3, which stay in it',
     ])
   })
 })

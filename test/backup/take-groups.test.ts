@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { GroupsSection, StoredGroup } from '../../src/archive/groups-section.ts'
 import type { GroupsReading, Prepared } from '../../src/backup/round.ts'
-import { takeGroups } from '../../src/backup/take-groups.ts'
+import { takeGroups } from '../../src/backup/take-sections.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import { draftManifest } from '../archive/sample-archive.ts'
 import { JumpingClock } from '../fakes/jumping-clock.ts'
@@ -87,7 +87,7 @@ describe('the groups of a generation', () => {
     assert.deepEqual((await take(none)).warnings, ['earlier'])
     const { groups, warnings } = await take(none, before)
     assert.equal(groups?.state, 'taken')
-    assert.match(warnings.join(), /no consumer group has a position .*had 3/)
+    assert.match(warnings.join(), /no consumer group has a committed offset .*had 3/)
   })
 
   test('that cannot be listed do not stop the backup, and the manifest says so', async () => {

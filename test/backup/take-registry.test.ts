@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Manifest } from '../../src/archive/manifest.ts'
 import type { RegistrySnapshot } from '../../src/archive/registry-model.ts'
 import type { Prepared } from '../../src/backup/round.ts'
-import { takeRegistry } from '../../src/backup/take-registry.ts'
+import { takeRegistry } from '../../src/backup/take-sections.ts'
 import { draftManifest, never } from '../archive/sample-archive.ts'
 import { openMemoryStorage } from '../fakes/memory-storage.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
@@ -22,6 +22,6 @@ test('a registry that holds nothing any more is stored as it is, and that is tol
   const { registry, plan } = await take(snapshotOf([]), manifest)
   assert.deepEqual(registry?.subjects, [])
   assert.deepEqual(plan.warnings, [
-    'the schema registry holds no schemas any more; generation 4 has 2 versions of 1 subjects, and can still be restored',
+    'the schema registry no longer has any schemas; generation 4 has 2 versions of 1 subjects, and can still be restored',
   ])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sealJson } from '../../src/archive/seal.ts'
-import { isSameGeneration } from '../../src/copy/same-generation.ts'
+import { isSameGeneration } from '../../src/copy/compare-histories.ts'
 
 const document = { backup_id: 'b1', generation: 1, topics: [{ end_offset: 9_007_199_254_740_993n }] }
 

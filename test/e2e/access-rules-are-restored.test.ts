@@ -277,7 +277,7 @@ test('without an authorizer there are no ACLs to take, and none to make; neither
     const { acls } = manifest.access ?? {}
     assert.ok(acls?.state === 'failed')
     assert.match(acls.error, /SECURITY_DISABLED \(54\)/)
-    assert.match(warnings.join(), /ACLs could not be read, so that this generation has none/)
+    assert.match(warnings.join(), /ACLs could not be read, so this generation has none/)
     assert.equal((await checkJob(makeJob({ ...from, backup: all }), never)).ok, true)
   })
   await withFolder(async path => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ManifestPartition, Segment } from '../../src/archive/manifest.ts'
 import { emptyPartition, withGap, withSegment } from '../../src/archive/summary.ts'
-import { checkPartition } from '../../src/archive/verify-partition.ts'
+import { checkPartition } from '../../src/archive/verify-objects.ts'
 import { judgeTrim, trimPartition } from '../../src/retention/plan-trim.ts'
 import { createRandom } from '../fakes/faulty-storage.ts'
 

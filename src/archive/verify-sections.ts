@@ -5,7 +5,7 @@ import type { Manifest } from './manifest.ts'
 import type { Problem } from './verify-objects.ts'
 import { verifyRegistry } from './verify-registry.ts'
 
-export interface BesideFindings {
+export interface SectionFindings {
   objects: number
   bytes: number
   problems: Problem[]
@@ -13,12 +13,12 @@ export interface BesideFindings {
 }
 
 /** What is wrong with all that belongs to the records and is no record. */
-export async function verifyBeside(
+export async function verifySections(
   storage: Storage,
   manifest: Manifest,
   known: Parameters<typeof verifyRegistry>[2],
   signal: AbortSignal,
-): Promise<BesideFindings> {
+): Promise<SectionFindings> {
   const registry = await verifyRegistry(storage, manifest, known, signal)
   const all = [registry, await verifyGroups(storage, manifest, signal), await verifyAccess(storage, manifest, signal)]
   return {
