@@ -12,8 +12,8 @@ import {
   sumAccess,
 } from './access-plan.ts'
 import { type Acl, describeAcl, type Quota } from './model.ts'
+import { planQuotas } from './plan-access.ts'
 import { isLimitedBy } from './plan-acls.ts'
-import { planQuotas } from './plan-others.ts'
 
 type Errors = (KafkaBackupError | undefined)[]
 

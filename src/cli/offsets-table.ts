@@ -1,4 +1,4 @@
-import { strategies } from '../offsets/strategies.ts'
+import { strategies } from '../offsets/reset-request.ts'
 import type { CommandSpec } from './command-spec.ts'
 import {
   backupId,

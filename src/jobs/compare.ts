@@ -1,11 +1,10 @@
 import type { RestoreJob } from '../config/load-job.ts'
 import type { CompareReport } from '../restore/compare.ts'
-import type { OffsetPlace } from '../restore/find-offset.ts'
 import type { FoundRestore } from '../restore/find-restore.ts'
 import type { LocatedRestore } from '../restore/locate-restore.ts'
-import type { OffsetMapFilter, OffsetMapRun } from '../restore/offset-map.ts'
-import type { RestoreOptions } from '../restore/options.ts'
+import type { OffsetMapFilter, OffsetMapRun, OffsetPlace } from '../restore/offset-map.ts'
 import type { PlannedTopic } from '../restore/plan.ts'
+import type { RestoreOptions } from '../restore/restore-options.ts'
 import { parseLocation } from '../storage/location.ts'
 import { type GivenKeys, keysOf } from './encryption.ts'
 import { withLeaseAt } from './leases.ts'
@@ -66,7 +65,7 @@ export function findOffsetJob(job: RestoreJob, at: OffsetAt, signal: AbortSignal
   return withRestored(job, readOnly, signal, async (located, parts) => {
     const [{ openOffsetMaps }, { findOffset }] = await Promise.all([
       import('../restore/offset-map.ts'),
-      import('../restore/find-offset.ts'),
+      import('../restore/offset-map.ts'),
     ])
     return findOffset(openOffsetMaps(located, parts, at, signal), at.offset)
   })

@@ -7,7 +7,7 @@ import type { LagReport } from '../offsets/lag.ts'
 import type { OffsetsPort } from '../offsets/offsets-port.ts'
 import type { Origin } from '../offsets/origin.ts'
 import type { OffsetsPlan } from '../offsets/plan-reset.ts'
-import type { ResetRequest } from '../offsets/request.ts'
+import type { ResetRequest } from '../offsets/reset-request.ts'
 import type { PlanReport } from '../offsets/run-plan.ts'
 import type { PositionSelection } from '../offsets/select-groups.ts'
 import type { OffsetSnapshot } from '../offsets/snapshot.ts'
@@ -84,7 +84,7 @@ class KafkaOffsetsSession implements OffsetsSession {
 
   async readOrigin(from: { snapshotId: string } | { backupId: string }, signal: AbortSignal): Promise<Origin> {
     if ('backupId' in from) {
-      const { readBackupOrigin } = await import('../offsets/backup-origin.ts')
+      const { readBackupOrigin } = await import('../offsets/origin.ts')
       return readBackupOrigin(this.#openStorage(), from.backupId, signal)
     }
     const { originOfSnapshot } = await import('../offsets/origin.ts')
@@ -102,7 +102,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async snapshot(groups: readonly string[], signal: AbortSignal): Promise<OffsetSnapshot> {
-    const { takeSnapshot } = await import('../offsets/take-snapshot.ts')
+    const { takeSnapshot } = await import('../offsets/snapshot.ts')
     return takeSnapshot(groups, { port: await this.#port(signal), book: await this.#book() }, signal)
   }
 
@@ -131,7 +131,7 @@ class KafkaOffsetsSession implements OffsetsSession {
   }
 
   async verify(snapshotId: string, isStrict: boolean, signal: AbortSignal): Promise<SnapshotComparison> {
-    const { verifySnapshot } = await import('../offsets/take-snapshot.ts')
+    const { verifySnapshot } = await import('../offsets/snapshot.ts')
     const snapshot = await (await this.#book()).read(snapshotId, signal)
     return verifySnapshot(snapshot, isStrict, await this.#port(signal), signal)
   }

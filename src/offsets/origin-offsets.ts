@@ -5,7 +5,7 @@ import { type MappingRun, type OffsetMapping, translateByRuns } from './mapping.
 import type { OffsetsPort } from './offsets-port.ts'
 import { type Origin, type OriginPosition, originGroup } from './origin.ts'
 import type { DesiredOffset } from './plan-reset.ts'
-import type { HeaderRequest } from './request.ts'
+import type { HeaderRequest } from './reset-request.ts'
 import { scanHeaders } from './scan-headers.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 

@@ -1,4 +1,7 @@
+import { openBackup } from '../archive/catalog.ts'
+import { readGroups } from '../archive/groups.ts'
 import { KafkaBackupError } from '../errors.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { OffsetSnapshot } from './snapshot.ts'
 
 /** Positions that groups had somewhere: in an offset snapshot, or in a backup. */
@@ -42,4 +45,31 @@ export function assertOriginIsHere(origin: Origin, clusterId: string | null): vo
   throw new KafkaBackupError('OFFSETS_REFUSED', message, {
     help: 'On a cluster that was restored to, use the strategy header_based, or from_mapping with the output of `offset-map`.',
   })
+}
+
+/** Groups as a backup keeps them; the error says why nothing is known of one. */
+export interface BackedUpGroup {
+  group: string
+  error: string | null
+  positions: readonly OriginPosition[]
+}
+
+/** The positions that the newest generation of a backup holds of consumer groups. */
+export async function readBackupOrigin(storage: Storage, backupId: string, signal: AbortSignal): Promise<Origin> {
+  const manifest = await openBackup(storage, backupId, signal)
+  const { consumer_groups: section } = manifest
+  if (section?.state === 'taken') return originOfBackup(manifest, (await readGroups(storage, section, signal)).groups)
+  const why = section?.state === 'failed' ? `: ${section.error}` : ''
+  throw new KafkaBackupError('OFFSETS_REFUSED', `the backup ${backupId} holds no consumer groups${why}`)
+}
+
+export function originOfBackup(
+  { backup_id, generation, cluster }: { backup_id: string; generation: number; cluster: { id: string | null } },
+  groups: readonly BackedUpGroup[],
+): Origin {
+  return {
+    name: `generation ${generation} of the backup ${backup_id}`,
+    clusterId: cluster.id,
+    groups: groups.map(({ group, error, positions }) => ({ group, positions, ...(error !== null && { error }) })),
+  }
 }

@@ -6,7 +6,7 @@ import type { OffsetsPort } from './offsets-port.ts'
 import { assertOriginIsHere } from './origin.ts'
 import { type DesiredOffsets, desiredByHeaders, desiredByMapping, desiredFromOrigin } from './origin-offsets.ts'
 import { type OffsetsPlan, planGroup } from './plan-reset.ts'
-import type { ResetRequest } from './request.ts'
+import type { ResetRequest } from './reset-request.ts'
 import { isOwnGroup, selectGroups } from './select-groups.ts'
 import { desiredByStrategy } from './strategy-offsets.ts'
 

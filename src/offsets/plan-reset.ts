@@ -1,7 +1,7 @@
 import type { KafkaBackupError } from '../errors.ts'
 import { type PartitionBounds, partitionKey, type TopicPartition } from '../kafka/offsets.ts'
 import { type GroupNow, sortPlaces } from './group-now.ts'
-import type { Strategy } from './strategies.ts'
+import type { Strategy } from './reset-request.ts'
 
 /** The offset that a strategy selects for a group, before it is checked against the cluster. */
 export interface DesiredOffset {

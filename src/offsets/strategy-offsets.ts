@@ -4,7 +4,7 @@ import { isPattern } from '../lib/glob.ts'
 import type { GroupNow } from './group-now.ts'
 import type { OffsetsPort } from './offsets-port.ts'
 import { type DesiredOffset, findMissing } from './plan-reset.ts'
-import type { PlainRequest } from './request.ts'
+import type { PlainRequest } from './reset-request.ts'
 import { compilePlaces, type PositionSelection } from './select-groups.ts'
 
 /** What the strategies want that look at nothing but the log; an error where a group has nothing to be set. */

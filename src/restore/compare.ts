@@ -7,13 +7,13 @@ import { runPool } from '../lib/pool.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Alignment, alignRecords } from './align.ts'
-import { decodeOutgoing, openOutgoing } from './archived-records.ts'
 import { type ExpectedRecord, sizeOfRecord } from './difference.ts'
 import type { LocatedRestore } from './locate-restore.ts'
+import { examineRestored, type RestoredTarget } from './locate-restore.ts'
 import { Lookahead } from './lookahead.ts'
 import type { Outgoing } from './outgoing.ts'
+import { decodeOutgoing, openOutgoing } from './outgoing-options.ts'
 import type { PlannedStream, PlannedTopic } from './plan.ts'
-import { examineRestored, type RestoredTarget } from './restored-target.ts'
 
 export interface CompareParts {
   cluster: Cluster

@@ -1,15 +1,18 @@
 import type { AccessPlan } from '../access/access-plan.ts'
 import { effectiveSetting } from '../archive/effective-settings.ts'
-import type { Finding } from '../observe/finding.ts'
+import { hasCode } from '../errors.ts'
+import { type Finding, topicError } from '../observe/finding.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../registry/restore/schema-report.ts'
 import type { Storage } from '../storage/storage.ts'
-import { COUNTED_BYTES, costOf, countExactly } from './count-exactly.ts'
 import { expectStream } from './expected.ts'
 import type { IdCheck } from './id-counts.ts'
 import { startOf } from './legs.ts'
-import type { PlannedTopic } from './plan.ts'
+import { openOutgoing } from './outgoing-options.ts'
+import type { PlannedTopic, RestorePlan } from './plan.ts'
+import { unknownRemedy } from './plan-rewrites.ts'
 import { streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import type { RecordsSurvey } from './survey-records.ts'
 import { type RestoreRequest, type SurveyParts, surveyRestore } from './survey-restore.ts'
 
@@ -185,3 +188,42 @@ function listHeld({ whileFilling, afterwards, source }: PlannedTopic): HeldSetti
     .map(name => ({ name, whileFilling: whileFilling[name] ?? '' }))
   return [...changed, ...kept]
 }
+
+/** So much is read for a dry run, which takes about a second; beyond it the figures of the manifest have to do. */
+const COUNTED_BYTES = 64 << 20
+
+/** What it costs to count the records of a topic: where keys decide, every partition of the target reads all of them. */
+function costOf({ legs, streams }: PlannedTopic): number {
+  const bytes = legs.reduce((sum, { source }) => sum + source.bytes, 0)
+  return streams.some(({ keyedAmong }) => keyedAmong !== undefined) ? bytes * streams.length : bytes
+}
+
+/** How many records a restore of the topic writes, by reading them; or what would end it there. */
+export async function countExactly(
+  options: RestoreOptions,
+  plan: RestorePlan,
+  topic: PlannedTopic,
+  storage: Storage,
+  signal: AbortSignal,
+): Promise<{ records: number } | { finding: Finding }> {
+  let records = 0
+  try {
+    for (const stream of topic.streams) {
+      for await (const { recordCount } of openOutgoing(options, { plan, topic, stream }, { storage }, signal)) {
+        records += recordCount
+      }
+    }
+    return { records }
+  } catch (error) {
+    signal.throwIfAborted()
+    if (hasCode(error, 'ARCHIVE_DAMAGED', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) {
+      return { finding: { ...topicError(topic.name, error.message, ANOTHER), code: 'ARCHIVE_DAMAGED' } }
+    }
+    if (options.rewrite && hasCode(error, 'SCHEMA_ID_UNKNOWN')) {
+      return { finding: topicError(topic.name, error.message, unknownRemedy(options.rewrite)) }
+    }
+    throw error
+  }
+}
+
+const ANOTHER = 'restore another restore.generation, or leave it out; `verify` tells the whole extent'

@@ -3,12 +3,11 @@ import type { Cluster } from '../kafka/cluster.ts'
 import type { Clock } from '../lib/clock.ts'
 import { RateLimiter } from '../lib/rate-limiter.ts'
 import type { OnProgress } from '../observe/progress.ts'
-import type { RestoreOptions } from './options.ts'
-import { type StreamProgress, writeProgress } from './progress.ts'
+import { type RestoreMark, readRuns, type StreamProgress, writeProgress } from './progress.ts'
 import { reconcileAll } from './reconcile.ts'
 import { Replay } from './replay.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import type { Stream } from './stream.ts'
-import { assertNotTakenOver, type RunMark } from './takeover.ts'
 
 export interface FillParts {
   cluster: Cluster
@@ -124,4 +123,30 @@ export async function note(
   await assertNotTakenOver(cluster, restoreId, mark, streams, signal)
   const notes: StreamProgress[] = streams.map(({ progress }) => ({ ...progress, ...stage }))
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
+}
+
+/** The mark of a run that goes on where others were. */
+export interface RunMark extends RestoreMark {
+  /** Its name: no two runs have the same. */
+  run: string
+  /** Runs whose notes were there when this one began: what is theirs is behind it. */
+  earlier: ReadonlySet<string>
+}
+
+/**
+ * Of two runs of one restore at the same time the one that began later goes on, and the earlier one ends when it finds a
+ * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
+ */
+async function assertNotTakenOver(
+  cluster: Cluster,
+  restoreId: string,
+  { run, earlier }: RunMark,
+  streams: readonly Stream[],
+  signal: AbortSignal,
+): Promise<void> {
+  const runs = await readRuns(cluster, restoreId, streams, signal)
+  if ([...runs].every(one => one === run || earlier.has(one))) return
+  throw new KafkaBackupError('RESTORE_CONFLICT', `another run of the restore ${restoreId} has taken over`, {
+    help: 'Let the other run finish. When there is none any more, run the same command again.',
+  })
 }

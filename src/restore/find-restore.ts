@@ -4,10 +4,10 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { MetadataResponse } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { RestoreOptions } from './options.ts'
 import { deriveRestoreId, fingerprintOf, planRestore, type RestorePlan } from './plan.ts'
 import { type RestoreProgress, readProgress } from './progress.ts'
 import { findRegistryStores } from './registry-topics.ts'
+import type { RestoreOptions } from './restore-options.ts'
 
 /** A restore as the backup and the target know it. */
 export interface FoundRestore {

@@ -3,10 +3,10 @@ import type { Cluster } from '../kafka/cluster.ts'
 import { type LogPartition, readLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
 import type { Storage } from '../storage/storage.ts'
-import { openOutgoing } from './archived-records.ts'
 import { joinRuns, type MappedRun, meetRuns, type PlacedRun, type SentRun } from './join-runs.ts'
 import type { LocatedRestore } from './locate-restore.ts'
 import type { Outgoing } from './outgoing.ts'
+import { openOutgoing } from './outgoing-options.ts'
 import type { PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
 import { readProgress, streamKey } from './progress.ts'
 
@@ -196,4 +196,41 @@ function unknown(restoreId: string): KafkaBackupError {
   return new KafkaBackupError('RESTORE_REFUSED', `the target knows nothing of the restore ${restoreId}`, {
     help: 'Run the restore first, with the same job: its progress on the target shows which batches it wrote.',
   })
+}
+
+export interface OffsetPlace {
+  /** False where the source had no record at this offset that was restored: then it is the next one that was. */
+  isExact: boolean
+  sourceOffset: bigint
+  targetTopic: string
+  targetPartition: number
+  targetOffset: bigint
+}
+
+/**
+ * Where the record at this offset of the source is, in the maps of its partition, one for each partition of the target
+ * that has records of it; undefined behind the last one.
+ */
+export async function findOffset(
+  maps: AsyncIterable<AsyncIterable<OffsetMapRun>>,
+  offset: bigint,
+): Promise<OffsetPlace | undefined> {
+  let nearest: OffsetPlace | undefined
+  for await (const runs of maps) {
+    const place = await findInRuns(runs, offset)
+    if (place?.isExact) return place
+    if (place && (!nearest || place.sourceOffset < nearest.sourceOffset)) nearest = place
+  }
+  return nearest
+}
+
+async function findInRuns(runs: AsyncIterable<OffsetMapRun>, offset: bigint): Promise<OffsetPlace | undefined> {
+  for await (const run of runs) {
+    const { sourceOffset: first, targetOffset, targetTopic, targetPartition, count } = run
+    if (first + count <= offset) continue
+    const isExact = first <= offset
+    const sourceOffset = isExact ? offset : first
+    return { isExact, sourceOffset, targetTopic, targetPartition, targetOffset: targetOffset + sourceOffset - first }
+  }
+  return undefined
 }

@@ -5,15 +5,15 @@ import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.
 import { runPool } from '../lib/pool.ts'
 import type { Storage } from '../storage/storage.ts'
 import { countStream } from './expected.ts'
+import type { RunMark } from './fill.ts'
 import { type SourcePosition, startOf } from './legs.ts'
-import type { RestoreOptions } from './options.ts'
 import { type BackupReader, outgoingOptions, readLegs, readSegments } from './outgoing-options.ts'
 import { fingerprintOf, type PlannedLeg, type RestorePlan } from './plan.ts'
 import { prepareTopics } from './prepare-topics.ts'
 import { streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
-import type { RunMark } from './takeover.ts'
 
 const CONCURRENCY = 8
 

@@ -1,12 +1,14 @@
 import { readIndexes } from '../archive/catalog.ts'
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import type { Codec } from '../batch/header.ts'
+import type { EditRecord } from '../batch/record-editor.ts'
+import { decodeRecords, type KafkaRecord } from '../batch/records.ts'
+import { walkBatches } from '../batch/walk.ts'
 import type { Storage } from '../storage/storage.ts'
-import { keyFilter, legsFrom, type SourcePosition } from './legs.ts'
-import { offsetHeaders } from './offset-headers.ts'
-import type { RestoreOptions } from './options.ts'
-import { type Outgoing, type OutgoingOptions, readOutgoing } from './outgoing.ts'
+import { keyFilter, legsFrom, type SourcePosition, startOf } from './legs.ts'
+import { type OffsetRun, type Outgoing, type OutgoingOptions, readOutgoing } from './outgoing.ts'
 import type { PlannedLeg, PlannedStream, PlannedTopic, RestorePlan } from './plan.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import { IdRewriter } from './rewrite-ids.ts'
 
 /** One partition of the target, and the plan that it belongs to. */
@@ -70,4 +72,70 @@ export function outgoingOptions(
     ...(rewrite && { ids: new IdRewriter(rewrite, name) }),
     ...(options.offsetHeaders && { edit: offsetHeaders(origin) }),
   }
+}
+
+/** Adds to each record where it came from, as plain text. */
+export function offsetHeaders(origin: { topic: string; partition: number; cluster: string | null }): EditRecord {
+  const fixed: [string, Buffer][] = [
+    ['x-original-topic', Buffer.from(origin.topic)],
+    ['x-original-partition', Buffer.from(String(origin.partition))],
+  ]
+  const cluster = Buffer.from(origin.cluster ?? '')
+  return ({ offset, timestamp }) => ({
+    addHeaders: [
+      ...fixed,
+      ['x-original-offset', Buffer.from(String(offset))],
+      ['x-original-timestamp', Buffer.from(String(timestamp))],
+      ['x-source-cluster', cluster],
+    ],
+  })
+}
+
+/** A record with the place that it had at the source. */
+interface ArchivedRecord extends KafkaRecord {
+  sourcePartition: number
+}
+
+/** Nothing is sent, so no broker limits it, nothing need be packed, and only very small batches are worth merging. */
+const LIMITS = { maxBytes: 2 ** 31 - 1, batchBytes: 64 << 10, codec: 'none' as const }
+
+/** The batches that a restore of this stream sends, from the first to the last. */
+export function openOutgoing(
+  options: RestoreOptions,
+  planned: PlannedPlace,
+  backup: BackupReader,
+  signal: AbortSignal,
+): AsyncGenerator<Outgoing> {
+  const { stream } = planned
+  return readLegs(
+    backup.storage,
+    stream,
+    startOf(stream),
+    async leg => {
+      const segments = await readSegments(backup, leg, signal)
+      return outgoingOptions(options, planned, { ...leg, segments }, LIMITS)
+    },
+    signal,
+  )
+}
+
+/** Their records as they were at the source, those of one batch at a time. */
+export async function* decodeOutgoing(batches: AsyncIterable<Outgoing>): AsyncGenerator<ArchivedRecord[]> {
+  for await (const { bytes, runs, sourcePartition } of batches) {
+    const [header] = walkBatches(bytes, 0, bytes.length)
+    if (!header) continue
+    const offsets = offsetsOf(runs)
+    yield decodeRecords(bytes, header).map(record => ({
+      ...record,
+      sourcePartition,
+      offset: offsets.next().value ?? record.offset,
+    }))
+  }
+}
+
+function* offsetsOf(runs: readonly OffsetRun[]): Generator<bigint, undefined> {
+  for (const { sourceOffset, count } of runs) {
+    for (let i = 0; i < count; i++) yield sourceOffset + BigInt(i)
+  }
+  return undefined
 }

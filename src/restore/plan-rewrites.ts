@@ -5,11 +5,11 @@ import { type JudgeFacts, type Judgement, judgeSamples, type PartSample } from '
 import { belonging } from '../registry/ids/known-schemas.ts'
 import { type Part, parts, readSchemaId } from '../registry/ids/schema-id.ts'
 import type { IdCheck } from './id-counts.ts'
-import type { RestoreOptions } from './options.ts'
 import type { BackupReader } from './outgoing-options.ts'
 import { type TopicRewrite, unknownId } from './part-rewriter.ts'
 import type { PlannedTopic } from './plan.ts'
-import { contextOf, modeFor, type RewriteOptions } from './rewrite-options.ts'
+import type { RestoreOptions } from './restore-options.ts'
+import { contextOf, modeFor, type RewriteOptions } from './restore-options.ts'
 import { sampleTopic } from './sample-topic.ts'
 
 export interface PlannedRewrites {

@@ -1,16 +1,27 @@
-import type { MetadataResponse } from '../kafka/api/metadata.ts'
+import type { MetadataResponse, MetadataTopic } from '../kafka/api/metadata.ts'
 import type { Cluster } from '../kafka/cluster.ts'
-import { fetchBounds } from '../kafka/offsets.ts'
+import { readFirstKeys } from '../kafka/first-keys.ts'
+import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { type EffectiveConfigs, readTopicConfigs } from '../kafka/topic-configs.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
-import { judgeDifferences, judgeInternal, judgePlacement, judgeReplacement } from './judge-difference.ts'
-import { judgeAge, judgeMissing, judgePartitions, judgeSettings, judgeSize, judgeTimes } from './judge-topic.ts'
-import type { RestoreOptions } from './options.ts'
+import { areRegistryKeys, isRegistryTopicName } from '../registry/own-topic.ts'
+import { defaultOf } from './inherited-settings.ts'
+import {
+  judgeAge,
+  judgeDifferences,
+  judgeInternal,
+  judgeMissing,
+  judgePartitions,
+  judgePlacement,
+  judgeReplacement,
+  judgeSettings,
+  judgeSize,
+  judgeTimes,
+} from './judge-topic.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type RestoreProgress, streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import { nothingRestored, type RestoredExtent } from './restored-extent.ts'
-import { findTargetStores, judgeTwoWays, refuseStore } from './target-stores.ts'
-import { defaultOf } from './topic-defaults.ts'
 import { isHeldBack } from './topic-settings.ts'
 
 export interface Preflight {
@@ -155,4 +166,54 @@ function listForeign(
     const { highWatermark, logStart } = bounds.get(key) ?? { highWatermark: 0n, logStart: 0n }
     return !progress?.streams.has(key) && highWatermark > logStart
   })
+}
+
+/** What is known of the topics of the target. */
+interface ShownTarget {
+  topics: readonly MetadataTopic[]
+  bounds: ReadonlyMap<string, PartitionBounds>
+  configs: ReadonlyMap<string, EffectiveConfigs>
+}
+
+/** Names of topics on the target that a schema registry lives in: by their names, or compacted with one partition and its keys. */
+async function findTargetStores(
+  cluster: Cluster,
+  planned: readonly PlannedTopic[],
+  { topics, bounds, configs }: ShownTarget,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const names = new Set(planned.map(({ name }) => name))
+  const candidates = topics.flatMap(({ name, id, partitions: [first, ...others] }) => {
+    const isCompacted = configs.get(name)?.get('cleanup.policy')?.value?.includes('compact') ?? false
+    if (!names.has(name) || !first || first.leader < 0 || others.length > 0 || !isCompacted) return []
+    const { logStart, highWatermark } = bounds.get(streamKey({ topic: name, partition: 0 })) ?? NOTHING
+    if (highWatermark <= logStart || isRegistryTopicName(name)) return []
+    return [{ name, topicId: id, partition: first.partition, leader: first.leader, offset: logStart }]
+  })
+  const keys = await readFirstKeys(cluster, candidates, signal)
+  const byKeys = candidates.filter(({ topicId }) => areRegistryKeys(keys.get(topicId) ?? []))
+  return new Set([...[...names].filter(isRegistryTopicName), ...byKeys.map(({ name }) => name)])
+}
+
+const NOTHING = { logStart: 0n, highWatermark: 0n }
+
+/** Pure. A topic of a registry that has records is in use: neither deleting it nor appending to it leaves that registry intact. */
+function refuseStore({ name, label }: PlannedTopic): Finding {
+  const problem = 'a schema registry of the target stores its data there, and more records would corrupt it'
+  const remedy =
+    `leave ${label} out of restore.topics.include and restore its schemas with enterprise.schema_registry, or map it to ` +
+    'another name (restore.topic_mapping)'
+  return topicError(name, problem, remedy)
+}
+
+/** Pure. Schemas that are registered through a registry arrive in its topic, too: restored there as well, they would be mixed. */
+function judgeTwoWays(topic: PlannedTopic, { restoresSchemas }: Pick<RestoreOptions, 'restoresSchemas'>): Finding[] {
+  const { name, label, source, isRegistryStore } = topic
+  if (!restoresSchemas || !isRegistryStore || name !== source.name) return []
+  const problem =
+    'a schema registry stored its schemas there, and this job registers the same schemas through a registry'
+  const remedy =
+    `leave ${label} out of restore.topics.include, map it to another name (restore.topic_mapping), or set ` +
+    'enterprise.schema_registry.restore.enabled: false'
+  return [topicError(name, problem, remedy)]
 }

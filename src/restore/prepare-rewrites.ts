@@ -3,13 +3,13 @@ import { hasCode } from '../errors.ts'
 import { type Finding, topicError } from '../observe/finding.ts'
 import { belonging } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
-import type { RestoreOptions } from './options.ts'
 import { readOutgoing } from './outgoing.ts'
 import { type BackupReader, readSegments } from './outgoing-options.ts'
 import type { PlannedTopic } from './plan.ts'
 import { type PlannedRewrites, planRewrites, unknownRemedy } from './plan-rewrites.ts'
+import type { RestoreOptions } from './restore-options.ts'
+import { contextOf, type RewriteOptions } from './restore-options.ts'
 import { IdRewriter } from './rewrite-ids.ts'
-import { contextOf, type RewriteOptions } from './rewrite-options.ts'
 
 /** What `planRewrites` decides, and whether records need a schema that the target does not get. */
 export async function prepareRewrites(

@@ -7,7 +7,7 @@ import { compileGlobs } from '../lib/glob.ts'
 import { runPool } from '../lib/pool.ts'
 import { areRegistryKeys, isRegistryStoreName } from '../registry/own-topic.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { RestoreOptions } from './options.ts'
+import type { RestoreOptions } from './restore-options.ts'
 
 /** Topics of a backup in which a schema registry stored its schemas. */
 export type RegistryStores = ReadonlySet<ManifestTopic>

@@ -1,5 +1,5 @@
 import { describeFinding } from '../observe/finding.ts'
-import type { OnProgress } from '../observe/progress.ts'
+import type { OnProgress, ProgressEvent } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type CompareReport, compareRestore } from './compare.ts'
 import { type FillParts, fill, note } from './fill.ts'
@@ -10,7 +10,6 @@ import type { RestoreProgress } from './progress.ts'
 import { idWarnings, type RestoreReport, reportGaps, reportTopics, sumTopics } from './report.ts'
 import type { Stream } from './stream.ts'
 import type { RecordsSurvey } from './survey-records.ts'
-import { TopicTimes } from './topic-times.ts'
 
 export interface RecordParts extends FillParts {
   storage: Storage
@@ -101,4 +100,28 @@ async function verify(
 /** Where the restore ended: topics that are in use by now have later records. */
 function endsOf(progress: RestoreProgress | undefined): Map<string, bigint> {
   return new Map([...(progress?.streams ?? [])].map(([key, { targetOffset }]) => [key, targetOffset]))
+}
+
+/** How long each topic was worked on, as the events tell it. */
+export class TopicTimes {
+  readonly #now: () => number
+  readonly #spans = new Map<string, { first: number; last: number }>()
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  add(event: ProgressEvent): void {
+    if (event.type !== 'begun' && event.type !== 'copied') return
+    const now = this.#now()
+    const span = this.#spans.get(event.topic)
+    if (!span) this.#spans.set(event.topic, { first: now, last: now })
+    else if (event.type === 'copied') span.last = now
+  }
+
+  /** From the begin of its first partition to the last batch of any. */
+  durationOf(topic: string): number {
+    const { first, last } = this.#spans.get(topic) ?? { first: 0, last: 0 }
+    return last - first
+  }
 }

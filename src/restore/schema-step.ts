@@ -12,7 +12,7 @@ import { mustWrite, restoreSchemas, surveySchemas } from '../registry/restore/re
 import { findingsOf, type SchemaReport } from '../registry/restore/schema-report.ts'
 import type { SchemaOptions, Survey } from '../registry/restore/survey-target.ts'
 import type { Storage } from '../storage/storage.ts'
-import type { RestoreOptions } from './options.ts'
+import type { RestoreOptions } from './restore-options.ts'
 
 /** The registry of the target, and what the job asks of it. */
 export interface SchemaTarget extends Pick<SchemaParts, 'client' | 'journal'> {

@@ -4,8 +4,8 @@ import { totalsOf } from '../archive/summary.ts'
 import { describeIncarnation, findFault, parseSelector, selectBy } from '../archive/topic-selector.ts'
 import { compileGlob, isPattern } from '../lib/glob.ts'
 import { formatCount } from '../lib/units.ts'
-import type { RestoreOptions } from './options.ts'
 import type { RegistryStores } from './registry-topics.ts'
+import type { RestoreOptions } from './restore-options.ts'
 
 export interface SelectedTopics {
   selected: ManifestTopic[]

@@ -8,11 +8,11 @@ import { examinePermissions, type Grant } from './examine-permissions.ts'
 import type { FoundRestore } from './find-restore.ts'
 import { fitSettings } from './fit-settings.ts'
 import { planInherited } from './inherited-settings.ts'
-import type { RestoreOptions } from './options.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
 import { type Circumstances, examineTarget, type Preflight } from './preflight.ts'
 import { prepareRewrites } from './prepare-rewrites.ts'
 import { type RestoreProgress, restoreGroup, streamKey } from './progress.ts'
+import type { RestoreOptions } from './restore-options.ts'
 
 /** What is known of topics and records before the first write. */
 export interface RecordsSurvey {

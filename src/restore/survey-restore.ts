@@ -10,7 +10,7 @@ import type { CarryOptions } from '../offsets/carry-plan.ts'
 import { type GroupSurvey, surveyGroups } from '../offsets/survey-groups.ts'
 import type { Storage } from '../storage/storage.ts'
 import { findRestore, planWithIds, readIfAllowed } from './find-restore.ts'
-import type { RestoreOptions } from './options.ts'
+import type { RestoreOptions } from './restore-options.ts'
 import { type SchemaSurvey, type SchemaTarget, surveyBackupSchemas, withIds } from './schema-step.ts'
 import { type RecordsSurvey, surveyRecords } from './survey-records.ts'
 

@@ -6,7 +6,7 @@ import { commitGroupOffsets, fetchGroupOffsets, type GroupOffset } from '../../s
 import { alterTopicConfigs, createTopics, type NewTopic } from '../../src/kafka/topic-admin.ts'
 import { readBrokerConfigs, readTopicConfigs } from '../../src/kafka/topic-configs.ts'
 import { waitForTopics } from '../../src/kafka/topic-leaders.ts'
-import { findGroups } from '../../src/offsets/find-groups.ts'
+import { findGroups } from '../../src/offsets/read-source-groups.ts'
 import { encodeRun } from '../fakes/batches.ts'
 import { deleteGroup, deleteTopicsApi } from '../fakes/delete-requests.ts'
 import { Producer } from '../fakes/producer.ts'

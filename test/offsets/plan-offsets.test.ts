@@ -5,7 +5,7 @@ import { parseMapping } from '../../src/offsets/mapping.ts'
 import type { Origin } from '../../src/offsets/origin.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import type { OffsetsPlan } from '../../src/offsets/plan-reset.ts'
-import type { ResetRequest } from '../../src/offsets/request.ts'
+import type { ResetRequest } from '../../src/offsets/reset-request.ts'
 import type { PositionSelection } from '../../src/offsets/select-groups.ts'
 import { type FakeOffsets, fakeOffsets, plainLog, restoredLog } from './fake-offsets.ts'
 

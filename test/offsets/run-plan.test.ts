@@ -4,7 +4,7 @@ import { KafkaBackupError } from '../../src/errors.ts'
 import { planOffsets } from '../../src/offsets/plan-offsets.ts'
 import { planRollback } from '../../src/offsets/plan-rollback.ts'
 import { runPlan } from '../../src/offsets/run-plan.ts'
-import { takeSnapshot, verifySnapshot } from '../../src/offsets/take-snapshot.ts'
+import { takeSnapshot, verifySnapshot } from '../../src/offsets/snapshot.ts'
 import { type FakeOffsets, fakeOffsets, memoryBook, plainLog } from './fake-offsets.ts'
 
 const never = new AbortController().signal

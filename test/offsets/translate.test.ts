@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type MapRun, translate } from '../../src/offsets/translate.ts'
+import { type MapRun, translate } from '../../src/offsets/place-groups.ts'
 
 const run = (partition: number, source: number, target: number, count: number): MapRun => ({
   partition,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findOffset } from '../../src/restore/find-offset.ts'
 import type { OffsetMapRun } from '../../src/restore/offset-map.ts'
+import { findOffset } from '../../src/restore/offset-map.ts'
 import { offsetRuns } from '../cli/fake-actions.ts'
 
 /** 10 to 12 are at 0 to 2, and 20 is at 3. */

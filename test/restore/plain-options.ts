@@ -1,4 +1,4 @@
-import type { RestoreOptions } from '../../src/restore/options.ts'
+import type { RestoreOptions } from '../../src/restore/restore-options.ts'
 import type { RestoreRequest } from '../../src/restore/survey-restore.ts'
 
 /** Everything of the backup `b1` to where it came from. */

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress, StreamProgress } from '../../src/restore/progress.ts'
 import { reportGaps, reportTopics, sumTopics } from '../../src/restore/report.ts'
-import { TopicTimes } from '../../src/restore/topic-times.ts'
+import { TopicTimes } from '../../src/restore/restore-records.ts'
 import { plainOptions } from './plain-options.ts'
 import { identity, manifestOf, samplePartition, sampleStream, sampleTopic } from './samples.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { contextOf, modeFor, type RewriteOptions } from '../../src/restore/rewrite-options.ts'
+import { contextOf, modeFor, type RewriteOptions } from '../../src/restore/restore-options.ts'
 import { rewriteOptions } from './rewrite-samples.ts'
 
 const modes = (changes: Partial<RewriteOptions> = {}, name = 'orders', internal = false) => {

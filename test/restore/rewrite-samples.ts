@@ -1,6 +1,6 @@
 import { createIdMap } from '../../src/registry/ids/id-map.ts'
 import { indexSchemas } from '../../src/registry/ids/known-schemas.ts'
-import type { RewriteOptions } from '../../src/restore/rewrite-options.ts'
+import type { RewriteOptions } from '../../src/restore/restore-options.ts'
 import { schemaVersion } from '../registry/ids/sample-schemas.ts'
 
 /** `orders` has the ids 5 and 6 in its values and 6 in its keys; on the target they are 500 and 600. */

@@ -1,6 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import type { OffsetPlace } from '../../restore/find-offset.ts'
-import type { OffsetMapRun } from '../../restore/offset-map.ts'
+import type { OffsetMapRun, OffsetPlace } from '../../restore/offset-map.ts'
 import type { Look } from '../look.ts'
 import type { Session } from '../session.ts'
 import { formatTable } from '../table.ts'

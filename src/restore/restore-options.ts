@@ -1,9 +1,50 @@
 import { DEFAULT_CONTEXT } from '../archive/registry-model.ts'
+import type { TimeWindow } from '../batch/needs.ts'
 import { compileGlob, compileGlobs } from '../lib/glob.ts'
 import type { IdMap } from '../registry/ids/id-map.ts'
 import type { KnownSchemas } from '../registry/ids/known-schemas.ts'
 import type { Part } from '../registry/ids/schema-id.ts'
 import { isRegistryStoreName } from '../registry/own-topic.ts'
+
+/** What a restore is asked to do. The job file is turned into this. */
+export interface RestoreOptions {
+  backupId: string
+  /** The newest where it is not given. */
+  generation?: number
+  topics: { include: readonly string[]; exclude: readonly string[] }
+  /** Source topic to target topic; others keep their name. */
+  topicMapping: ReadonlyMap<string, string>
+  /** Of these topics only these partitions. */
+  partitions: ReadonlyMap<string, readonly number[]>
+  /** By `topic/partition`: offsets in [start, end). */
+  offsetRanges: ReadonlyMap<string, { start?: bigint; end?: bigint }>
+  timeWindow: TimeWindow
+  /** By topic: how many partitions it has on the target, where that differs from the source. */
+  partitionCount: ReadonlyMap<string, number>
+  /** By topic: source partition to target partition. */
+  partitionMapping: ReadonlyMap<string, ReadonlyMap<number, number>>
+  /** `by_key` puts each record where a producer of Kafka puts its key. */
+  repartition: 'keep' | 'by_key'
+  createTopics: boolean
+  /** The source's where it is not given. */
+  replicationFactor?: number
+  topicConfig: ReadonlyMap<string, string>
+  existingTopics: 'fail' | 'append'
+  retention: 'fail' | 'hold' | 'apply'
+  offsetHeaders: boolean
+  /** Puts the schema ids of the target's registry into the records; without it they stay as they are. */
+  rewrite?: RewriteOptions
+  /** Schemas are registered through the API of the target's registry before any record is written. */
+  restoresSchemas?: boolean
+  /** Reads the target back when all is written, before the settings that were held back. */
+  verify: boolean
+  restoreId?: string
+  commitIntervalMs: number
+  batchBytes: number
+  bytesPerSecond?: number
+  memoryBudgetBytes: number
+  connectionsPerBroker: number
+}
 
 /** How schema ids are rewritten. Topics are named as at the source. */
 export interface RewriteOptions {
@@ -27,14 +68,14 @@ export interface RewriteOptions {
 }
 
 /** Whether a part of a topic is rewritten: `ask` leaves it to its records. */
-export type DesiredOffset = 'always' | 'never' | 'ask'
+type RewriteMode = 'always' | 'never' | 'ask'
 
 /** Pure. What the job says of a part. */
 export function modeFor(
   { topics, parts, topicParts }: RewriteOptions,
   topic: { name: string; internal: boolean },
   part: Part,
-): DesiredOffset {
+): RewriteMode {
   const { name, internal } = topic
   if (internal || isRegistryStoreName(name) || compileGlobs(topics.exclude)(name)) return 'never'
   if (!compileGlobs(topics.include)(name)) return 'never'

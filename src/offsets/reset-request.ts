@@ -1,7 +1,6 @@
 import type { OffsetMapping } from './mapping.ts'
 import type { Origin } from './origin.ts'
 import type { PositionSelection } from './select-groups.ts'
-import type { Strategy } from './strategies.ts'
 
 /** What a reset is asked for, complete for its strategy. */
 export type ResetRequest = { selection: PositionSelection } & (
@@ -23,3 +22,16 @@ export interface HeaderRequest {
 }
 
 export type PlainRequest = Extract<ResetRequest, { strategy: 'earliest' | 'latest' | 'timestamp' | 'offset' }>
+
+/** Where the positions of a reset come from. */
+export const strategies = [
+  'earliest',
+  'latest',
+  'timestamp',
+  'offset',
+  'header_based',
+  'from_backup',
+  'from_mapping',
+] as const
+
+export type Strategy = (typeof strategies)[number]
