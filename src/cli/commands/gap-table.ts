@@ -2,6 +2,7 @@ import { formatCount } from '../../lib/units.ts'
 import type { GapReason } from '../../observe/progress.ts'
 import type { Look } from '../look.ts'
 import { formatTable, formatText } from '../table.ts'
+import { printable } from '../text.ts'
 
 export interface ShownGap {
   topic: string
@@ -45,5 +46,5 @@ export function formatGaps(title: string, gaps: readonly ShownGap[], look: Look)
 /** A titled list of warnings; empty without warnings. */
 export function formatWarnings(warnings: readonly string[], look: Look): string[] {
   if (warnings.length === 0) return []
-  return ['', look.warn('Warnings'), ...warnings.flatMap(warning => formatText(warning, look, '  '))]
+  return ['', look.warn('Warnings'), ...warnings.flatMap(warning => formatText(printable(warning), look, '  '))]
 }

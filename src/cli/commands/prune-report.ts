@@ -12,7 +12,7 @@ export function formatPrune(report: PruneReport, look: Look): string[] {
     '',
     ...formatBackups(report, look),
     ...formatDetails(report, look),
-    ...report.notes.flatMap(note => formatText(`note: ${note}`, look)),
+    ...report.notes.flatMap(note => formatText(printable(`note: ${note}`), look)),
   ]
 }
 
