@@ -60,7 +60,7 @@ describe('prune', () => {
     assert.match(out, /orders-2 .* keep +keep_last, the newest complete one/)
     assert.match(out, /orders-2: 6 segments of 2 partitions, 60 records, .* would be removed/)
     assert.match(out, /orders-2: in use by restore on h1/)
-    assert.match(out, /left: orders-2\/notes\.txt/)
+    assert.match(out, /not removed: orders-2\/notes\.txt/)
   })
 
   test('takes key files for encrypted backups', async () => {
