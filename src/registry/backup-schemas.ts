@@ -29,7 +29,7 @@ export interface SchemaBackupReport {
   backupId: string
   /** The newest one: that which was committed, or the one before where nothing has changed. */
   generation: number
-  /** The registry is not as the generation before had it, so that there is a new one. */
+  /** The registry is not as the generation before had it, so there is a new one. */
   isChanged: boolean
   subjects: number
   versions: number
@@ -101,7 +101,7 @@ async function refuseWaitingShards(
   }
 }
 
-/** When it was read is no news. */
+/** The time of reading is not a change. */
 function isSame(before: RegistrySection | undefined, now: RegistrySection): boolean {
   const content = (section: RegistrySection) => formatJson({ ...section, backup_timestamp: '' })
   return before !== undefined && content(before) === content(now)
@@ -123,8 +123,8 @@ async function keepOf(previous: Manifest | undefined, storage: Storage, signal: 
   const settings =
     schema_registry && (await readJson(storage, backup_id, schema_registry.settings, registrySettingsSchema, signal))
   const older = new Set(settings?.warnings)
-  const beside = { ...(consumer_groups && { consumer_groups }), ...(access && { access }), ...(lineage && { lineage }) }
-  return { complete, cluster, selection, topics, ...beside, warnings: previous.warnings.filter(one => !older.has(one)) }
+  const kept = { ...(consumer_groups && { consumer_groups }), ...(access && { access }), ...(lineage && { lineage }) }
+  return { complete, cluster, selection, topics, ...kept, warnings: previous.warnings.filter(one => !older.has(one)) }
 }
 
 async function commit(

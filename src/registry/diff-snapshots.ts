@@ -35,7 +35,7 @@ export interface SchemaDifference {
 
 interface SnapshotDiff {
   differences: SchemaDifference[]
-  /** Versions that are the same but for their ID: a difference only to whoever wants the IDs to be kept. */
+  /** Versions that are the same but for their ID: a difference only if IDs have to be the same. */
   ids: SchemaDifference[]
 }
 

@@ -1,4 +1,4 @@
-/** A parsed Avro schema. Named types are shared objects, so that a recursive schema is a circle of them. */
+/** A parsed Avro schema. Named types are shared objects, so a recursive schema is a circle of them. */
 export type AvroSchema = AvroPrimitive | AvroArray | AvroMap | AvroUnion | AvroNamed
 
 export type AvroNamed = AvroRecord | AvroEnum | AvroFixed
@@ -66,7 +66,7 @@ export function describeAvro(schema: AvroSchema): string {
   return schema.type === 'union' ? `union of ${schema.branches.map(describeAvro).join(', ')}` : schema.type
 }
 
-/** A schema that is no Avro; the message says where. */
+/** A text that is not an Avro schema; the message names the place. */
 export class AvroError extends Error {}
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/

@@ -69,7 +69,7 @@ export function resolveAvro(reader: AvroSchema, writer: AvroSchema): Mismatch[] 
   return compare(reader, writer, '', { fitting: new Map(), failed: new Map() })
 }
 
-/** What is known of pairs of named types, so that a circle ends and a type that is used often is compared once. */
+/** What is known of pairs of named types, so a circle ends and a type that is used often is compared once. */
 interface Seen {
   /** Compared already or just now: a recursive pair fits unless something else in it does not. */
   fitting: Map<AvroNamed, Set<AvroNamed>>

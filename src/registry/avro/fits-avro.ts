@@ -67,7 +67,7 @@ class AvroReader {
         if (!this.#pass(this.#readLong())) return false
         continue
       }
-      // Items may take no bytes at all, so that a wrong count could go on for ever.
+      // Items may take no bytes, so a wrong count could loop for very long.
       if (count > this.#end - this.position + MAX_DEPTH) return false
       for (let i = 0; i < count; i++) if (!skipItem()) return false
     }

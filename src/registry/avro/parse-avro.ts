@@ -142,7 +142,7 @@ function isObject(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Throws an AvroError for a default that is no value of its field. Old schemas with such defaults exist. */
+/** Throws an AvroError for a default that is not a value of its field. Old schemas with such defaults exist. */
 export function checkDefaults(schema: AvroSchema): void {
   walk(schema, new Set())
 }

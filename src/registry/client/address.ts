@@ -6,7 +6,7 @@ export interface Address {
   origin: string
   /** Without a slash at its end: '' or `/apis/ccompat/v7`. */
   basePath: string
-  /** The header of a login that stands in the address itself, which is shown there and nowhere else. */
+  /** The header of a login that is part of the address. It is sent to this address only. */
   authorization?: string
 }
 

@@ -9,7 +9,7 @@ const MAX_SUBJECTS = 1000
 const PAGE_SIZE = 500
 const schemaTypes = new Set<unknown>(['AVRO', 'JSON', 'PROTOBUF'])
 
-/** Apicurio has its own API beside the Confluent one: `/apis/ccompat/v7` and `/apis/registry/v3`. */
+/** Apicurio has its own API next to the Confluent one: `/apis/ccompat/v7` and `/apis/registry/v3`. */
 export function apicurioNative(version: 'v2' | 'v3'): (basePath: string) => string {
   return basePath => basePath.replace(/\/apis\/ccompat\/v\d+$/, `/apis/registry/${version}`)
 }
@@ -20,7 +20,7 @@ export async function listArtifacts(client: RegistryClient, signal: AbortSignal)
   const seen = new Set<string>()
   for (let offset = 0; ; ) {
     const query = { offset, limit: PAGE_SIZE, orderby: 'artifactId', order: 'asc' }
-    const call = { path: '/groups/default/artifacts', query, beside: apicurioNative('v3') }
+    const call = { path: '/groups/default/artifacts', query, basePath: apicurioNative('v3') }
     const page = asRecord(await client.probe(call, signal))?.artifacts
     if (!Array.isArray(page)) return undefined
     const before = seen.size
@@ -56,8 +56,8 @@ export async function findHiddenVersion(
   signal: AbortSignal,
 ): Promise<SchemaVersion | undefined> {
   const path = `/groups/default/artifacts/${encodeSegment(subject)}/versions/${version}`
-  const told = asRecord(await client.probe({ path, subject, beside: apicurioNative('v3') }, signal))
-  for (const id of [told?.contentId, told?.globalId].filter(each => typeof each === 'number')) {
+  const found = asRecord(await client.probe({ path, subject, basePath: apicurioNative('v3') }, signal))
+  for (const id of [found?.contentId, found?.globalId].filter(each => typeof each === 'number')) {
     const users = await client.find({ path: `/schemas/ids/${id}/versions`, query: { deleted: true }, subject }, signal)
     if (!asList(users)?.some(isOf(subject, version))) continue
     const schema = asRecord(await client.find({ path: `/schemas/ids/${id}`, subject }, signal))

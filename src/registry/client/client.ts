@@ -25,8 +25,8 @@ export interface RegistryCall {
   body?: unknown
   /** For messages. */
   subject?: string
-  /** Another base path than the configured one, for what a vendor has beside it. */
-  beside?: (basePath: string) => string
+  /** Derives another base path from the configured one, for a vendor's own API. */
+  basePath?: (configured: string) => string
 }
 
 interface ClientParts {
@@ -118,7 +118,7 @@ export class RegistryClient {
 
   /**
    * Like `call`; undefined where the server does not know the path, does not show it, or shows something else there.
-   * `onDenied` hears of an answer that access rules keep back: what is asked for may be there.
+   * `onDenied` is called if access rules hide the answer: the thing may exist.
    */
   async probe(
     call: RegistryCall,
@@ -159,8 +159,8 @@ export class RegistryClient {
   }
 
   async #send(address: Address, call: RegistryCall, signal: AbortSignal): Promise<unknown> {
-    const { method = 'GET', beside = same => same } = call
-    let path = `${beside(address.basePath)}${call.path}${formatQuery(call.query)}`
+    const { method = 'GET', basePath = same => same } = call
+    let path = `${basePath(address.basePath)}${call.path}${formatQuery(call.query)}`
     for (let redirects = 0; ; redirects++) {
       const where = describe(method, `${address.origin}${path}`, call.subject)
       const answer = await this.#exchange(address, { ...call, method, path }, where, signal)
@@ -218,12 +218,12 @@ export class RegistryClient {
   }
 }
 
-/** The subject as it is beside the address, where it is encoded. */
+/** Next to the address, which has the subject encoded, the subject as it is. */
 function describe(method: string, address: string, subject: string | undefined): string {
   return `${method} ${address}${subject === undefined ? '' : ` (subject ${JSON.stringify(subject)})`}`
 }
 
-/** Where a redirect within the same server leads; one to elsewhere is not followed, so that no login goes there. */
+/** Where a redirect within the same server leads; one to elsewhere is not followed, so no login goes there. */
 function sameOrigin({ status, headers }: RegistryAnswer, origin: string, path: string): string | undefined {
   if (status < 300 || status >= 400 || headers.location === undefined) return undefined
   if (!URL.canParse(headers.location, `${origin}${path}`)) return undefined

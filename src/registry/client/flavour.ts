@@ -5,13 +5,13 @@ import { noBody, type RegistryClient } from './client.ts'
 import { asList, asRecord } from './parse-answers.ts'
 import type { RegistryError } from './registry-error.ts'
 
-/** Which registry it is, as far as answers tell. */
+/** Vendor and version of a registry, as far as its answers show them. */
 export interface Identity {
   flavour: RegistryFlavour
   version: string | null
   /** The default one first. A registry without contexts has that one. */
   contexts: readonly string[]
-  /** What access rules keep back. */
+  /** What access rules hide. */
   warnings?: readonly string[]
 }
 
@@ -25,8 +25,8 @@ export function identityOf({
 }
 
 /**
- * Asks for what one vendor has and the others do not. What nothing tells apart is `other`, of which nothing is assumed.
- * The list of subjects comes first: it is there in every registry, so that a wrong address or login is found by it.
+ * Requests what one vendor has and the others do not. A registry that matches none is `other`, and nothing is assumed about it.
+ * The list of subjects comes first: it is there in every registry, so a wrong address or login is found by it.
  */
 export async function detectFlavour(client: RegistryClient, signal: AbortSignal): Promise<Identity> {
   let denied: RegistryError | undefined
@@ -40,7 +40,7 @@ export async function detectFlavour(client: RegistryClient, signal: AbortSignal)
   return { ...identity, warnings: [warning] }
 }
 
-/** `onDenied` hears of a list of contexts that access rules keep back. */
+/** `onDenied` is called if access rules hide the list of contexts. */
 async function detect(
   client: RegistryClient,
   signal: AbortSignal,
@@ -53,9 +53,10 @@ async function detect(
   const contexts = parseContexts(listed)
   const identity = (flavour: RegistryFlavour, version: string | null) => ({ flavour, version, contexts })
 
-  const told = asRecord(await client.probe({ path: '/v1/metadata/version' }, signal))
-  if (typeof told?.commitId === 'string') return identity('confluent', asText(told.version))
-  if (told !== undefined && ('commit' in told || 'build_time' in told)) return identity('axonops', asText(told.version))
+  const reported = asRecord(await client.probe({ path: '/v1/metadata/version' }, signal))
+  if (typeof reported?.commitId === 'string') return identity('confluent', asText(reported.version))
+  if (reported !== undefined && ('commit' in reported || 'build_time' in reported))
+    return identity('axonops', asText(reported.version))
 
   const native = await probeApicurio(client, signal)
   if (native !== undefined) return identity('apicurio', native)
@@ -68,15 +69,15 @@ async function detect(
   if (isReady !== undefined || karapace !== null) return identity('karapace', karapace)
 
   const cluster = asRecord(await client.probe({ path: '/v1/metadata/id' }, signal))
-  if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(told?.version))
-  if (told !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(told.version))
+  if (asRecord(cluster?.scope) !== undefined) return identity('confluent', asText(reported?.version))
+  if (reported !== undefined && typeof cluster?.id === 'string') return identity('axonops', asText(reported.version))
   if (await isRedpanda(client, signal)) return identity('redpanda', null)
-  return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(told?.version))
+  return identity((await isHostedConfluent(client, signal)) ? 'confluent' : 'other', asText(reported?.version))
 }
 
 async function probeApicurio(client: RegistryClient, signal: AbortSignal): Promise<string | undefined> {
   for (const version of ['v3', 'v2'] as const) {
-    const call = { path: '/system/info', beside: apicurioNative(version) }
+    const call = { path: '/system/info', basePath: apicurioNative(version) }
     const info = asRecord(await client.probe(call, signal))
     if (typeof info?.name === 'string' && /apicurio/i.test(info.name)) return asText(info.version) ?? ''
   }
@@ -88,7 +89,7 @@ async function isRedpanda(client: RegistryClient, signal: AbortSignal): Promise<
   return (await client.probe({ path: '/status/ready' }, signal)) === noBody
 }
 
-/** Confluent's cloud tells no version; its schemas alone have a guid. */
+/** Confluent Cloud reports no version; only its schemas have a guid. */
 async function isHostedConfluent(client: RegistryClient, signal: AbortSignal): Promise<boolean> {
   const rows = await client.probe({ path: '/schemas', query: { limit: 1, deleted: true } }, signal)
   return typeof asRecord(asList(rows)?.[0])?.guid === 'string'

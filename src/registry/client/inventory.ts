@@ -11,7 +11,7 @@ import { listSubjects, readPages, SubjectWalk, type Unreadable } from './walk-su
 /** Versions of a registry, soft-deleted ones too, by subject and version. */
 interface Inventory {
   versions: readonly SchemaVersion[]
-  /** Subjects that have settings and no versions, as far as the registry tells. */
+  /** Subjects that have settings and no versions, as far as the registry lists them. */
   aliases: readonly string[]
   warnings: readonly string[]
 }
@@ -106,7 +106,7 @@ const PAGE_SIZE = 500
 
 interface SchemaList {
   versions: SchemaVersion[]
-  /** Subjects that have no versions and stand for another one. */
+  /** Subjects without versions that are aliases of another one. */
   aliases: string[]
 }
 

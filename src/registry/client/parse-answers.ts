@@ -32,7 +32,7 @@ export function parseVersion(value: unknown, context: string): SchemaVersion | u
   }
 }
 
-/** The numbers of the versions of a subject; none where the registry says that there is no such subject. */
+/** The numbers of the versions of a subject; none if the registry does not have the subject. */
 export function parseNumbers(answer: unknown, subject: string): number[] {
   const list = (answer === undefined ? [] : asList(answer))?.map(numberOf)
   if (list?.every(isWhole)) return list.filter(version => version > 0)
@@ -89,7 +89,7 @@ export function asList(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
-/** A copy of an object that is no list; undefined for anything else. */
+/** A copy of an object; undefined for a list and for anything else. */
 export function asRecord(value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
 }

@@ -28,7 +28,7 @@ interface AskedSettings {
   isModeAsked?: (subject: string, outer: Pick<AllSettings, 'global' | 'contextSettings'>) => boolean
 }
 
-/** What is set, where it is set: nothing is filled in from a wider scope, so that unset stays unset. */
+/** What is set, where it is set: nothing is filled in from a wider scope, so unset stays unset. */
 export async function readSettings(
   client: RegistryClient,
   identity: Identity,
@@ -105,7 +105,7 @@ class SettingsReader {
   async #isConfigSet(subject: string, signal: AbortSignal): Promise<boolean> {
     if (this.#identity.flavour !== 'apicurio') return true
     const path = `/groups/default/artifacts/${encodeSegment(subject)}/rules`
-    const rules = await this.#client.probe({ path, subject, beside: apicurioNative('v3') }, signal)
+    const rules = await this.#client.probe({ path, subject, basePath: apicurioNative('v3') }, signal)
     if (Array.isArray(rules)) return rules.includes('COMPATIBILITY')
     this.warnings.add(
       'the native API of Apicurio does not answer, so levels of single subjects cannot be distinguished from the global ' +

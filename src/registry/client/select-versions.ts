@@ -129,7 +129,7 @@ function warnOfEarlier(count: number): string {
 
 /**
  * Registries give metadata that is marked as sensitive in clear. It does not go into a backup: the values are taken out
- * and the loss is told.
+ * and the loss is reported.
  */
 export function withoutSensitive(version: SchemaVersion): { version: SchemaVersion; warning?: string } {
   const { sensitive, properties } = version.metadata ?? {}

@@ -19,14 +19,14 @@ import { asList, asRecord, parseNumbers, parseVersion, qualify, withoutInjectedV
 const MAX_VERSIONS = 1_000_000
 /** Apicurio gives no more than so many numbers of versions. */
 const APICURIO_VERSIONS = 500
-/** As many as there are, where a server lets itself be told. */
+/** All of them, if a server accepts a limit. */
 const ALL = 1_000_000
 
 interface Numbers {
   subject: string
   all: readonly number[]
   live: ReadonlySet<number>
-  /** Numbers that may exist beside them. */
+  /** Numbers that may exist in addition to them. */
   guessed: readonly number[]
 }
 
@@ -71,7 +71,7 @@ async function listNames(
 
 /**
  * Reads a registry subject by subject: those that are wanted, and those that these refer to, as a whole. A pass asks for all numbers of versions again, but for the schemas only once: what
- * stands under a number does not change.
+ * version of a number does not change.
  */
 export class SubjectWalk {
   warnings: string[] = []
@@ -220,7 +220,7 @@ function tooMany({ name }: RegistryClient, subject: string): KafkaBackupError {
   return new KafkaBackupError('REGISTRY_PROTOCOL', `the registry ${name} says that it has ${what}`)
 }
 
-/** No registry has more rows; one that sends new ones for ever is no registry. */
+/** No registry has more rows; a server that keeps sending new ones is not a registry. */
 const MAX_ROWS = 5_000_000
 
 type Query = Record<string, string | number | boolean>

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { DEFAULT_CONTEXT } from '../../archive/registry-model.ts'
 
-/** Which id of the target stands for an id of the source. An id means something within its context only. */
+/** Maps ids of the source to ids of the target. An id means something within its context only. */
 export interface IdMap {
   /** Undefined where the target has no such schema. */
   get(context: string, id: number): number | undefined
@@ -20,7 +20,7 @@ export interface IdMap {
    * context has none: whatever its records carry is unknown then.
    */
   isIdentity(context: string): boolean
-  /** The same for the same pairs: a restore that has begun goes on with the map that it began with. */
+  /** The same for the same pairs: a resumed restore continues with the map that it started with. */
   readonly digest: string
   /** What it was made of. */
   readonly pairs: readonly IdPair[]
@@ -36,7 +36,7 @@ export interface IdPair {
 /** A GUID as registries write it, `8-4-4-4-12` hex digits. */
 export interface GuidPair {
   source: string
-  /** Null where the target has none for the schema: it is no registry that gives GUIDs, or does not have the schema. */
+  /** Null where the target has none for the schema: the registry does not give GUIDs, or does not have the schema. */
   target: string | null
 }
 

@@ -34,7 +34,7 @@ export interface JudgeFacts {
   /** GUIDs that the target does not have. */
   isUnknownGuid: (guid: string, isInHeader: boolean) => boolean
   unknownIds: 'fail' | 'pass'
-  /** Nothing is rewritten, so that only unknown ids are looked for. */
+  /** Nothing is rewritten, so only unknown ids are looked for. */
   isOnlyChecked: boolean
   /** The job says that the part carries ids. */
   isNamed: boolean
@@ -42,7 +42,7 @@ export interface JudgeFacts {
 
 /**
  * What is to be done with a part of a topic. `search` is to rewrite, though no frame was seen. `leave` is to leave it,
- * unless a record that was not looked at shows that it is framed. `unclear` and `unknown` are for somebody else to decide.
+ * unless a record outside the sample shows that it is framed. The caller decides on `unclear` and `unknown`.
  */
 export type Verdict =
   | { kind: 'rewrite' | 'search' }
@@ -67,7 +67,7 @@ export interface Judgement {
   unknown: number
 }
 
-/** A value that somebody has typed in for a test is no reason to stop. */
+/** A value that was typed in for a test must not stop the restore. */
 const MAX_UNFRAMED_SHARE = 0.01
 
 /** Pure. What the samples of a part say. Where they show no frames, bytes that begin like an unknown id are none. */
@@ -212,7 +212,7 @@ export class RecordJudge {
     return this.#isOfTopic(schema) ? 'frame' : 'unclear'
   }
 
-  /** Whether an id that the target lacks is one of the source's registry, as far as such bytes tell. */
+  /** Whether an id that the target lacks is probably one of the source's registry. */
   isUnknownId(id: number, bytes: number): boolean {
     return bytes !== LONG_BYTES && id <= this.#maxId
   }

@@ -70,7 +70,7 @@ function isOfTopic(schema: KnownSchema, topic: string): boolean {
   return false
 }
 
-/** Names and types are looked for when somebody asks: most schemas are of no topic that is restored. */
+/** Names and types are computed on demand: most schemas belong to no topic that is restored. */
 function describe(
   one: KnownVersion,
   byPlace: ReadonlyMap<string, KnownVersion>,

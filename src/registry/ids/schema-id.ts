@@ -69,7 +69,7 @@ export function isPlausiblePayload(framed: Buffer, schemaType: string): boolean 
 }
 
 /**
- * A number of indexes and that many of them, which lead to one of the messages of a file; a single 0 stands for the first.
+ * A number of indexes and that many of them, which lead to one of the messages of a file; a single 0 is the first.
  * They are zigzag integers; some old clients have written plain ones.
  */
 export function hasMessageIndexes(payload: Buffer): boolean {

@@ -25,12 +25,12 @@ export interface SchemaParts {
 
 /** Each learns something that the one before it did not know. */
 const MAX_ROUNDS = 20
-/** A node that lags behind does not show yet what another one has taken. */
+/** A follower may not show yet what another node has accepted. */
 const LAG = { attempts: 3, delayMs: 500 }
 
 /**
  * Writes what a survey has planned, and reads the registry again until there is nothing left to do. What it refuses, or
- * takes and does not hold, is learned, and left out of the next plan. Levels and modes are put back on every way out.
+ * takes and does not hold, is learned, and left out of the next plan. Levels and modes are restored in every case.
  */
 export async function carryOut(
   backup: RegistrySnapshot,
@@ -65,7 +65,7 @@ class RestoreRun implements FailedRun {
   hasWritten = false
   /** Parts of settings that were changed, by `partKey`. */
   readonly begunParts = new Set<string>()
-  /** Those that were changed for the time by no step of the plan, and are not put back yet. */
+  /** Those that were changed outside the steps of the plan, and are not restored yet. */
   readonly liftedParts = new Set<string>()
   /** Subjects whose settings are to be read again. */
   readonly #touched = new Set<string>()
@@ -117,7 +117,7 @@ class RestoreRun implements FailedRun {
     throw unfaithful(this.client.name, `after ${MAX_ROUNDS} rounds of writing it still differs from the plan`)
   }
 
-  /** What is learned is written down, so that the next run does not ask for it again. What is owed is tried again. */
+  /** Stores what was learned, and the next run does not try it again. What is owed is tried again. */
   async keepLessons(signal: AbortSignal): Promise<void> {
     const lessons = { ...this.#lasting, refused: new Map() }
     if (!this.kept || countLessons(lessons) === this.#known) return
@@ -203,8 +203,8 @@ class RestoreRun implements FailedRun {
       const lasting = repeated.filter(attempt => !isOpen(attempt))
       this.#learn(learn(lasting, next.target).lessons)
       this.lessons = merged
-      const wish = { ...next.options, ...this.#journaled }
-      next = await planForTarget(this.#backup, this.client, wish, next.target, signal)
+      const request = { ...next.options, ...this.#journaled }
+      next = await planForTarget(this.#backup, this.client, request, next.target, signal)
     }
   }
 

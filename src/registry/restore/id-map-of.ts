@@ -4,10 +4,10 @@ import { KafkaBackupError } from '../../errors.ts'
 import { createIdMap, type GuidPair, type IdMap, type IdPair } from '../ids/id-map.ts'
 import type { RegistryPlan } from './plan/restore-step.ts'
 
-/** An ID above all that registries give: it stands for those that are not given yet. */
+/** An ID above all that registries give: a placeholder for those that are not given yet. */
 const NOT_GIVEN_YET = 0x7fff_ffff
 
-/** Which ID of the target stands for which of the source, as a plan against the target knows it. */
+/** Maps source IDs to target IDs, as far as a plan knows them. */
 export function idPairsOf({ knownIds }: Pick<RegistryPlan, 'knownIds'>): IdPair[] {
   return [...knownIds].map(([key, target]) => {
     const { context, name } = splitSubject(key)
@@ -37,7 +37,7 @@ function givesGuids({ versions }: RegistrySnapshot): boolean {
 }
 
 /**
- * Every GUID that the target has, and for those of the backup which one stands for it: null is none, undefined is one that
+ * Every GUID that the target has, and for those of the backup their counterpart: null is none, undefined is one that
  * is not registered yet.
  */
 function guidPairsOf(
@@ -61,7 +61,7 @@ function guidPairsOf(
 const FIELD = 'enterprise.schema_registry.restore.id_mapping_file'
 const MAX_ID = 0x7fff_ffff
 
-/** Source ID to target ID as somebody wrote it down, `{"5": 12}`; `:.context:5` is one of another context. */
+/** Source ID to target ID as a user wrote it, `{"5": 12}`; `:.context:5` is one of another context. */
 export async function readIdMapping(path: string): Promise<Map<string, number>> {
   const tree = parse(await read(path), path)
   const mapping = new Map<string, number>()

@@ -71,9 +71,9 @@ const journalSchema = z.strictObject({
 const DONE = '.done'
 
 /**
- * What a restore of schemas has to know of an earlier run that died: settings as they were, and what it has made. Each run
- * writes one journal before it touches the registry, and a mark beside it when it has ended well. Nothing is replaced or
- * removed, so that it may lie in a store that allows neither.
+ * What a restore of schemas has to know of an earlier run that was killed: previous settings, and what it has created. Each run
+ * writes one journal before it touches the registry, and a mark next to it when it has completed. Nothing is replaced or
+ * removed, so a store that allows neither can hold it.
  */
 export class JournalBook {
   readonly #storage: Storage
@@ -96,7 +96,7 @@ export class JournalBook {
 
   /**
    * What runs that did not end well have written down, together: each has what it has read of those before it, but clocks
-   * of several machines do not tell which was the last. And what all runs have imported.
+   * of several machines do not show which was the last. And what all runs have imported.
    */
   async read(signal: AbortSignal): Promise<Journaled> {
     const keys: string[] = []
@@ -132,7 +132,7 @@ export class JournalBook {
     this.#own.add(key)
   }
 
-  /** Nothing is left to be undone or gone on with. */
+  /** Nothing is left to undo or to continue. */
   async close(signal: AbortSignal): Promise<void> {
     await this.#end(this.#open, signal)
   }
@@ -158,7 +158,7 @@ export class JournalBook {
       if (!hasCode(cause, 'STORAGE_DENIED', 'STORAGE_REFUSED')) throw cause
       const message = `the journal of the schemas' restore cannot be written: ${cause.message}`
       const help =
-        'It lets a run that died be gone on with. Allow writing there, or name another place in ' +
+        'The next run needs it to continue after a crash. Allow writing there, or name another place in ' +
         'enterprise.schema_registry.restore.journal.'
       throw new KafkaBackupError(cause.code, message, { cause, help })
     }

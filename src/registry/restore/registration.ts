@@ -83,7 +83,7 @@ function explain({ subject, version }: RegisterStep, error: RegistryError): Kafk
   })
 }
 
-/** The registry gave a schema another ID than the one it was told: it does not do what IMPORT means. */
+/** The registry gave a schema another ID than the one that it was sent: it ignores mode IMPORT. */
 export class IdsIgnored extends KafkaBackupError {
   readonly step: RegisterStep
 
@@ -97,7 +97,7 @@ export class IdsIgnored extends KafkaBackupError {
   }
 }
 
-/** A registry may be told not to let modes be changed, which cannot be seen by reading. */
+/** A registry may be configured to refuse changes of modes, which no read shows. */
 export class ModeRefused extends KafkaBackupError {
   constructor(scope: Scope, mode: string, cause: RegistryError) {
     const what =
@@ -118,7 +118,7 @@ export class ModeRefused extends KafkaBackupError {
 }
 
 /**
- * Tells what a registry has against one request from what ends a run. A request that it does not understand, or that its
+ * Distinguishes the refusal of one request from a failure that ends the run. A request that it does not understand, or that its
  * access rules forbid for one subject, is of the first kind; so is one at which it fails again and again, as long as others
  * succeed in between.
  */

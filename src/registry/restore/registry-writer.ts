@@ -16,10 +16,10 @@ import { RegistryError } from '../client/registry-error.ts'
 import type { RegisterStep, RegistryPlan, Scope } from './plan/restore-step.ts'
 import { type TargetTraits, traitsOf } from './plan/target-traits.ts'
 
-/** `keepsConfigs`: configs hold more than a level, which a `PUT` would let stand. */
+/** `keepsConfigs`: configs hold more than a level, and a `PUT` does not remove the rest. */
 type WriterTraits = Pick<TargetTraits, 'keepsConfigs' | 'hasContexts'>
 
-/** The writes that a restore makes. Each may be repeated: what is done already is no error. */
+/** The writes of a restore. Each may be repeated: what is done already is not an error. */
 export class RegistryWriter {
   readonly #client: RegistryClient
   readonly #identity: Identity
@@ -102,7 +102,7 @@ export class RegistryWriter {
     await this.#client.call({ ...call, method: 'PUT', body }, signal)
   }
 
-  /** Where a registry cannot take a level back, the subject gets the one that would be in force. */
+  /** If a registry cannot remove a level, the subject gets the one that it would inherit. */
   async deleteConfig(scope: Scope, signal: AbortSignal): Promise<void> {
     const call = this.#settings('config', scope)
     try {
@@ -174,7 +174,7 @@ function sentReferences(
   return references.map(one => ({ ...one, subject: resolveReference(one.subject, referrer) }))
 }
 
-/** Pure. The other way: what such a registry calls `a` is `a` of the default context, whoever refers to it. */
+/** Pure. The reverse: `a` of such a registry is `a` of the default context, for every referrer. */
 export function heldReferences(version: SchemaVersion, { hasContexts }: Contexts): SchemaVersion {
   const { subject, references } = version
   if (hasContexts || references.length === 0 || splitSubject(subject).name === subject) return version

@@ -11,20 +11,20 @@ export interface RestoredSchemas {
   idMap: IdMap
 }
 
-/** What a restore of schemas would do, or what stands in its way. Nothing is written. */
+/** What a restore of schemas would do, or the conflicts that block it. Writes nothing. */
 export async function surveySchemas(
   backup: RegistrySnapshot,
   options: SchemaOptions,
   { client, journal }: Pick<SchemaParts, 'client' | 'journal'>,
   signal: AbortSignal,
 ): Promise<Survey> {
-  // Whoever writes nothing puts nothing back: what a run that died has left stays open for the next that does.
+  // A run that only reads restores no settings: what a killed run has left stays open for the next one that writes.
   const journaled = options.strategy === 'lookup' ? nothingJournaled : await journal.read(signal)
   return surveyTarget(backup, client, options, journaled, signal)
 }
 
 /**
- * What the target holds of a backup that was restored there: which IDs stand for which, as the restore has mapped them.
+ * What the target holds of a backup that was restored to it: the map of IDs as the restore has made it.
  * What it has learned of the registry counts, and what it has left unfinished does not.
  */
 export async function surveyRestored(
@@ -38,8 +38,8 @@ export async function surveyRestored(
 }
 
 /**
- * Carries out what a survey has planned, and proves it: the registry is read anew and must have nothing left to be done.
- * The map of IDs comes from that reading, so that a later run finds the same one. A run that dies is gone on with by the next.
+ * Carries out the plan of a survey and verifies it: the registry is read again, and nothing may be left to do.
+ * The map of IDs comes from that reading, so a later run finds the same one. The next run continues one that was killed.
  */
 export async function restoreSchemas(
   backup: RegistrySnapshot,

@@ -55,7 +55,7 @@ class StepRun {
   readonly #parts: StepParts
   readonly #signal: AbortSignal
   readonly #judge = new RefusalJudge()
-  /** Subjects with a version that could not be removed: what comes in its place has to wait. */
+  /** Subjects with a version that could not be removed: its replacement has to wait. */
   readonly #occupied = new Set<string>()
   #isTouched = false
   #isFirst = true
@@ -70,7 +70,7 @@ class StepRun {
       this.#signal.throwIfAborted()
       const row = registrationsFrom(steps, at)
       if (row.length > 0) {
-        // Whether a registry heeds IDs is seen at the first one, before there are others to take back.
+        // The first registration shows whether a registry respects IDs, before there are others to undo.
         const alone = this.#isFirst && row[0]?.id !== null ? 1 : row.length
         const free = row.slice(0, alone).filter(({ subject }) => !this.#occupied.has(subject))
         await this.#registerRow(free)
@@ -95,7 +95,7 @@ class StepRun {
     }
   }
 
-  /** Subjects whose level had to be lifted have their own again afterwards. After a failure the caller sees to that. */
+  /** Subjects whose level had to be lifted have their own again afterwards. After a failure the caller restores them. */
   async #registerRow(row: readonly RegisterStep[]): Promise<void> {
     const lifted = new Map<string, Lift>()
     await registerInOrder(row, this.#parts.concurrency, step => this.#register(step, lifted))

@@ -15,7 +15,7 @@ export interface SchemaReport {
   subjects: number
   /** What became of each ID of the backup; `context` is `.` for the default one. */
   ids: { context: string; source: number; target: number }[]
-  /** IDs of the backup that nothing on the target stands for. */
+  /** IDs of the backup without a counterpart on the target. */
   unmappedIds: string[]
   notes: Note[]
   /** The kinds of loss that the job accepts. */

@@ -79,7 +79,7 @@ function without(backup: RegistrySnapshot, leftOut: ReadonlySet<string>): Regist
   }
 }
 
-/** A slip in a name would leave out what somebody needs, or restore what somebody wants to leave out. */
+/** A typo in a name would leave out a subject that the user needs, or restore one that should be left out. */
 function findSlips(filter: SubjectFilter, all: readonly string[], chosen: ReadonlySet<string>): Conflict[] {
   const known = new Set(all)
   const about = (message: string): Conflict => ({ kind: 'filter', subject: null, version: null, message })

@@ -45,34 +45,34 @@ export interface Survey {
 export async function surveyTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
-  wish: SchemaOptions,
+  request: SchemaOptions,
   { before, asksAllModes, learned = [], ...journaled }: Journaled & SettingsReading,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const { snapshot } = selectSubjects(backup, wish.filter)
+  const { snapshot } = selectSubjects(backup, request.filter)
   const reading = { before, ...(asksAllModes !== undefined && { asksAllModes }) }
-  const { target, modesNotRead } = await readTarget(client, snapshot, { ...wish, ...journaled }, reading, signal)
+  const { target, modesNotRead } = await readTarget(client, snapshot, { ...request, ...journaled }, reading, signal)
   const server = { flavour: target.flavour, version: target.registryVersion }
   const lessons = mergeLessons(journaled.lessons, lessonsFor(server, learned))
-  return planForTarget(backup, client, { ...wish, ...journaled, lessons, modesNotRead }, target, signal)
+  return planForTarget(backup, client, { ...request, ...journaled, lessons, modesNotRead }, target, signal)
 }
 
 /** Plans against what a reading has found. The registry is asked about texts that may be one schema. */
 export async function planForTarget(
   backup: RegistrySnapshot,
   client: RegistryClient,
-  wish: Omit<Survey['options'], 'traits' | 'sameTexts'>,
+  request: Omit<Survey['options'], 'traits' | 'sameTexts'>,
   target: RegistrySnapshot,
   signal: AbortSignal,
 ): Promise<Survey> {
-  const { snapshot, conflicts, notes } = selectSubjects(backup, wish.filter)
+  const { snapshot, conflicts, notes } = selectSubjects(backup, request.filter)
   const kept = new Set(snapshot.versions)
   const leftOutIds = new Set(backup.versions.filter(one => !kept.has(one)).map(({ id }) => id))
   const traits = traitsOf(target.flavour, target.registryVersion)
   const asked = new Set<string>()
   const sameTexts = new Set<string>()
   for (;;) {
-    const options = { ...wish, leftOutIds, traits, sameTexts }
+    const options = { ...request, leftOutIds, traits, sameTexts }
     const plan = planRegistryRestore(snapshot, target, options)
     const open = plan.textsToCompare.filter(({ subject, version }) => !asked.has(versionKey(subject, version)))
     if (open.length === 0) return { plan: withFound(plan, conflicts, notes), target, options }
@@ -90,31 +90,31 @@ function withFound(plan: RegistryPlan, conflicts: readonly Conflict[], notes: re
   return { ...plan, steps, conflicts: [...conflicts, ...plan.conflicts], notes: [...notes, ...plan.notes] }
 }
 
-type DesiredOffset = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
+type TargetRequest = Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'subjectMapping' | 'unfinished'>
 
 /** What of the settings of subjects is read, and what is known already. */
 interface SettingsReading {
   /** What this run has read before it wrote anything, and the subjects whose settings it may have changed since. */
   before?: { target: RegistrySnapshot; touched: ReadonlySet<string> } | undefined
-  /** Also modes that a registration would tell of, by being refused. */
+  /** Also modes that a refused registration would reveal. */
   asksAllModes?: boolean
 }
 
 /**
  * What a registry holds, with the settings of what a restore is about to make there: a registry does not list subjects and
- * contexts without versions, though they may have a level or a mode, of somebody's making or of a run that died. Settings
- * cost requests for each subject, so that those are read alone that the restore has to do with, and read again where it has
+ * contexts without versions, though they may have a level or a mode, set by a user or by a run that was killed. Settings
+ * cost requests for each subject, so those are read alone that the restore has to do with, and read again where it has
  * written.
  */
 async function readTarget(
   client: RegistryClient,
   backup: RegistrySnapshot,
-  wish: DesiredOffset,
+  request: TargetRequest,
   { before, asksAllModes = false }: SettingsReading,
   signal: AbortSignal,
 ): Promise<{ target: RegistrySnapshot; modesNotRead: ReadonlySet<string> }> {
   const modesNotRead = new Set<string>()
-  const named = wish.strategy === 'lookup' ? new Set<string>() : namesOf(backup, wish)
+  const named = request.strategy === 'lookup' ? new Set<string>() : namesOf(backup, request)
   const isKnown = (subject: string) => before !== undefined && !before.touched.has(subject)
   const isNamed = (subject: string) => named.has(subject) || splitSubject(subject).name === RESERVE_SUBJECT
   const isSettingsAsked = (subject: string) => isNamed(subject) && !isKnown(subject)
@@ -132,7 +132,7 @@ async function readTarget(
   const unlisted = contexts.filter(context => !target.contexts.includes(context))
   if (subjects.length === 0 && unlisted.length === 0) return { target, modesNotRead }
   const identity = { ...identityOf(target), contexts: [DEFAULT_CONTEXT, ...unlisted] }
-  const isAsked = asksAllModes ? () => true : modesToAsk(backup, wish, target)
+  const isAsked = asksAllModes ? () => true : modesToAsk(backup, request, target)
   const isModeAsked = (subject: string, outer: Outer) => {
     const asks = isAsked(subject, outer)
     if (!asks) modesNotRead.add(subject)
@@ -150,22 +150,22 @@ async function readTarget(
 type Outer = Pick<AllSettings, 'global' | 'contextSettings'>
 
 /** The subjects of the backup under the names of the target, and those of an unfinished run. */
-function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: DesiredOffset): Set<string> {
+function namesOf(backup: RegistrySnapshot, { subjectMapping, unfinished }: TargetRequest): Set<string> {
   const wanted = [...backup.subjects.keys()].map(subject => subjectMapping.get(subject) ?? subject)
   return new Set([...wanted, ...journaledSubjects(unfinished)])
 }
 
-function journaledSubjects(unfinished: DesiredOffset['unfinished']): string[] {
+function journaledSubjects(unfinished: TargetRequest['unfinished']): string[] {
   const touched = unfinished?.settings.flatMap(({ scope }) => (scope.kind === 'subject' ? [scope.subject] : [])) ?? []
   return [...touched, ...(unfinished?.createdSubjects ?? [])]
 }
 
 /**
- * The mode of a subject without versions is rarely set, and Confluent tells of it: it registers in mode READWRITE alone, or
+ * The mode of a subject without versions is rarely set, and Confluent reveals it: it registers in mode READWRITE alone, or
  * with an ID in mode IMPORT alone. So it is asked for only where the restore may write one, or could not notice.
  */
-function modesToAsk(backup: RegistrySnapshot, wish: DesiredOffset, target: RegistrySnapshot) {
-  const { strategy, forceIds, subjectMapping, unfinished } = wish
+function modesToAsk(backup: RegistrySnapshot, request: TargetRequest, target: RegistrySnapshot) {
+  const { strategy, forceIds, subjectMapping, unfinished } = request
   const isEach = target.flavour !== 'confluent' || strategy === 'overwrite' || (forceIds && target.versions.length > 0)
   const moded = [...backup.subjects].filter(([, { mode }]) => mode !== null)
   const some = new Set([

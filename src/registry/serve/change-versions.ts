@@ -112,7 +112,7 @@ function store(
   id: number,
   version: number,
 ): StoredVersion {
-  // A soft-deleted version that has the id gives way to the higher one, unless somebody refers to it.
+  // A soft-deleted version with the id is replaced by the higher one, unless another schema refers to it.
   for (const deleted of versions.versions(subject, 'deleted')) {
     const isReferenced = versions.referrers(subject, deleted.version, 'all').length > 0
     if (deleted.id === id && deleted.version < version && !isReferenced) versions.remove(deleted)

@@ -29,7 +29,7 @@ export function getVersion(
   throw exists ? faults.versionNotFound(version) : faults.subjectNotFound(subject)
 }
 
-/** What an id stands for. The context is that of the subject, else the default one. Soft-deleted versions count. */
+/** The schema of an id. The context is that of the subject, else the default one. Soft-deleted versions count. */
 export function getById(state: RegistryState, id: number, subject: string): StoredVersion {
   const isPlain = !isQualified(subject)
   const { name } = splitSubject(subject)

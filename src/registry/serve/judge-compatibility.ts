@@ -22,7 +22,7 @@ export function judgeContent(
   return judgeCompatibility(state, subject, { schemaType: content.schemaType, avro }, earlier)
 }
 
-/** A schema that was looked at: `avro` is undefined for the other types, whose compatibility nobody judges here. */
+/** A parsed schema: `avro` is undefined for the other types, whose compatibility is not checked. */
 interface JudgedSchema {
   schemaType: string
   avro: AvroSchema | undefined

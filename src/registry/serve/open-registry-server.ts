@@ -12,11 +12,11 @@ export interface RegistryServerOptions {
   host: string
   /** 0 for any free one. */
   port: number
-  /** Asked for with every request where it is given. */
+  /** Required with every request if it is set. */
   basicAuth?: { username: string; password: string }
   /** PEM. With `ca`, clients must show a certificate that it has signed. */
   tls?: { key: string; cert: string; ca?: string }
-  /** Told of every request before it is answered. */
+  /** Called with every request before it is answered. */
   onRequest?: (request: { method: string; target: string }) => void
 }
 
@@ -26,7 +26,7 @@ export interface RegistryServer {
   close(): Promise<void>
 }
 
-/** A body beyond this is no schema. */
+/** A larger body cannot be a schema. */
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 /** Serves a store over HTTP until it is closed. */

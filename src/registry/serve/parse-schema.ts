@@ -8,7 +8,7 @@ import type { StoredVersion, VersionIndex } from './version-index.ts'
 export const schemaTypes = ['JSON', 'PROTOBUF', 'AVRO'] as const satisfies readonly SchemaType[]
 
 /**
- * Looks whether a text is a schema of its type, and throws 42201 where it is none. Avro is understood; of JSON Schema
+ * Checks that a text is a schema of its type, and throws 42201 otherwise. Avro is understood; of JSON Schema
  * only that it is JSON, of Protobuf only that there is something. `isNew` also checks the defaults of Avro fields, which
  * registries let pass long ago.
  */
@@ -39,7 +39,7 @@ function checkJson(text: string): void {
     const schema: unknown = JSON.parse(text)
     if (typeof schema === 'boolean' || (typeof schema === 'object' && schema !== null && !Array.isArray(schema))) return
   } catch {
-    // Told below, in the same words as any other text that is no schema.
+    // Thrown below, with the message of any other invalid text.
   }
   throw faults.invalidSchema('a JSON Schema is a JSON object, true or false')
 }

@@ -13,7 +13,7 @@ export class RegistryFault extends Error {
   }
 }
 
-/** Every refusal that clients tell apart by its code. */
+/** Every refusal that clients recognize by its code. */
 export const faults = {
   subjectNotFound: (subject: string) => new RegistryFault(40401, `Subject '${subject}' not found.`),
   versionNotFound: (version: number | string) => new RegistryFault(40402, `Version ${version} not found.`),

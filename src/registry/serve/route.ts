@@ -94,7 +94,7 @@ export class Call {
     return this.flag('deleted') ? 'all' : 'live'
   }
 
-  /** Throws 400 for what is no JSON object. */
+  /** Throws 400 where the body is not a JSON object. */
   get body(): JsonObject {
     let body: JsonValue
     try {
@@ -119,7 +119,7 @@ export function renderVersion(version: StoredVersion): JsonObject {
   }
 }
 
-/** What an id stands for. Empty parts are left out. */
+/** The schema of an id. Empty parts are left out. */
 export function renderSchema({ guid, schemaType, references, metadata, ruleSet, schema }: StoredVersion): JsonObject {
   return {
     guid,

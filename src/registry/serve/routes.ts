@@ -182,7 +182,7 @@ function liveOrAll(call: Call): 'live' | 'all' {
   return call.flag('deleted') ? 'all' : 'live'
 }
 
-/** The version of the Confluent API that is followed, by which clients tell what they may ask for. */
+/** The version of the Confluent API that this server implements. Clients derive its features from it. */
 const API_VERSION = '8.0.0'
 
 /** What a registry says of itself, its contexts, and checks of compatibility. */

@@ -25,7 +25,7 @@ export function identityOf(content: SchemaContent): string {
 
 /**
  * The MD5 of text, references, metadata and rules, as a UUID: the same wherever the same schema is registered. An absent
- * part and an empty one differ, which a leading byte 1 tells.
+ * part and an empty one differ: a byte 1 comes before each part that is present.
  */
 export function guidOf(content: SchemaContent): string {
   const hash = createHash('md5').update(plainText(content))

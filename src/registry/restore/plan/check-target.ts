@@ -113,7 +113,7 @@ export function checkReferrers(target: RegistrySnapshot, deleted: readonly Schem
 }
 
 /** Pure. IDs of the target that nothing holds any longer. */
-export function tellUndecodable(
+export function describeUndecodable(
   target: RegistrySnapshot,
   deleted: readonly SchemaVersion[],
   all: readonly Decision[],
@@ -136,7 +136,7 @@ export function tellUndecodable(
 }
 
 /** Pure. What the target does not keep of what it is given, now or in an earlier run. */
-export function tellLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
+export function listLosses(held: readonly Decision[], options: RegistryRestoreOptions): Note[] {
   const { traits } = options
   const kept = keptParts(options)
   const notes: Note[] = []

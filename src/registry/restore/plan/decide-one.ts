@@ -141,7 +141,7 @@ function decidePreserved(
 ): Verdict {
   const same = findSame(ours, at, index)
   if (same) return keep(ours, same)
-  // What an unfinished run has made is in nobody's way, whatever number it got.
+  // What an unfinished run has registered never conflicts, whatever its number.
   const foreign = at.theirs.filter(one => !index.isOwn(one.subject, one.version))
   const theirs = foreign.find(one => one.version === ours.version)
   const name = `version ${ours.version} of subject ${ours.subject}`

@@ -12,7 +12,7 @@ export interface Decision extends Omit<Verdict, 'action' | 'conflict' | 'note'> 
   action: Verdict['action'] | 'merge'
   /** With the numbers of the target. */
   references: SchemaReference[]
-  /** With `merge`: the version that stands for it. */
+  /** With `merge`: the version that represents it. */
   standIn?: Wanted
 }
 
@@ -27,7 +27,7 @@ export interface Decisions {
 
 /**
  * Pure but for what `index` learns. `order` is one in which references come first; `twins` are versions that another of
- * their subject stands for.
+ * their subject represents.
  */
 export function decideVersions(
   order: readonly Wanted[],
@@ -62,7 +62,7 @@ export function decideVersions(
     if (!decision) continue
     const action = decision.action === 'leave' ? 'leave' : 'merge'
     found.all.push({ ...decision, wanted: twin, action, standIn })
-    found.notes.push(tellMerged(twin, standIn))
+    found.notes.push(describeMerged(twin, standIn))
   }
   append(found.conflicts, nameOnce(breaks))
   if (options.forceIds) found.all = renewRemoved(found.all)
@@ -185,7 +185,7 @@ function nameOnce(breaks: readonly MissingReference[]): Conflict[] {
   })
 }
 
-function tellMerged({ source, subject }: Wanted, standIn: Wanted): Note {
+function describeMerged({ source, subject }: Wanted, standIn: Wanted): Note {
   const message =
     `version ${source.version} of subject ${subject} is the same schema as its version ${standIn.source.version}; a ` +
     'registry keeps one of them for both'

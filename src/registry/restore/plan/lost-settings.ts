@@ -9,7 +9,7 @@ import { lossNote, type Note, type Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
 
 /** Settings that the target cannot have, of the backup and of its own. `book` is at its end. */
-export function tellLostSettings(
+export function listLostSettings(
   { work, wanted }: { work: Work } & Pick<Closing, 'wanted'>,
   backup: RegistrySnapshot,
   book: PlannedSettings,
@@ -18,22 +18,22 @@ export function tellLostSettings(
   const { traits } = options
   const rows = work.subjects.map(subject => ({ subject, settings: work.wanted.get(subject) ?? unset }))
   const registry = `the target registry (${traits.flavour})`
-  const tell = (loss: LossKind, subject: string | null, what: string): Note =>
+  const describeLoss = (loss: LossKind, subject: string | null, what: string): Note =>
     lossNote(loss, subject, `${registry} does not keep ${what} of ${subject ?? 'the whole registry'}`)
   const contexts = traits.hasContexts ? [] : [...backup.contextSettings.keys()]
   const isNoneLost = !traits.keepsLevelNone && book.present(globalScope).compatibility !== 'NONE'
   const lost = [...rows, { subject: null, settings: backup.global }].flatMap(({ subject, settings }) => [
     ...(isNoneLost && subject !== null && settings.compatibility === 'NONE'
-      ? [tell('compatibility', subject, 'the level NONE')]
+      ? [describeLoss('compatibility', subject, 'the level NONE')]
       : []),
     ...(!takesMode(settings.mode, traits) && settings.mode !== null && settings.mode !== 'READWRITE'
-      ? [tell('mode', subject, `the mode ${settings.mode}`)]
+      ? [describeLoss('mode', subject, `the mode ${settings.mode}`)]
       : []),
     ...(traits.needsLevels && subject !== null && settings.compatibility === null && settings.config !== null
-      ? [tell('compatibility', subject, 'a configuration without a level')]
+      ? [describeLoss('compatibility', subject, 'a configuration without a level')]
       : []),
     ...(!traits.keepsConfigs && settings.config !== null
-      ? [tell('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
+      ? [describeLoss('config', subject, `the settings ${Object.keys(settings.config).join(', ')}`)]
       : []),
   ])
   const ours = [
@@ -41,7 +41,7 @@ export function tellLostSettings(
     ...[...backup.contextSettings].map(([context, settings]) => ({ scope: contextScope(context), settings })),
     { scope: globalScope, settings: backup.global },
   ].map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
-  const refused = [...ours, ...wanted].flatMap(({ scope, settings }) => tellRefused(settings, scope, book, options))
+  const refused = [...ours, ...wanted].flatMap(({ scope, settings }) => listRefused(settings, scope, book, options))
   return [
     ...lost,
     ...new Map(refused.map(note => [note.message, note])).values(),
@@ -52,7 +52,7 @@ export function tellLostSettings(
 }
 
 /** Settings of the backup that the target has refused in this run or in an earlier one. `book` is at its end. */
-function tellRefused(
+function listRefused(
   wanted: RegistrySettings,
   scope: Scope,
   book: PlannedSettings,
@@ -60,7 +60,7 @@ function tellRefused(
 ): Note[] {
   const { compatibility, config, mode } = wanted
   const present = book.present(scope)
-  const tell = (loss: LossKind, what: string, reason: string): Note => {
+  const describeLoss = (loss: LossKind, what: string, reason: string): Note => {
     const message = `the target registry (${traits.flavour}) does not keep the ${what} of ${describeScope(scope)}: ${reason}`
     return lossNote(loss, scope.kind === 'subject' ? scope.subject : null, message)
   }
@@ -74,9 +74,9 @@ function tellRefused(
   return [
     ...(refused.config === undefined || isConfigKept
       ? []
-      : [tell(isLevel ? 'compatibility' : 'config', what, refused.config)]),
+      : [describeLoss(isLevel ? 'compatibility' : 'config', what, refused.config)]),
     ...(refused.mode === undefined || present.mode === mode
       ? []
-      : [tell('mode', `mode ${mode ?? 'that it inherits'}`, refused.mode)]),
+      : [describeLoss('mode', `mode ${mode ?? 'that it inherits'}`, refused.mode)]),
   ]
 }

@@ -21,7 +21,7 @@ interface Ordered<N> {
 
 /**
  * Pure. An order in which everything comes after what it needs, and the versions of a subject ascend. Of what could come
- * next the lowest ID does, then subject and number decide, so that the order is always the same one. Versions that could
+ * next the lowest ID does, then subject and number decide, so the order is always the same one. Versions that could
  * only come in another order than their numbers still do.
  */
 export function orderVersions<N extends Node>(nodes: readonly N[]): Ordered<N> {
@@ -125,7 +125,7 @@ export function nodeOf(one: { subject: string; version: number; id: number }, ne
   return { key: versionKey(one.subject, one.version), subject: one.subject, version: one.version, id: one.id, needs }
 }
 
-/** What cannot be brought in any order is left out, and told: a registry cannot have come to hold it by itself. */
+/** Leaves out and reports versions that have no valid order: a registry cannot contain them through its own API. */
 export function orderWanted(
   wanted: readonly Wanted[],
   twins: ReadonlyMap<Wanted, Wanted>,
@@ -147,7 +147,7 @@ export function orderWanted(
   return { order: order.map(node => node.wanted), circular: circular.map(node => node.wanted) }
 }
 
-export function tellCircular({ subject, source }: Wanted): Note {
+export function describeCircular({ subject, source }: Wanted): Note {
   const message = `version ${source.version} of subject ${subject} refers to itself by way of others, and is not restored`
   return lossNote('circular_reference', subject, message)
 }
@@ -175,7 +175,7 @@ export function listNotRestored(
 
 /**
  * By deleted version that live ones refer to: the later ones of its subject with its ID. To register one of them removes
- * what is marked as deleted before it with the same ID. It is marked as soon as it is there, so that they come first.
+ * what is marked as deleted before it with the same ID. It is marked as soon as it is there, so they come first.
  */
 function findLaterTwins(wanted: readonly Wanted[]): Map<string, string[]> {
   const live = new Set(

@@ -79,7 +79,7 @@ export function planSoftDeletes(
       .flatMap(placesOf),
   ])
   const found: PlainDeletions = { steps: [], notes: [] }
-  const tellReferred = ({ wanted, version }: Decision) => {
+  const describeReferred = ({ wanted, version }: Decision) => {
     const message =
       `version ${version} of subject ${wanted.subject} is deleted at the source, but another version refers to it, so that ` +
       `the target registry keeps it live${forceIds || !traits.canImport ? '' : '; with restore.force_ids it can be as it was'}`
@@ -94,12 +94,12 @@ export function planSoftDeletes(
     }
     // What it refers to has a live referrer now.
     for (const place of referencesOf(decision)) livePlaces.add(place)
-    tellReferred(decision)
+    describeReferred(decision)
   }
   // It was there before this run, or an earlier one could not delete it.
   for (const decision of all.filter(one => !due.has(one) && isAlive(one) && !isUndeletable(one, options))) {
-    if (livePlaces.has(placeOf(decision))) tellReferred(decision)
-    else found.notes.push(tellAlive(decision))
+    if (livePlaces.has(placeOf(decision))) describeReferred(decision)
+    else found.notes.push(describeAlive(decision))
   }
   return found
 }
@@ -109,7 +109,7 @@ export function isUndeletable(decision: Decision, { lessons }: Pick<RegistryRest
 }
 
 /** What the registry has refused to mark as deleted. */
-export function tellUndeletable(
+export function describeUndeletable(
   all: readonly Decision[],
   { lessons }: Pick<RegistryRestoreOptions, 'lessons'>,
 ): Note[] {
@@ -128,7 +128,7 @@ function isAlive({ wanted, action, theirs }: Decision): boolean {
   return action === 'keep' && wanted.source.isDeleted && theirs?.isDeleted === false
 }
 
-function tellAlive({ wanted: { subject }, version }: Decision): Note {
+function describeAlive({ wanted: { subject }, version }: Decision): Note {
   const message = `version ${version} of subject ${subject} is deleted at the source, and live on the target, where it stays so`
   return lossNote('deleted_version_live', subject, message)
 }

@@ -12,12 +12,12 @@ import { type Conflict, importKey, lossNote, type Note } from './restore-step.ts
 import { canonical, compareSchemas, type KeptParts } from './same-schema.ts'
 import { keptParts } from './target-index.ts'
 
-/** Holds the highest ID of the source on the target, so that IDs above those of the backup are not given again. */
+/** Holds the highest ID of the source on the target, so IDs above those of the backup are not given again. */
 export const RESERVE_SUBJECT = 'kafka-backup.reserved-ids'
 
 interface IdPlan {
   known: Map<string, number>
-  /** IDs that nothing on the target stands for, and why. */
+  /** IDs without a counterpart on the target, and why. */
   unmapped: Map<string, string>
   conflicts: Conflict[]
   notes: Note[]
@@ -28,7 +28,7 @@ export function idKey(subject: string, id: number): string {
   return joinSubject({ context: splitSubject(subject).context, name: String(id) })
 }
 
-/** Pure. Which ID stands for which, as far as it is known before registrations. */
+/** Pure. Maps source IDs to target IDs, as far as they are known before registrations. */
 export function planIds(
   all: readonly Decision[],
   target: RegistrySnapshot,
@@ -69,7 +69,7 @@ export function planIds(
     ],
     notes: isFatal
       ? []
-      : [...missing.map(message => lossNote('id_unmapped', null, message)), ...tellLeft(all, unmapped)],
+      : [...missing.map(message => lossNote('id_unmapped', null, message)), ...describeLeft(all, unmapped)],
   }
 }
 
@@ -90,7 +90,7 @@ const ID_ADVICE = {
 } as const
 
 /** A version that the target does not get, though records find its schema there under another subject. */
-function tellLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string>): Note[] {
+function describeLeft(all: readonly Decision[], unmapped: ReadonlyMap<string, string>): Note[] {
   return all.flatMap(({ wanted: { source, subject }, action, reason }) => {
     const key = idKey(source.subject, source.id)
     if (action !== 'leave' || reason === undefined || unmapped.has(key)) return []
@@ -120,7 +120,7 @@ function checkOverrides(
     })
 }
 
-/** A message does not say which context its ID is of, so that one ID cannot lead to two. */
+/** A message does not say which context its ID is of, so one ID cannot lead to two. */
 function checkContexts(contexts: ReadonlyMap<string, ReadonlySet<string>>): Conflict[] {
   return [...contexts]
     .filter(([, some]) => some.size > 1)
@@ -192,7 +192,7 @@ function checkTwinIds(all: readonly Decision[], allowsTwinIds: boolean): Conflic
     })
 }
 
-/** Where one version stands for several, only its ID is on the target; records with another could not be read. */
+/** If one version represents several, only its ID is on the target; records with another one could not be read. */
 function checkMergedIds(all: readonly Decision[], { traits }: Pick<RegistryRestoreOptions, 'traits'>): Conflict[] {
   const held = new Set(
     all

@@ -58,7 +58,7 @@ function highestNumbers(
   return highest
 }
 
-/** The source IDs that each version of the target is to stand for, those of merged versions included. */
+/** The source IDs that map to each version of the target, those of merged versions included. */
 function idsByPlace(all: readonly Decision[]): Map<string, string[]> {
   const ids = new Map<string, string[]>()
   for (const { wanted, version } of all) {
@@ -182,7 +182,7 @@ export interface Opening {
   lifts: ReadonlyMap<string, Lift>
 }
 
-/** Levels for the time of the registrations, with all that changes schemas on their way in turned off. */
+/** Temporary levels during the registrations, with everything turned off that changes schemas on registration. */
 export function startRegistering(work: Work, book: PlannedSettings, options: RegistryRestoreOptions): Opening {
   const level = passingLevel(options)
   const { traits } = options

@@ -5,11 +5,11 @@ import {
   checkMapping,
   checkNames,
   checkReferrers,
-  tellLosses,
-  tellUndecodable,
+  describeUndecodable,
+  listLosses,
 } from './check-target.ts'
 import { type Decision, type Decisions, decideVersions, isMade } from './decide-versions.ts'
-import { listNotRestored, orderWanted, tellCircular } from './order-versions.ts'
+import { describeCircular, listNotRestored, orderWanted } from './order-versions.ts'
 import { checkForcedIds, knownId, planIds } from './plan-ids.ts'
 import { levelDuring } from './plan-settings.ts'
 import { planSteps } from './plan-steps.ts'
@@ -20,7 +20,7 @@ import { keptParts, TargetIndex } from './target-index.ts'
 import { listWanted, mergeTwins, type Wanted } from './wanted-version.ts'
 
 /**
- * Pure. All that has to be written to a registry to bring the schemas of a backup there, in order; or all that stands in the
+ * Pure. All writes that bring the schemas of a backup to a registry, in order; or all conflicts that block the
  * way of it. `target` is an inventory of the registry, with what is marked as deleted there.
  */
 export function planRegistryRestore(
@@ -55,10 +55,10 @@ export function planRegistryRestore(
     steps: all.length === 0 ? planned.steps : [],
     versions: decisions.all.map(one => describe(one, options.forceIds)),
     notes: [
-      ...circular.map(tellCircular),
+      ...circular.map(describeCircular),
       ...decisions.notes,
       ...ids.notes,
-      ...tellWrites(decisions, target, options),
+      ...describeWrites(decisions, target, options),
       ...planned.notes,
     ],
     knownIds: ids.known,
@@ -93,9 +93,13 @@ function checkWrites(
   ]
 }
 
-function tellWrites({ all, deleted }: Decisions, target: RegistrySnapshot, options: RegistryRestoreOptions): Note[] {
+function describeWrites(
+  { all, deleted }: Decisions,
+  target: RegistrySnapshot,
+  options: RegistryRestoreOptions,
+): Note[] {
   const held = all.filter(({ action }) => action !== 'leave' && action !== 'conflict')
-  return [...tellUndecodable(target, deleted, all, options.forceIds), ...tellLosses(held, options)]
+  return [...describeUndecodable(target, deleted, all, options.forceIds), ...listLosses(held, options)]
 }
 
 function describe(decision: Decision, forceIds: boolean): PlannedVersion {

@@ -65,7 +65,7 @@ function liftModes(subjects: readonly string[], book: PlannedSettings): RestoreS
   })
 }
 
-/** Modes of the whole registry, or of a context, are not lifted: somebody has closed it on purpose. */
+/** Modes of the whole registry, or of a context, are not lifted: an administrator has closed it on purpose. */
 export function checkModes(work: Work, book: PlannedSettings): Conflict[] {
   const closed = new Map<string, Conflict>()
   for (const subject of [...work.registering, ...work.deleting]) {
@@ -164,7 +164,7 @@ export function closeSettings(
   }
 }
 
-/** What stands behind all contexts comes after them. */
+/** The scope of all contexts comes after the contexts. */
 function byContext(settings: RegistrySnapshot['contextSettings']): [string, RegistrySettings][] {
   return [...settings].sort(([a], [b]) => Number(a === EVERY_CONTEXT) - Number(b === EVERY_CONTEXT))
 }

@@ -5,14 +5,14 @@ import {
   versionKey,
 } from '../../../archive/registry-model.ts'
 import { type Decisions, isMade } from './decide-versions.ts'
-import { tellLostSettings } from './lost-settings.ts'
+import { listLostSettings } from './lost-settings.ts'
 import {
+  describeUndeletable,
   interleaveForced,
   isUndeletable,
   keepSettings,
   planRemovals,
   planSoftDeletes,
-  tellUndeletable,
 } from './plan-deletions.ts'
 import { RESERVE_SUBJECT } from './plan-ids.ts'
 import {
@@ -72,14 +72,14 @@ export function planSteps(grounds: Grounds, options: RegistryRestoreOptions): Pl
   const steps = [...trial, ...opening, ...removals, ...start, ...schemas, ...configs, ...verify, ...aliases, ...modes]
   const notes = [
     ...plain.notes,
-    ...tellUndeletable(decisions.all, options),
-    ...tellLostSettings({ work, wanted }, backup, book, options),
+    ...describeUndeletable(decisions.all, options),
+    ...listLostSettings({ work, wanted }, backup, book, options),
   ]
   if (steps.length === 0) return { steps, conflicts, notes }
   return { steps: [journalOf(grounds, work, [...made, ...reserves], options), ...steps], conflicts, notes }
 }
 
-/** Whether modes can be changed at all is found out before anything is removed: the registry is told the mode that it has. */
+/** Finds out whether modes can be changed before anything is removed: sets the mode that the registry already has. */
 function tryModes({ deleted }: Decisions, book: PlannedSettings, { forceIds }: RegistryRestoreOptions): RestoreStep[] {
   if (!forceIds || deleted.length === 0) return []
   return [{ type: 'set-mode', scope: globalScope, mode: book.present(globalScope).mode ?? 'READWRITE', force: true }]
@@ -139,7 +139,7 @@ function outlineWork(
     wanted,
     isNewSubject: subject =>
       (created.has(subject) || !inTarget.has(subject)) && isUnset(book.original(subjectScope(subject))),
-    // What stands behind all contexts has no versions of its own: it counts for those of every other.
+    // The scope of all contexts has no versions: it applies to those of every context.
     isEmptyContext: context => empty.has(context) || (context === EVERY_CONTEXT ? full.size === 0 : !full.has(context)),
     isEmpty: target.versions.length === 0,
   }

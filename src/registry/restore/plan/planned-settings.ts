@@ -10,11 +10,11 @@ import type { TargetTraits } from './target-traits.ts'
 
 export const unset: RegistrySettings = { compatibility: null, mode: null, config: null }
 export const globalScope: Scope = { kind: 'global' }
-/** The name under which settings of all contexts stand. */
+/** The name of the scope whose settings apply to all contexts. */
 export const EVERY_CONTEXT = '.__GLOBAL'
 
 /**
- * The settings of a registry while a plan goes on: as they were before the restore, and as they are after the steps so
+ * The settings of a registry while a plan is made: as they were before the restore, and as they are after the steps so
  * far. Steps that would change nothing are not made.
  */
 export class PlannedSettings {
@@ -159,7 +159,7 @@ export function contextScope(context: string): Scope {
 
 /**
  * Where a subject without settings has them from, the nearest first. Those of the registry are of the default context; the
- * other ones have their own, and `.__GLOBAL` stands behind all.
+ * other ones have their own, and `.__GLOBAL` comes last.
  */
 export function outerScopes(subject: string): Scope[] {
   return [contextScope(splitSubject(subject).context), contextScope(EVERY_CONTEXT)]

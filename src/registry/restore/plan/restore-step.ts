@@ -66,15 +66,15 @@ export interface RegisterStep {
 }
 
 /**
- * The configuration of a subject for the time of its registrations, and what it is before and after. Most histories were
- * registered one by one under their levels and need none, so that it is set for those alone that are refused without.
+ * The temporary configuration of a subject during its registrations, and the one before and after. Most histories were
+ * registered one by one under their levels and need none, so it is set for those alone that are refused without.
  */
 export interface Lift {
   during: Pick<RegistrySettings, 'compatibility' | 'config'>
   after: Pick<RegistrySettings, 'compatibility' | 'config'>
 }
 
-/** Written down before the first write: enough to undo what is meant to be passing, and to go on after a crash. */
+/** Stored before the first write: enough to undo temporary changes, and to continue after a crash. */
 export interface RestoreJournal {
   /** Settings as they were, of every scope that is touched. */
   settings: { scope: Scope; compatibility: string | null; mode: string | null; config: JsonObject | null }[]
@@ -85,7 +85,7 @@ export interface RestoreJournal {
   /** Versions that the restore makes, as `subject@version` of the target. */
   registered: string[]
   fillers: string[]
-  /** Subjects whose modes were not read: the mode that one has is of somebody else's making. */
+  /** Subjects whose modes were not read: a mode that one has was not set by this restore. */
   modesNotRead?: string[]
   /** With force_ids: versions that the restore registers, with their IDs; see `importKey`. */
   imported: string[]
@@ -97,7 +97,7 @@ export interface RestoreJournal {
 export type ContractPart = 'metadata' | 'ruleSet'
 
 /**
- * What answers of the target have shown that neither its kind nor its version tells: what it refuses, and what it takes
+ * What answers of the target have shown beyond its vendor and version: what it refuses, and what it takes
  * and does not hold. A plan that is made with them asks for none of it again, and reports it as lost.
  */
 export interface Lessons {
@@ -199,7 +199,7 @@ export interface RegistryPlan {
   notes: Note[]
   /** Source ID (`5`, or `:.context:5`) to target ID, as far as it is known before a registration. */
   knownIds: Map<string, number>
-  /** Source IDs that nothing on the target stands for, each with the reason. */
+  /** Source IDs without a counterpart on the target, each with the reason. */
   unmappedIds: ReadonlyMap<string, string>
   /** Versions whose texts alone differ: whether they mean the same only the registry can say, and a new plan takes it in. */
   textsToCompare: { subject: string; version: number; schema: string }[]

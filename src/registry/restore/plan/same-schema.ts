@@ -46,7 +46,7 @@ export function withoutDocs({ schemaType, schema }: Pick<SchemaVersion, 'schemaT
   }
 }
 
-/** A default value is no schema: what is called `doc` there is data. */
+/** A default value is not a schema: a key `doc` in it is data. */
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip)
   if (typeof value !== 'object' || value === null) return value

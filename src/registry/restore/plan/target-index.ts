@@ -25,7 +25,7 @@ export interface TargetSubject {
   highest: number
   /** How many of `theirs`, from the first on, are known to be the same as the backup's. */
   matched: number
-  /** The backup goes on in another way than what comes after `matched`, which has to go. */
+  /** The backup continues differently after `matched`: the rest of `theirs` has to be removed. */
   isDiverged: boolean
   /** A version that the registry refuses; those after it would take its number. */
   refused: number | undefined
@@ -105,7 +105,7 @@ export class TargetIndex {
     if (likeness !== 'other-text') return likeness === 'same'
     if (this.#options.traits.ignoresDocs && withoutDocs(ours) === withoutDocs(theirs)) return true
     const { subject, version } = theirs
-    // Only what has one place is asked of the registry: it does not tell which of several texts it means.
+    // Ask the registry only about the same place: it does not show which of several texts it matched.
     if (ours.subject !== subject || ours.version !== version) return false
     if (this.#options.sameTexts.has(versionKey(subject, version))) return true
     this.textsToCompare.push({ subject, version, schema: ours.schema })

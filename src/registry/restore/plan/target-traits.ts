@@ -1,12 +1,12 @@
 import type { RegistryFlavour } from '../../../archive/registry-model.ts'
 
-/** What a registry can do, as far as its kind and version tell. */
+/** The features of a registry, derived from its vendor and version. */
 export interface TargetTraits {
   flavour: RegistryFlavour
   /** Takes the ID and number of a version in mode IMPORT. */
   canImport: boolean
   hasModes: boolean
-  /** A mode of a subject can be taken back, not only changed. */
+  /** A mode of a subject can be removed, not only changed. */
   canDeleteModes: boolean
   /** Keeps metadata and rule sets of schemas; what does not is not sent any. */
   keepsContracts: boolean

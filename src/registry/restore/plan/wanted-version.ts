@@ -87,7 +87,7 @@ export function asOnTarget(
 
 /**
  * Pure. Versions of a subject that are one schema: a registry that numbers what it registers keeps it once. Each maps to the
- * one that stands for it: the highest that is live, else the highest.
+ * one that represents it: the highest that is live, else the highest.
  */
 export function mergeTwins(wanted: readonly Wanted[], kept: KeptParts, ignoresDocs: boolean): Map<Wanted, Wanted> {
   const twins = new Map<Wanted, Wanted>()
