@@ -118,11 +118,14 @@ async function play(history: OperatorHistory, prometheus: Prometheus): Promise<v
   // The alert for slow runs looks at every 15th second: one of these has to have the zeros of the counters.
   for (let step = 0; step < 17; step++) await stepAndWait(history)
   history.end()
-  const [slow = ''] =
+  const slow =
     readRules()
       .find(({ alert }) => alert === 'KafkaBackupSlow')
       ?.expr.split(/^or$/m) ?? []
-  const isCounted = async () => (await prometheus.query(slow)).length > 0
+  const isCounted = async () => {
+    const samples = await Promise.all(slow.map(part => prometheus.query(part)))
+    return samples.every(({ length }) => length > 0)
+  }
   for (let step = 0; step < 40 && !(await isCounted()); step++) await stepAndWait(history)
   // The rules are evaluated once more with all that there is.
   await stepAndWait(history)
