@@ -127,7 +127,7 @@ describe('credentials', () => {
     const wrong: Record<string, [file: string, message: RegExp]> = {
       missing: ['/nowhere/key.json', /\/nowhere\/key\.json cannot be read/],
       'no JSON': [await save('broken.json', `${key.private_key}{`), /broken\.json are not JSON with a `type`/],
-      'another kind': [await save('kind.json', { type: 'x' }), /kind\.json are of the type "x"/],
+      'another kind': [await save('kind.json', { type: 'x' }), /kind\.json have the unknown type "x"/],
       'another universe': [
         await save('u.json', { ...key, universe_domain: 'x.org' }),
         /u\.json are of the universe x\.org/,
