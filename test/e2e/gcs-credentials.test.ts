@@ -130,7 +130,7 @@ describe('credentials', () => {
       'another kind': [await save('kind.json', { type: 'x' }), /kind\.json have the unknown type "x"/],
       'another universe': [
         await save('u.json', { ...key, universe_domain: 'x.org' }),
-        /u\.json are of the universe x\.org/,
+        /u\.json belong to the universe x\.org/,
       ],
       'tokens in the clear': [
         await save('c.json', { ...key, token_uri: 'http://h/' }),
