@@ -30,7 +30,7 @@ export function configTables(): Record<'both' | Mode, string> {
 interface Field {
   path: string
   names: string[]
-  /** All that stands behind the name. */
+  /** The columns after the name. */
   cells: string
 }
 
@@ -68,7 +68,7 @@ function listKind(schema: JsonSchema, at: string): Row[] {
   return listRows(schema, at).map(row => (row.schema.const === undefined ? { ...row, kinds: [kind] } : row))
 }
 
-/** One row for a field that several kinds have. Where they do not say the same of it, the row has the words of each. */
+/** One row for a field that several kinds have. If their descriptions differ, the row has all of them. */
 function mergeKinds(rows: readonly Row[]): { path: string; rows: Row[] }[] {
   const merged = new Map<string, Row[]>()
   for (const row of rows) merged.set(row.path, [...(merged.get(row.path) ?? []), row])

@@ -3,7 +3,7 @@ import type { Acl, Quota, ScramUser } from './model.ts'
 
 /**
  * `create`: the target lacks it. `kept`: it is there. `differs`: the target has another value, which stays. `cannot`: there
- * is no way to bring it there. `failed`: the target refuses it, or does not tell what it has.
+ * is not possible to restore it. `failed`: the target refuses it, or does not list its rules.
  */
 export type Decision = 'create' | 'kept' | 'differs' | 'cannot' | 'failed'
 

@@ -154,7 +154,7 @@ function warning(subject: string, problem: string, remedy = ''): Finding {
   return { severity: 'warning', subject, problem, remedy }
 }
 
-/** Pure. A limit of the target is never changed: somebody has set it there. */
+/** Pure. An existing limit of the target is never changed. */
 export function planQuotas(backed: readonly Quota[], existing: readonly Quota[]): KindPlan<Quota> {
   const there = new Map(existing.map(quota => [quotaKey(quota), quota.value]))
   return {

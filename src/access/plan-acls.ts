@@ -3,7 +3,7 @@ import { type Acl, aclKey, describeAcl, describeResource } from './model.ts'
 
 /**
  * Pure. Rules that the target lacks are made, denials before what they limit. A rule on a topic that the restore gives another
- * name follows it; one on a prefix stays as it is, since nobody knows which topics it is meant for. `sources`: what each
+ * name follows it; one on a prefix stays as it is, because its topics are unknown. `sources`: what each
  * restored topic of the target is in the backup.
  */
 export function planAcls(

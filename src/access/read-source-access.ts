@@ -14,7 +14,7 @@ export interface AccessSelection {
 }
 
 /**
- * The access rules of a cluster as a backup keeps them, in an order of their own: brokers give them in none, and what has not
+ * The access rules of a cluster as a backup keeps them, in a fixed order: brokers return them unordered, and what has not
  * changed is to be the same object. Of what cannot be read the reason is kept.
  */
 export async function readSourceAccess(

@@ -17,7 +17,7 @@ import { isLimitedBy } from './plan-acls.ts'
 
 type Errors = (KafkaBackupError | undefined)[]
 
-/** Makes what the plan has to make. What is refused is told, and does not stop the rest. */
+/** Creates the rules of the plan. A refused rule is reported and does not stop the rest. */
 export async function runAccess(
   { acls, quotas, users }: AccessPlan,
   cluster: Cluster,
@@ -45,7 +45,7 @@ function quotaCalls(cluster: Cluster, signal: AbortSignal): QuotaCalls {
   return { list: () => listQuotas(cluster, signal), set: some => setQuotas(cluster, some, {}, signal) }
 }
 
-/** To set a quota overrules another, so that those are left that somebody has set since the plan was made. */
+/** Setting a quota would replace an existing one, so quotas that were set after planning are skipped. */
 export async function makeQuotas(
   plan: KindPlan<Quota>,
   { list, set }: QuotaCalls,

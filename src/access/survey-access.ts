@@ -23,7 +23,7 @@ export interface AccessSource {
 /** The access rules of a backup on their way to the target. */
 export interface AccessSurvey {
   plan: AccessPlan
-  /** What there is to create, and which permissions are missing for it. */
+  /** The rules to create, and the missing permissions. */
   checks: Check[]
 }
 

@@ -86,7 +86,7 @@ function assertClass(key: string, isOfClass: boolean, expected: string, at: stri
   throw damaged(at, `is damaged: it names ${quoted(key)}, which is not ${expected}`)
 }
 
-/** What somebody else wrote may be of any length. */
+/** Foreign values may have any length. */
 function quoted(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
 }

@@ -8,7 +8,7 @@ import { manifestKey, manifestsPrefix, parseGeneration, prunedMarkKey } from './
 import { type Manifest, type PartitionIndex, parseManifest, parsePartitionIndex } from './manifest.ts'
 import { indexRefsOf, type OwnedIndex, ownIndexes, sectionObjectsOf } from './named-objects.ts'
 
-/** The ids of all backups at the location, in the order of their names; those that are given up are not among them. */
+/** The ids of all backups at the location, in the order of their names, without expired ones. */
 export async function listBackupIds(storage: Storage, signal: AbortSignal): Promise<string[]> {
   const ids: string[] = []
   for await (const folder of storage.listFolders('', signal)) {
@@ -23,7 +23,7 @@ export async function listBackupIds(storage: Storage, signal: AbortSignal): Prom
 export interface ScannedManifests {
   /** By generation, oldest first. */
   manifests: ReadonlyMap<number, StoredObject>
-  /** That the backup is given up, and removed when its grace period is over. */
+  /** The mark of an expired backup, which is removed after its grace period. */
   mark: StoredObject | undefined
 }
 
@@ -42,14 +42,14 @@ export async function scanManifests(
   return { manifests: new Map(found.sort(([a], [b]) => a - b)), mark }
 }
 
-/** Committed generations, oldest first. A backup that is given up is refused. */
+/** Committed generations, oldest first. Refuses an expired backup. */
 export async function listGenerations(storage: Storage, backupId: string, signal: AbortSignal): Promise<number[]> {
   const { manifests, mark } = await scanManifests(storage, backupId, signal)
   if (mark) throw expiredBackup(storage, backupId)
   return [...manifests.keys()]
 }
 
-/** The newest committed state; undefined where there is none yet. A backup that is given up is refused. */
+/** The newest committed state; undefined without one. Refuses an expired backup. */
 export async function latestManifest(
   storage: Storage,
   backupId: string,
@@ -61,7 +61,7 @@ export async function latestManifest(
 
 export function expiredBackup({ location }: Storage, backupId: string): KafkaBackupError {
   const message = `backup \`${backupId}\` at ${location} was marked as expired by \`prune\` and will be removed`
-  const help = `\`kafka-backup prune --path … --keep ${backupId}\` takes it back, as long as its grace period lasts.`
+  const help = `\`kafka-backup prune --path … --keep ${backupId}\` keeps it, as long as its grace period lasts.`
   return new KafkaBackupError('BACKUP_PRUNED', message, { help })
 }
 

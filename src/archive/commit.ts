@@ -26,7 +26,7 @@ export interface Draft {
   manifest: Omit<Manifest, 'format' | 'format_version'>
   /** By `freshKey`, in the order of their offsets. */
   freshSegments: ReadonlyMap<string, readonly Segment[]>
-  /** From 1. What an attempt that failed has left behind is not in the way of the next. */
+  /** From 1. Leftovers of a failed attempt do not conflict with the next one. */
   attempt: number
   folderOf?: FolderOf | undefined
 }
@@ -55,7 +55,7 @@ export function freshKey(topic: Incarnation, partition: number): string {
   return `${incarnationKey(topic)}/${partition}`
 }
 
-/** The same of the list that is read again, while it has not taken the place of the partition's own. */
+/** Like `indexes`, for a reread that has not replaced the list of the partition yet. */
 export function rereadKey(topic: Incarnation, partition: number): string {
   return `${REREAD}/${freshKey(topic, partition)}`
 }
@@ -127,7 +127,7 @@ function withIndexes(
   }
 }
 
-/** Only a convenience for people, after the fact: whoever reads on starts at the generations. */
+/** Only a copy for people: commands read the generations. */
 export async function renewManifestCopy(storage: Storage, manifest: Manifest, signal: AbortSignal): Promise<void> {
   await storage.replace(manifestCopyKey(manifest.backup_id), sealJson(manifest), signal)
 }

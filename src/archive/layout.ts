@@ -110,7 +110,7 @@ export function reportKey(backupId: string, stamp: string, run: string): string 
   return `${backupId}/reports/${stamp}-${run}.json`
 }
 
-/** What restores leave behind for the run that goes on with them. */
+/** The journals of restores, for the run that resumes them. */
 export function restoresPrefix(backupId: string): string {
   return `${backupId}/restores/`
 }
@@ -120,7 +120,7 @@ export function leasesPrefix(backupId: string): string {
   return `${backupId}/leases/`
 }
 
-/** Renewals have objects of their own where none can be replaced. */
+/** Renewals are separate objects if none can be replaced. */
 export function leaseKey(backupId: string, run: string, renewal = 0): string {
   return `${leasesPrefix(backupId)}${run}${renewal === 0 ? '' : `.${renewal}`}.json`
 }
@@ -140,7 +140,7 @@ export function parseWriterNumber(key: string): number {
   return Number(/\/leases\/writer-(\d+)\.json$/.exec(key)?.[1] ?? 0)
 }
 
-/** Beside the manifests, so that the listing every reader begins with shows it. */
+/** Next to the manifests, because every reader lists these first. */
 export function prunedMarkKey(backupId: string): string {
   return `${manifestsPrefix(backupId)}pruned.json`
 }

@@ -4,7 +4,7 @@ import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leasesPrefix } from './layout.ts'
 import { count } from './scalars.ts'
 
-/** Whoever works with a backup says so here, and says it again and again while it does. */
+/** A process that uses a backup holds a lease, and renews it while it works. */
 export const leaseSchema = z.object({
   format: z.literal('kafka-backup-lease'),
   format_version: z.literal(1),

@@ -14,7 +14,7 @@ export const FORMAT_VERSION = 1
 
 const gap = z.strictObject({
   from: int64,
-  /** The first offset that is there again; null where nobody can know. */
+  /** The first offset that exists again; null if unknown. */
   to: int64.nullable(),
   reason: z.enum(['retention', 'topic_deleted', 'topic_recreated', 'source_truncated', 'unreadable']),
   found_at: z.string(),
@@ -24,7 +24,7 @@ const gap = z.strictObject({
 const abortedTransaction = z.strictObject({
   producer_id: int64,
   first_offset: int64,
-  /** Where its marker stands; null while that lies beyond the end of the backup. */
+  /** The offset of its marker; null if it is beyond the end of the backup. */
   last_offset: int64.nullable(),
 })
 

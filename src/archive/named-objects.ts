@@ -15,7 +15,7 @@ export interface OwnedIndex extends IndexRef {
   owner: { topic: string; topicId: string; partition: number }
 }
 
-/** Pure. The indexes that a manifest names: whoever wants all objects of a generation reads these first. */
+/** Pure. The indexes that a manifest names: read these first to find all objects of a generation. */
 export function indexRefsOf({ topics }: Pick<Manifest, 'topics'>): OwnedIndex[] {
   return topics.flatMap(topic =>
     topic.partitions.flatMap(one => [...ownIndexes(topic, one), ...(one.reread ? ownIndexes(topic, one.reread) : [])]),
@@ -35,7 +35,7 @@ export function ownIndexes(
  * other sections. `indexes` are those of `indexRefsOf`, or the part of them that the caller wants the segments of. An object
  * may come more than once.
  *
- * Whoever moves or removes objects of a backup stands on this being complete.
+ * Copies and removals rely on this list being complete.
  */
 export function* objectsOf(manifest: Manifest, indexes: Iterable<PartitionIndex>): Generator<NamedObject> {
   for (const { segments } of indexes) yield* segments.map(({ key, size, blake3 }) => ({ key, size, blake3 }))
@@ -67,7 +67,7 @@ const namers: Record<keyof Manifest, (manifest: Manifest) => Iterable<NamedObjec
     schema_registry ? registryFiles(backup_id, schema_registry) : [],
   consumer_groups: ({ consumer_groups: groups }) => (groups?.state === 'taken' ? [vouchFor(groups)] : []),
   access: ({ access }) => (access ? [vouchFor(access)] : []),
-  /** Keys are beside the objects, and wrapped for each place on its own. */
+  /** Without keys files, which are wrapped separately for each location. */
   encryption: nothing,
   lineage: nothing,
   warnings: nothing,

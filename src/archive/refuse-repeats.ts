@@ -2,7 +2,7 @@ import { damaged } from './damage.ts'
 import { incarnationKey } from './incarnation.ts'
 import type { Manifest, ManifestTopic } from './manifest.ts'
 
-/** A list in which a name stands twice has two readings, and a reader would restore one of them without a word. */
+/** A list with a duplicate name is ambiguous, and a reader would silently restore one of the entries. */
 export function refuseRepeats(what: string, names: Iterable<string | number>, at: string): void {
   const seen = new Set<string | number>()
   for (const name of names) {

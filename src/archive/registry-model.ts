@@ -45,9 +45,9 @@ export interface RegistrySnapshot {
   contexts: readonly string[]
   /** By subject and version. */
   versions: readonly SchemaVersion[]
-  /** Every subject of `versions`; an alias, which has settings and no versions of its own, is here too. */
+  /** Every subject of `versions`; an alias, which has settings but no versions, is here too. */
   subjects: ReadonlyMap<string, RegistrySettings>
-  /** By context, where one has settings of its own. */
+  /** By context, if it has its own settings. */
   contextSettings: ReadonlyMap<string, RegistrySettings>
   global: RegistrySettings
   /** The highest id that was ever given, by context, where the registry tells. */

@@ -86,7 +86,7 @@ export const subjectMetadataSchema = z.strictObject({
       guid: z.string().nullable(),
       deleted: z.boolean(),
       pulled_in: z.boolean(),
-      /** The text itself, where it is no valid Unicode and a file cannot hold it. */
+      /** The text itself, if it is not valid Unicode and a file cannot store it. */
       schema: z.string().optional(),
     }),
   ),

@@ -14,7 +14,7 @@ const ZSTD_PARAMS = { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_
 /** Plain bytes of a frame. A reader makes room for no more, whatever an index claims. */
 export const MAX_FRAME_BYTES = 128 << 20
 
-/** What a run of batches holds, told by whoever has walked them. */
+/** Totals of a run of batches, from the caller that has walked them. */
 export interface ChunkFacts {
   startOffset: bigint
   endOffset: bigint
@@ -91,7 +91,7 @@ export class SegmentWriter {
     return this.#writer.abort()
   }
 
-  /** Each piece becomes a zstd frame of its own, so that a reader can start at any of them. */
+  /** Each piece becomes a separate zstd frame, so that a reader can start at any of them. */
   async #compressAll(batches: readonly Buffer[]): Promise<Buffer[]> {
     const pieces = batches.flatMap(cutToFrames)
     // A few at a time: each has memory of its own while it waits for a thread, too.

@@ -56,12 +56,12 @@ export function withHole(partition: ManifestPartition, to: bigint): ManifestPart
   return to > partition.end_offset ? { ...partition, read_to: to } : partition
 }
 
-/** The partition with records that the source lost before they could be read; reading goes on behind them. */
+/** The partition with records that the source lost before they could be read; reading continues after them. */
 export function withGap(partition: ManifestPartition, gap: Gap): ManifestPartition {
   const isKnown = partition.gaps.some(
     ({ from, to, reason }) => from === gap.from && to === gap.to && reason === gap.reason,
   )
-  // Where a gap ended nobody could know may be known now.
+  // The unknown end of a gap may be known now.
   const others = partition.gaps.filter(({ from, to }) => gap.to === null || to !== null || from !== gap.from)
   const { read_to, last_batch, ...known } = partition
   return {

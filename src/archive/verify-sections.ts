@@ -12,7 +12,7 @@ export interface SectionFindings {
   warnings: string[]
 }
 
-/** What is wrong with all that belongs to the records and is no record. */
+/** Problems of everything except records: schemas, groups and access rules. */
 export async function verifySections(
   storage: Storage,
   manifest: Manifest,

@@ -105,13 +105,13 @@ async function judgeManifest(
 ): Promise<string[]> {
   const warnings: string[] = []
   if (!complete) {
-    warnings.push(`generation ${generation} is incomplete: its run was interrupted or is going on; run it again`)
+    warnings.push(`generation ${generation} is incomplete: its run was interrupted or is still running; run it again`)
   }
   const key = manifestCopyKey(backup_id)
   const copy = await readIfThere(storage, key, signal)
   const copied = copy && generationIn(copy)
   if (copied !== undefined && copied > generation) {
-    // The copy is made after its generation: one that is ahead tells of a manifest that somebody removed.
+    // The copy is made after its generation: a copy that is ahead means that a manifest was removed.
     problems.push({ key: manifestKey(backup_id, copied), problem: `it is missing: ${key} is a copy of it` })
   } else if (copy && !(await isCommitted(storage, backup_id, copied, copy, signal))) {
     problems.push({ key, problem: 'it is the copy of no committed generation: it was changed' })

@@ -126,7 +126,7 @@ function mapIds(subjects: RegistrySection['subjects']): Record<string, string> {
 const maxFolderBytes = 200
 const maxPrefixBytes = 130
 
-/** Bytes of a name that stand in its folder as they are. */
+/** Bytes of a name that its folder contains unchanged. */
 type IsKept = (character: string, at: number, length: number) => boolean
 
 /**

@@ -10,7 +10,7 @@ export const WRITER_TTL_MS = 120_000
 
 /**
  * How long a lease counts that is not renewed, after it was first seen: as long as this writer's own would. What a document claims
- * beyond that is not believed, because whoever may write to the store could keep every backup waiting.
+ * beyond that is not believed, because a writer to the store could block every backup.
  */
 function longestWaitMs({ ttlMs = WRITER_TTL_MS }: Pick<LeaseClaim, 'ttlMs'>): number {
   return Math.max(ttlMs, WRITER_TTL_MS)
@@ -35,7 +35,7 @@ export async function beginWriter(parts: LeaseParts, claim: LeaseClaim, signal: 
   }
 }
 
-/** Pure. Shards and the commit of what they have done are no rivals; whatever else writes is one. */
+/** Pure. Shards and their commit do not conflict; every other writer does. */
 export function isRival(kind: string, other: Pick<FoundLease, 'role' | 'kind'>): boolean {
   if (other.role !== 'writer') return false
   return (

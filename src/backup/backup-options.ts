@@ -4,12 +4,12 @@ export interface BackupOptions {
   topics: TopicSelection
   compression: 'auto' | 'none' | 'zstd'
   segmentBytes: number
-  /** Goes on until it is stopped. */
+  /** Runs until it is stopped. */
   continuous: boolean
   commitIntervalMs: number
   /** Bytes of batches read a second, all connections together. */
   bytesPerSecond?: number
-  /** Where this process stands; brokers that know their racks then let it read from a replica near by. */
+  /** The rack of this process; brokers with racks then allow reading from a nearby replica. */
   clientRack?: string
   memoryBudgetBytes: number
   connectionsPerBroker: number

@@ -39,7 +39,7 @@ export interface PlannedCompaction {
   /** When the source was observed, before the end of the partition was asked for. */
   observedAt: string
   deleteRetentionMs: number
-  /** False where the topic was compacted once, and is no more. */
+  /** False if the topic was compacted before, but is not now. */
   isCompacted: boolean
 }
 

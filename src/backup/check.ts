@@ -70,7 +70,7 @@ async function checkTopics(
     })
 }
 
-/** Whether a run could go on from what is stored: the same cluster, nothing truncated, the manifest readable. */
+/** Whether a run could continue from the backup: the same cluster, nothing truncated, the manifest readable. */
 async function checkPlan(
   options: BackupOptions,
   { cluster, storage, clock }: CheckParts,

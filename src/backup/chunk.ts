@@ -57,7 +57,7 @@ export function walkAnswer(bytes: Buffer, range: { start: number; end: number },
     headers = walkBatches(bytes, range.start, range.end)
   } catch (cause) {
     if (!(cause instanceof KafkaBackupError)) throw cause
-    // Bytes that are no batch may be the network's fault, like a wrong checksum; the old format is really there.
+    // Invalid bytes may be caused by the network, like a wrong checksum; the old format is a fact.
     const code = cause.code === 'BATCH_INVALID' ? 'SOURCE_CORRUPT' : cause.code
     throw new KafkaBackupError(code, `${where}: ${cause.message}`, { cause })
   }
@@ -140,7 +140,7 @@ export function markOf(bytes: Buffer, header: BatchHeader | undefined): LastBatc
 /**
  * Pure. Whether the source has another batch in the place of the one that was stored last, which ends before `position`.
  * A source that was rolled back may be in the same leader epoch again when it has grown, so epochs alone do not tell. What
- * compaction does to a batch is no difference: it removes records or the whole batch, and marks batches with tombstones.
+ * compaction does to a batch is not a difference: it removes records or the whole batch, and marks batches with tombstones.
  */
 export function isOtherTail(
   bytes: Buffer,

@@ -70,7 +70,7 @@ interface Place {
   /** Where what is stored ends: below the offset by a hole. */
   start: bigint
   epoch: number
-  /** Answers in a row that had nothing although nothing stood in the way. */
+  /** Consecutive empty responses without a known reason. */
   emptyAnswers: number
 }
 
@@ -100,7 +100,7 @@ class Lane {
     return this.#active.size === 0 ? undefined : this.#fetchActive()
   }
 
-  /** Walks the answer, moves each partition's fetch position on and says what there is to store. */
+  /** Walks the response, advances the fetch offset of each partition and returns what to store. */
   take(fetched: Fetched): Step[] {
     const parts = new Map(fetched.partitions.map(part => [`${part.topicId}/${part.partition}`, part]))
     const steps: Step[] = []
@@ -141,7 +141,7 @@ class Lane {
         hungry.push([copy, place])
       }
     }
-    const patient = isIdle ? hungry.filter(([copy, place]) => !this.#givesUp(copy, place, fetched)) : hungry
+    const patient = isIdle ? hungry.filter(([copy, place]) => !this.#isUnreadable(copy, place, fetched)) : hungry
     this.#active = new Map([...patient, ...fed])
     this.#pauseMs = isIdle ? EMPTY_PAUSE_MS : 0
     return steps
@@ -157,7 +157,7 @@ class Lane {
         this.#parts.onProgress({ type: 'copied', topic, partition, ...amount })
       }),
     )
-    // Only now is nobody reading the answer's memory any more.
+    // The memory of the response is free only now.
     const failed = results.find(result => result.status === 'rejected')
     if (failed) throw failed.reason
   }
@@ -173,7 +173,7 @@ class Lane {
       partition: copy.partition,
       leaderEpoch: -1,
       offset,
-      // Behind a hole the epoch of what is stored may be over, which is no divergence.
+      // After a hole the stored epoch may have ended, which is not a divergence.
       lastFetchedEpoch: copy.isEpochUnknown || offset > start ? -1 : epoch,
     }))
     if (this.#pauseMs > 0) await this.#parts.clock.sleep(this.#pauseMs, this.#signal)
@@ -214,7 +214,7 @@ class Lane {
    * a hole from a broker that could not read (tiered storage answers so when it is slow): after many such answers in a
    * row the rest counts as lost where the broker claims to have it, and as not there yet where it does not.
    */
-  #givesUp(copy: PartitionCopy, place: Place, { partitions }: Fetched): boolean {
+  #isUnreadable(copy: PartitionCopy, place: Place, { partitions }: Fetched): boolean {
     if (++place.emptyAnswers < EMPTY_ANSWERS) return false
     const part = partitions.find(one => one.topicId === copy.topicId && one.partition === copy.partition)
     const isEmpty = partitions.every(one => one.start === one.end)

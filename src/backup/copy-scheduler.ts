@@ -36,7 +36,7 @@ const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 100, maxDelay
 
 /**
  * Brings every partition to its end. Partitions are dealt out to lanes at their leaders; what leaves a lane (the leader
- * moved, the broker died, retention was faster) is dealt out anew while the other lanes go on.
+ * moved, the broker died, retention was faster) is assigned again while the other lanes continue.
  */
 export class CopyScheduler {
   readonly #parts: SchedulerParts
@@ -45,7 +45,7 @@ export class CopyScheduler {
   readonly #nearest = new Map<PartitionCopy, number>()
   /** What a near replica could not serve is read from its leader for the rest of the run. */
   readonly #leaderOnly = new Set<PartitionCopy>()
-  /** What could not be read for too long; the others go on to their ends before that is told. */
+  /** Partitions without progress for too long; the others are completed before the error is thrown. */
   readonly #stalled = new Map<PartitionCopy, KafkaBackupError>()
   readonly #progressAt = new Map<PartitionCopy, { position: bigint; at: number; failures: number }>()
 
@@ -151,7 +151,7 @@ export class CopyScheduler {
     await this.#deal(rest, signal, stop)
   }
 
-  /** To move to a near replica, or back from one to its leader, is no failure: only a leader has the last word. */
+  /** Moving to a nearby replica, or back to the leader, is not a failure: only the leader decides. */
   #isFailure(leaver: Leaver): leaver is Failure {
     if ('nearest' in leaver) {
       this.#nearest.set(leaver.copy, leaver.nearest)
@@ -219,7 +219,7 @@ export class CopyScheduler {
       bounds = await fetchBounds(this.#parts.cluster, copies, signal)
     } catch (error) {
       signal.throwIfAborted()
-      // Nobody can tell at the moment; the next fetch asks the question again.
+      // Unknown at the moment; the next fetch asks again.
       if (callsForAnotherLook(error)) return
       throw error
     }

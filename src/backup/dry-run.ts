@@ -11,7 +11,7 @@ export interface DryRun {
   backupId: string
   clusterId: string | null
   location: string
-  /** The generation that a run would go on from; null for a first run. */
+  /** The generation that a run would continue from; null for a first run. */
   resumesFrom: number | null
   topics: DryRunTopic[]
   totals: { topics: number; partitions: number; offsets: bigint; bytes: number | null }

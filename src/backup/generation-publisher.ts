@@ -67,7 +67,7 @@ export class GenerationPublisher implements Publisher {
     this.#newest = manifest
     this.carried = new Map()
     settleCommitted(manifest.topics, state)
-    // What an attempt whose answer was lost has committed is less than what there is now.
+    // An attempt with a lost response has committed less than the current state.
     if (isEarlier) return this.publish(state, onProgress)
     for (const message of await renewCopies(storage, manifest, this.#storeSignal)) {
       onProgress({ type: 'warning', message })

@@ -141,7 +141,7 @@ async function describeTopics(
     .sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
-/** Those that somebody has set on the topic itself. */
+/** Settings of the topic itself. */
 function ownConfigs(settings: EffectiveConfigs = new Map()): Record<string, string> {
   const own = [...settings].filter(([, { source, value }]) => source === 'topic' && value !== null)
   return Object.fromEntries(own.map(([name, { value }]) => [name, value ?? '']))

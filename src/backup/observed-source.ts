@@ -20,7 +20,7 @@ export interface ObservedTopic {
   /** The values in force of the settings that decide which records it keeps. */
   effectiveConfigs: Record<string, string>
   partitions: ObservedPartition[]
-  /** Partitions that nobody can read at the moment. */
+  /** Partitions that cannot be read at the moment. */
   leaderless: number[]
 }
 

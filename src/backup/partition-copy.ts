@@ -189,7 +189,7 @@ export class PartitionCopy {
     if (this.#failure) throw this.#failure
   }
 
-  /** Makes what was stored so far durable while the copying goes on. What fails is told to whoever stores next. */
+  /** Makes stored data durable while copying continues. The next store call throws a failure. */
   async roll(): Promise<void> {
     if (this.#storing) {
       this.#rollWanted = true
@@ -228,7 +228,7 @@ export class PartitionCopy {
     if (this.isDone) this.#doneAtMs ??= this.#parts.now()
   }
 
-  /** A segment that a write has failed on is never finished: nobody knows what it holds. */
+  /** A segment with a failed write is never finished, because its contents are unknown. */
   async #append(chunk: Chunk, pieces: readonly Buffer[], facts: ChunkFacts): Promise<number> {
     try {
       this.#segment ??= await this.#openSegment(chunk)
@@ -263,15 +263,15 @@ export class PartitionCopy {
   }
 
   /** Steps that end in the durable state happen one after the other, in the order of their offsets; none after a failure. */
-  #queue(step: () => Promise<void>, giveUp?: () => Promise<void>): void {
+  #queue(step: () => Promise<void>, discard?: () => Promise<void>): void {
     this.#backlog++
     this.#finishing = this.#finishing.then(async () => {
       try {
-        if (this.#failure) await giveUp?.()
+        if (this.#failure) await discard?.()
         else await step()
       } catch (error) {
         this.#failure = error
-        await giveUp?.()
+        await discard?.()
       } finally {
         this.#backlog--
       }

@@ -25,7 +25,7 @@ export function planLanes(
 ): LanePlan {
   const lanesPerBroker = limits.connectionsPerBroker
   const lanes = Math.max(1, brokers * lanesPerBroker)
-  // Half of the budget for writers where the store needs memory of its own.
+  // Half of the budget for writers if the store needs memory for them.
   const forAnswers = limits.writerBytes > 0 ? limits.memoryBudgetBytes / 2 : limits.memoryBudgetBytes
   const share = Math.floor(forAnswers / (2 * lanes))
   const bufferBytes = Math.min(MAX_BUFFER_BYTES, Math.max(MIN_BUFFER_BYTES, share))

@@ -50,7 +50,7 @@ export interface Prepared {
   observed: ObservedSource
   plan: BackupPlan
   previous: Manifest | undefined
-  /** What the manifest is to say of the schema registry, where it was read anew. */
+  /** The registry section of the manifest, if the registry was read again. */
   registry?: RegistrySection
   /** And of consumer groups. */
   groups?: GroupsSection
@@ -64,12 +64,12 @@ export interface RoundReport {
   copied: { records: number; bytes: number; partitions: number }
   newGaps: NewGap[]
   warnings: string[]
-  /** What was read again of compacted partitions, which is no part of `copied`; absent where nothing was. */
+  /** What was read again of compacted partitions, not included in `copied`; absent if nothing was read again. */
   reread?: { records: number; bytes: number }
   rereads?: RereadNotice[]
 }
 
-/** Everything up to the first byte: what there is to copy since `previous`, or since what is `known` beyond it. */
+/** Everything before the first byte: what to copy since `previous`, or since what is `known` beyond it. */
 export async function prepareRound(
   options: BackupOptions,
   parts: Pick<BackupParts, 'cluster' | 'clock'>,
@@ -86,7 +86,7 @@ export async function prepareRound(
 
 /**
  * Copies what is planned and publishes it. When it is interrupted or fails, what is durable is published as incomplete
- * before the error is thrown; the next round goes on from there.
+ * before the error is thrown; the next round continues from there.
  */
 export async function runRound(
   options: BackupOptions,

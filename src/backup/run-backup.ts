@@ -17,7 +17,7 @@ export interface BackupReport extends RoundReport {
 
 /**
  * Copies what the source has beyond the newest committed state and commits it. When it is interrupted or fails, what is
- * durable is committed as an incomplete generation before the error is thrown; the next run goes on from there.
+ * durable is committed as an incomplete generation before the error is thrown; the next run continues from there.
  */
 export async function runBackup(
   options: BackupOptions,

@@ -16,7 +16,7 @@ const POLL_MS = 15_000
 const BACKOFF = { attempts: Number.POSITIVE_INFINITY, baseDelayMs: 1000, maxDelayMs: 60_000 }
 
 /**
- * Rounds without end, one every commit interval: each looks at the cluster anew, so that topics and partitions that
+ * Rounds without end, one every commit interval: each observes the cluster again, so that topics and partitions that
  * appeared, were deleted or re-created are met by the same plan as in a single run. Trouble that may pass ends a round,
  * not the run. Ends only by its signal or a final error; what is durable is committed then.
  */
@@ -39,7 +39,7 @@ class Line {
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
-  /** The same of a prune of this process, which has ended in trouble. */
+  /** Called for a failed prune of this process. */
   #mayBeCut = false
   /** The store is asked for the newest generation at the start and after a failure; otherwise this process knows it. */
   #isSure = false
@@ -73,7 +73,7 @@ class Line {
     }
   }
 
-  /** Waits, and tells now and then how far the cluster has gone on. */
+  /** Waits, and reports the ends of partitions from time to time. */
   async rest(ms: number, signal: AbortSignal): Promise<void> {
     const { clock, cluster, onProgress } = this.#parts
     if (ms > 0) onProgress({ type: 'idle', ms })
@@ -116,7 +116,7 @@ class Line {
     throw new KafkaBackupError('WRITER_CONFLICT', `${message} at ${this.#parts.storage.location}`)
   }
 
-  /** To begin anew would hide it: an unmounted volume leaves an empty folder behind. */
+  /** Starting again would hide it: an unmounted volume leaves an empty folder behind. */
   #missing({ backup_id, generation }: Manifest): KafkaBackupError {
     const message = `generation ${generation} of backup \`${backup_id}\` was there, and is not at ${this.#parts.storage.location} any more`
     const help = 'Check that the location is still the same, and mounted; then run the same command again.'

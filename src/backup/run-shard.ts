@@ -21,7 +21,7 @@ export interface ShardReport extends RoundReport {
 
 /**
  * Copies one shard's partitions and writes down what it has; nothing of it counts before `commitShards`. A shard that was
- * killed goes on from the last document that it, or an earlier run of it, had written.
+ * killed continues from the last document that it, or an earlier run of it, wrote.
  */
 export async function runShard(
   options: BackupOptions,

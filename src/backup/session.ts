@@ -104,7 +104,7 @@ export class BackupSession implements Copies {
   }
 
   /**
-   * Commits now and then while the copying goes on, so that a crash loses no more than the last interval. Segments that
+   * Commits from time to time while copying continues, so that a crash loses only the last interval. Segments that
    * are still open are closed for it: behind a slow source or a rate limit they would stay so for hours.
    */
   async commitPeriodically(signal: AbortSignal): Promise<void> {

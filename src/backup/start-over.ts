@@ -17,7 +17,7 @@ export class StartOver {
     this.#numbers = new Map(options.newIncarnations?.map(name => [name, undefined]))
   }
 
-  /** Whether another attempt can go on where this error ended one. */
+  /** Whether another attempt can continue after this error. */
   accepts(error: unknown): boolean {
     const topic = truncatedTopic(error)
     if (topic === undefined || this.#options.onTruncation === 'fail' || this.#numbers.has(topic)) return false

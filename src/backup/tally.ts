@@ -93,7 +93,7 @@ export interface BackupChanges {
   access: boolean
 }
 
-/** Pure. When something was read is no change, and neither is how far a log goes. */
+/** Pure. Times of reading and ends of logs are not changes. */
 export function changesSince(previous: Manifest | undefined, manifest: Manifest): BackupChanges {
   const differs = (pick: (one: Manifest) => unknown) =>
     formatJson({ of: previous && pick(previous) }) !== formatJson({ of: pick(manifest) })

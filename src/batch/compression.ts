@@ -42,7 +42,7 @@ export function decompress(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYT
 const gunzipAside = promisify(gunzip)
 const zstdAside = promisify(zstdDecompress)
 
-/** The same beside the main thread where the codec can; the others are quick. */
+/** On another thread if the codec supports it; the others are fast. */
 export async function decompressAside(codec: Codec, bytes: Buffer, maxBytes = MAX_PLAIN_BYTES): Promise<Buffer> {
   if (codec !== 'gzip' && codec !== 'zstd') return decompress(codec, bytes, maxBytes)
   const plain = await (codec === 'gzip' ? gunzipAside : zstdAside)(bytes, roomFor(bytes, maxBytes))
@@ -93,7 +93,7 @@ export function compressQuickly(codec: Codec, plain: Buffer, likelyBytes = plain
   if (codec !== 'gzip' && codec !== 'zstd') return compress(codec, plain)
   const chunkSize = Math.min(Math.max(Math.ceil(likelyBytes * 1.25), MIN_CHUNK_BYTES), MAX_CHUNK_BYTES)
   if (codec === 'gzip') return gzipSync(plain, { chunkSize })
-  // Where the size is known from the beginning, less memory is prepared, and it is told to the reader.
+  // Where the size is known from the beginning, less memory is allocated, and the reader gets the size.
   return zstdCompressSync(plain, { chunkSize, pledgedSrcSize: plain.length, params: QUICK_ZSTD })
 }
 
@@ -108,7 +108,7 @@ export function openBody(bytes: Buffer, header: BatchHeader): Buffer {
   }
 }
 
-/** The same beside the main thread. */
+/** Asynchronous, on another thread. */
 export async function openBodyAside(bytes: Buffer, header: BatchHeader): Promise<Buffer> {
   const body = bytes.subarray(header.position + HEADER_BYTES, header.position + header.sizeBytes)
   try {

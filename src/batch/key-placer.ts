@@ -3,7 +3,7 @@ import { type Cursor, readVarint } from './varint.ts'
 
 /**
  * Tells of each record which of so many partitions Kafka's default partitioner chooses for its key; undefined without a
- * key. An empty key is one. Nothing is allocated for it: whoever fills many partitions looks at every record many times.
+ * key. An empty key is one. It allocates nothing, because it runs for every record and partition.
  */
 export function keyPlacer(partitions: number): (record: EncodedRecord) => number | undefined {
   const reader: Cursor = { buffer: Buffer.alloc(0), position: 0 }

@@ -27,7 +27,7 @@ export function compressLz4(plain: Buffer): Buffer {
   return Buffer.concat([...parts, uint32(0)])
 }
 
-/** The decoder takes what is no frame for an empty one, and has no limit of its own. */
+/** The decoder treats invalid frames as empty, and has no limit. */
 export function decompressLz4(bytes: Buffer, maxBytes: number): Buffer {
   if (bytes.length < 4 || bytes.readUInt32LE(0) !== MAGIC) throw new RangeError('there is no lz4 frame')
   const claimed = plainLz4Bytes(bytes, maxBytes)

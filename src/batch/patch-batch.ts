@@ -58,7 +58,7 @@ export function applyPatch(cursor: RecordCursor, patch: PatchRecord): boolean {
 }
 
 function replaceBody(batch: Buffer, attributes: number, body: Buffer): Buffer {
-  // Memory of its own, which may be handed to another thread.
+  // Separate memory, which can be transferred to another thread.
   const replaced = Buffer.allocUnsafeSlow(HEADER_BYTES + body.length)
   batch.copy(replaced, 0, 0, HEADER_BYTES)
   body.copy(replaced, HEADER_BYTES)
@@ -73,8 +73,8 @@ function setCrc(batch: Buffer): void {
 }
 
 /**
- * Gives the memory back at once: the collector comes late, as it sees small objects only, and often, as it is told of what
- * hangs on them. The runtime's own codecs give memory that nobody else has a part of, unless it is very little.
+ * Gives the memory back at once: the garbage collector runs late, because it sees small objects only, and often, because it counts the memory that
+ * they refer to. The codecs of the runtime return unshared memory, except for small results.
  */
 function release(codec: Codec, { buffer }: Buffer): void {
   if (codec !== 'gzip' && codec !== 'zstd') return

@@ -5,7 +5,7 @@ export interface MergeLimits {
   targetBytes: number
   /** Batches of at least this size are worth sending as they are. */
   smallBytes: number
-  /** The same for compressed ones, which have to be packed anew. */
+  /** For compressed batches, which have to be recompressed. */
   smallPackedBytes: number
 }
 

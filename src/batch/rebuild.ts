@@ -7,7 +7,7 @@ import { type EncodedRecord, RecordCursor } from './record-cursor.ts'
 import { type EditRecord, RecordEditor } from './record-editor.ts'
 
 export interface RebuildOptions {
-  /** The largest batch, header included. A single record beyond it makes a batch of its own that says so. */
+  /** The largest batch, header included. A single larger record becomes a separate batch with `isOversize`. */
   maxBytes: number
   /** At about this size the next batch begins. Of compressed records the size is an estimate by their source's ratio. */
   targetBytes: number
@@ -30,7 +30,7 @@ export interface RebuildOptions {
 /**
  * New batches out of the records of these, in order, without the holes between them. A record keeps its attributes, key,
  * value, headers and visible time: in a LogAppendTime source that is the batch's maximum, and is written into each.
- * Empty batches leave nothing behind, nor do control batches: their records are no data.
+ * Empty batches leave nothing behind, nor do control batches, because their records are not data.
  */
 export function rebuildBatches(sources: readonly SourceBatch[], options: RebuildOptions): RebuiltBatch[] {
   const storedBytes = sources.reduce((sum, { header }) => sum + header.sizeBytes, 0)
@@ -116,7 +116,7 @@ class RecordFilter {
   #fromDelta = Number.NEGATIVE_INFINITY
   #endDelta = Number.POSITIVE_INFINITY
 
-  /** Bounds that are no exact numbers are far beyond all times that are, so that their rounding does not matter. */
+  /** Rounding of bounds beyond exact numbers does not matter, because no timestamps are that large. */
   constructor(window: TimeWindow = {}) {
     this.#window = window
     this.#start = window.start === undefined ? Number.NEGATIVE_INFINITY : Number(window.start)

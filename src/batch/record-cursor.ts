@@ -34,7 +34,7 @@ export function timestampOf(record: EncodedRecord): bigint {
   return Number.isNaN(record.time) ? record.wideTime : BigInt(record.time)
 }
 
-/** Walks over the records of one batch after the other. It is itself the record that it stands on: none is allocated. */
+/** Walks over the records of one batch after the other. The cursor itself is the current record: none is allocated. */
 export class RecordCursor implements EncodedRecord {
   attributes = 0
   time = 0

@@ -14,7 +14,7 @@ export type EditRecord = (record: RecordView) => RecordEdit | undefined | 'drop'
 
 const MAX_VARINT_BYTES = 5
 
-/** Applies an edit to the record that the cursor stands on. Edited records are written into one memory, again and again. */
+/** Applies an edit to the current record of the cursor. Edited records reuse one buffer. */
 export class RecordEditor {
   readonly #edit: EditRecord
   readonly #view: CursorView
@@ -113,7 +113,7 @@ interface RecordView {
   headers(): [string, Buffer | null][]
 }
 
-/** Looks at the record that the cursor stands on. Its tail is taken apart when something of it is asked for. */
+/** Reads the current record of the cursor. Its tail is parsed on demand. */
 class CursorView implements RecordView {
   readonly cursor: RecordCursor
   readonly #reader: Cursor = { buffer: Buffer.alloc(0), position: 0 }
@@ -127,7 +127,7 @@ class CursorView implements RecordView {
     this.cursor = cursor
   }
 
-  /** The cursor has gone on. */
+  /** The cursor has moved. */
   renew(): void {
     this.#isLocated = false
   }
@@ -150,13 +150,13 @@ class CursorView implements RecordView {
     return this.#value
   }
 
-  /** Where the length of the value stands. */
+  /** The position of the length of the value. */
   get valueAt(): number {
     this.#locate()
     return this.#valueAt
   }
 
-  /** Where the number of headers stands. */
+  /** The position of the number of headers. */
   get headersAt(): number {
     this.#locate()
     return this.#headersAt

@@ -48,7 +48,7 @@ function snappyBlock(bytes: Buffer, maxBytes: number): Buffer {
   if (claimed > Math.min(maxBytes, bytes.length * 22)) {
     throw new RangeError(`a snappy block claims ${claimed} plain bytes`)
   }
-  // Memory of V8's own is let go sooner than memory that is lent to it.
+  // V8 releases its own memory sooner than external memory.
   const plain = snappy().uncompressSync(bytes, { asBuffer: true, copyOutputData: true })
   return Buffer.isBuffer(plain) ? plain : Buffer.from(plain)
 }

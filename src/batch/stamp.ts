@@ -11,7 +11,7 @@ export interface ProducerStamp {
  * Makes a stored batch one that this producer may send, in place and without looking at its records. What another
  * cluster put on it goes: its offset, its leader epoch, the transaction and the delete horizon.
  *
- * The base timestamp stays also where it holds a delete horizon: the records' times are told relative to it, so that
+ * The base timestamp stays also where it holds a delete horizon: record timestamps are relative to it, so that
  * they are the same with and without the bit.
  */
 export function stampBatch(bytes: Buffer, header: BatchHeader, stamp: ProducerStamp): void {

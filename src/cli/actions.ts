@@ -43,7 +43,7 @@ import type { RetentionPolicy } from '../retention/policy.ts'
 import type { StorageOptions } from '../storage/location.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** What there is to show of a restore; of groups there may be nothing. */
+/** The report of a restore; groups are optional. */
 export type ShownRestore = Optional<BackupRestoreReport, 'consumerGroups'>
 export type ShownDryRun = Optional<BackupRestoreDryRun, 'consumerGroups'>
 /** Whether it only says what it would do. */
@@ -75,7 +75,7 @@ export interface Actions {
   describeBackup(storage: Storage, backupId: string, signal: AbortSignal): Promise<Description>
   verifyBackup(storage: Storage, backupId: string, options: VerifyOptions, signal: AbortSignal): Promise<VerifyReport>
   pruneAt(storage: Storage, policy: RetentionPolicy, hooks: Hooks, act: Act, signal: AbortSignal): Promise<PruneReport>
-  /** Takes a backup back that is given up. */
+  /** Keeps an expired backup. */
   keepExpiredAt(storage: Storage, backupId: string, hooks: Hooks, signal: AbortSignal): Promise<void>
   /** The ids of backups, and of what may be left of them, that match; patterns have * and ?. */
   findBackupsAt(storage: Storage, match: readonly string[], signal: AbortSignal): Promise<string[]>
@@ -83,7 +83,7 @@ export interface Actions {
   deleteAt(storage: Storage, backupId: string, hooks: Hooks, act: Act, signal: AbortSignal): Promise<DeleteReport>
   /** Opens both locations for the time of the work. */
   withCopies<T>(places: CopyPlaces, hooks: Hooks, signal: AbortSignal, work: (copies: Copies) => Promise<T>): Promise<T>
-  /** Serves progress while the work goes on, where the job asks for it. */
+  /** Serves progress during the work, if the job requests it. */
   watchVerify<T>(job: SchemaJob, hooks: Hooks, work: (hooks: Hooks) => Promise<T>): Promise<T>
   plainRestoreJob(plain: PlainRestore): Promise<LocatedRestoreJob>
   compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSignal): Promise<CompareReport>
@@ -136,7 +136,7 @@ export const realActions: Actions = {
   describeBackup: async (...args) => (await import('../archive/describe.ts')).describeBackup(...args),
   verifyBackup: async (...args) => (await import('../jobs/verify.ts')).verifyAt(...args),
   watchVerify: async (job, hooks, work) =>
-    (await import('../jobs/parts.ts')).withMetrics({ ...job, name: 'verify', isBeside: true }, hooks, work),
+    (await import('../jobs/parts.ts')).withMetrics({ ...job, name: 'verify', isSecondary: true }, hooks, work),
   pruneAt: async (...args) => (await import('../jobs/prune.ts')).pruneAt(...args),
   keepExpiredAt: async (...args) => (await import('../jobs/prune.ts')).keepExpiredAt(...args),
   findBackupsAt: async (...args) => (await import('../retention/delete-backup.ts')).findBackups(...args),

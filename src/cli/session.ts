@@ -107,7 +107,7 @@ export class Session {
     return value || undefined
   }
 
-  /** Calls back with a listener that shows and logs what it is told. `preparing` is said until there is a plan. */
+  /** Calls back with a listener that shows and logs events. Shows `preparing` until there is a plan. */
   async withProgress<T>(
     label: string,
     preparing: string,
@@ -154,7 +154,7 @@ export class Session {
     return `${formatJson(this.#redactor.value(document), 2)}\n`
   }
 
-  /** Lines for people beside the result; false, and nothing, where standard error is for programs. */
+  /** Prints lines for people to standard error; false, and prints nothing, if standard error is for programs. */
   tell(lines: (look: Look) => readonly string[]): boolean {
     if (this.options.logFormat === 'json') return false
     const { stderr, env } = this.#io

@@ -47,7 +47,7 @@ const endpointSuffix: TextRule = {
   wrong: text => (/^[A-Za-z0-9-]+([.][A-Za-z0-9-]+)+$/.test(text) ? undefined : 'is not a suffix of host names'),
 }
 
-/** What the portal shows as token; the address that it shows beside it is refused. */
+/** The token that the portal shows; the URL next to it is refused. */
 const sasToken: TextRule = {
   type: 'text',
   allowed: 'a SAS token, as sv=…&sp=…&sig=…',

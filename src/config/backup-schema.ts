@@ -62,7 +62,7 @@ export const backupSchema = fields({
   }).prefault('2m'),
   continuous: flag({
     description:
-      'Goes on until it is stopped: every `commit_interval` it copies and commits what is new. Topics and partitions ' +
+      'Run until stopped: copy and commit what is new every `commit_interval`. New topics and partitions ' +
       'that appear are taken in.',
   }).prefault(false),
   rate_limit: size({

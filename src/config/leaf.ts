@@ -27,7 +27,7 @@ export interface LeafOptions<T> {
 }
 
 /**
- * A field without fields of its own. Text is re-typed by the field, because a `${VAR}` only ever yields text. `Written` is
+ * A field without subfields. Text is re-typed by the field, because a `${VAR}` only ever yields text. `Written` is
  * what a program may write there; anything else is refused when it is read.
  */
 export function leaf<T, Written>(options: LeafOptions<T>): z.ZodType<T, Written> {
@@ -92,7 +92,7 @@ export type Reference = `${string}\${${string}}${string}`
 /** JSON Schema of a text that gets its value from the environment. */
 export const reference = { $ref: '#/$defs/reference' }
 
-/** What the values of a map, or the items of a list, are; the parts of a leaf that has no name of its own. */
+/** What the values of a map, or the items of a list, are; the parts of a leaf without a name. */
 export interface Item<T, Written> {
   /** For the type alone: what a program may write there. */
   readonly written?: Written

@@ -103,7 +103,7 @@ function explain(cause: unknown): string {
 }
 
 /**
- * A copy of the plain data in a program's object, with what is no data named as problems: a `Map` or an instance of a
+ * A copy of the plain data in a program's object, with anything that is not data reported as a problem: a `Map` or an instance of a
  * class has no keys that a check could see, and would pass for an empty map. Keys without a value (`undefined`) are left
  * out, as in JSON.
  */

@@ -44,7 +44,7 @@ export function wrapAt(tree: unknown, path: FieldPath): unknown {
 
 type Changed = { value: unknown } | { wrong: string }
 
-/** A copy of `node` in which the value stands at `rest`; `done` is the way from the root to `node`. */
+/** A copy of `node` with the value at `rest`; `done` is the path from the root to `node`. */
 function setAt(node: unknown, rest: readonly string[], value: unknown, done: FieldPath): Changed {
   const [head, ...tail] = rest
   if (head === undefined) return { value }

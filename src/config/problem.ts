@@ -5,14 +5,14 @@ export interface Problem {
   readonly path: FieldPath
   /**
    * What the sentence is about. `value`: the value as the user wrote it is named before `wrong` (`"zst" is not known`).
-   * `hidden`: the same, but the value may be a secret and is never shown. `field`: `wrong` stands alone.
+   * `hidden`: the same, but the value may be a secret and is never shown. `field`: only `wrong` is shown.
    */
   readonly about: 'value' | 'hidden' | 'field'
   readonly wrong: string
   readonly allowed?: string | undefined
   /** An allowed name that looks like what was written. */
   readonly near?: string | undefined
-  /** A single value stands where a list belongs. */
+  /** A single value instead of a list. */
   readonly wantsList?: boolean | undefined
 }
 

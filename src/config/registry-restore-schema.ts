@@ -111,7 +111,7 @@ const idFields = {
 
 const journal = text(anyText, {
   description:
-    'Where the journal of a restore of schemas is kept: a folder, `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`. Without it: beside the backup.',
+    'Where the journal of a restore of schemas is kept: a folder, `s3://bucket/prefix`, `az://container/prefix` or `gs://bucket/prefix`. Default: next to the backup.',
 }).exactOptional()
 
 export const registryRestoreSchema = fields({ ...schemaFields, ...idFields, journal })

@@ -83,7 +83,7 @@ function unknownVariant(issue: z.core.$ZodIssueInvalidUnion, path: FieldPath, tr
   return slip === undefined ? [missing] : [missing, unknownKey([...path.slice(0, -1), slip], [name], mode)]
 }
 
-/** A map or list is asked for. What stands there instead is not shown: a secret may have slipped a level up. */
+/** A map or list is asked for. The actual value is not shown: it may be a misplaced secret. */
 function wrongKind(path: FieldPath, issue: z.core.$ZodIssueInvalidType, value: unknown): Problem {
   const allowed = issue.expected === 'array' ? 'a list' : `a map of ${keysOfMap(issue).join(', ')}`
   if (path.length === 0 && value == null) return { path, about: 'field', wrong: 'is empty', allowed }

@@ -35,7 +35,7 @@ export const retentionSchema = fields({
   }).exactOptional(),
   grace: duration({
     description:
-      'How long what is not needed any more stays: a backup that is given up, a generation after its successor came, an ' +
+      'How long what is not needed any more stays: an expired backup, a generation after its successor, an ' +
       'object that nothing names. It covers readers that may not write a lease.',
     min: '0s',
     max: '3650d',

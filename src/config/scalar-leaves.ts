@@ -89,7 +89,7 @@ export function size(options: { description: string; minBytes: number; maxBytes?
   })
 }
 
-/** A time span, always with its unit: nobody has to guess whether 30 means seconds. Read as milliseconds. */
+/** A duration with a mandatory unit, read as milliseconds. */
 export function duration(options: { description: string; min: string; max: string }) {
   const { description, min, max } = options
   const [minMs, maxMs] = [parseDurationMs(min) ?? 0, parseDurationMs(max) ?? 0]
@@ -122,7 +122,7 @@ const LATEST_MS = 253_402_300_799_999
 const zone = '(Z|[+-]\\d{2}:?\\d{2})'
 const written = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2})(?:(:\d{2})(?:\.(\d+))?)?)?(Z|[+-]\d{2}:?\d{2})?$/i
 
-/** A point in time, read as milliseconds since 1970. Its zone is always written: nobody has to guess whose noon it is. */
+/** A point in time, read as milliseconds since 1970. The time zone is mandatory. */
 export function time(options: { description: string }) {
   return leaf<bigint, string | number>({
     description: options.description,

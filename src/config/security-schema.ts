@@ -172,7 +172,7 @@ function checkOauth({ mechanism, oauth }: Record<string, unknown>): Problem[] {
   ]
 }
 
-/** A secret stands in the job (by a variable) or in a file. */
+/** A secret is in the job (as a variable) or in a file. */
 function checkSecret(map: Record<string, unknown>, name: 'password' | 'client_secret', below: FieldPath): Problem[] {
   const isAsked = name === 'client_secret' || /^(PLAIN|SCRAM-SHA-(256|512))$/.test(textOf(map.mechanism))
   if (!isAsked) return []

@@ -147,7 +147,7 @@ export const hostAndPort: TextRule = {
 }
 
 /**
- * A variable such as the IP of a pod is of either family, and so may stand with brackets or without: `${POD_IP}:8080` and
+ * A variable such as the IP of a pod is of either family, and may be written with or without brackets: `${POD_IP}:8080` and
  * `[${POD_IP}]:8080` both work for both. The last colon is the port's.
  */
 export const listenAddress: TextRule = {

@@ -71,7 +71,7 @@ export function findJobProblems(written: unknown, options: { env: Environment; m
 
 function checkTree(schemas: Schemas, tree: unknown, mode: Mode): { job: SchemaJob | undefined; problems: Problem[] } {
   const checked = schemas[mode].safeParse(tree)
-  // Rules before single fields: of several problems with one field the first is told, and theirs has the advice.
+  // Rules before single fields: only the first problem of a field is reported, and theirs has the advice.
   const problems = [...checkJobRules(tree, mode), ...toProblems(checked.error?.issues ?? [], tree, mode)]
   return { job: checked.data, problems }
 }

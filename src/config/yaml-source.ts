@@ -1,7 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, visit, type YAMLError } from 'yaml'
 import type { FieldPath } from './problem.ts'
 
-/** A parsed YAML text: its plain data, and where in the text a field stands. */
+/** A parsed YAML text: its plain data, and the position of each field. */
 export interface YamlSource {
   tree: unknown
   /** The line of a field, or of the nearest field around it that is there; undefined for the text as a whole. */

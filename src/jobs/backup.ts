@@ -109,7 +109,7 @@ function groupsReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupPar
   }
 }
 
-/** The same of the access rules that a job keeps. */
+/** Reads the access rules that a job backs up. */
 function accessReader({ backup }: BackupJob, { cluster }: Parts): Pick<BackupParts, 'readAccess'> {
   if (!backup.acls && !backup.quotas && !backup.users) return {}
   return {

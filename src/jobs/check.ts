@@ -31,7 +31,7 @@ function checkBackupJob(job: BackupJob, signal: AbortSignal): Promise<CheckRepor
   })
 }
 
-/** That some groups may be hidden is told, and does not stop a backup. */
+/** Hidden groups are reported, and do not stop a backup. */
 async function checkGroups({ backup }: BackupJob, cluster: Cluster, signal: AbortSignal): Promise<Check[]> {
   if (backup.consumerGroups.include.length === 0) return []
   const check = await attempt('consumer groups', 'list', signal, async () => {
@@ -63,7 +63,7 @@ async function checkAccessRules({ backup }: BackupJob, cluster: Cluster, signal:
   )
 }
 
-/** A cluster without an authorizer has no ACLs, which a backup is told and goes on. */
+/** A cluster without an authorizer has no ACLs; a backup reports it and continues. */
 async function countRules(list: () => Promise<unknown[]>): Promise<string> {
   try {
     return `${(await list()).length} on the cluster`

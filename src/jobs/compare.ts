@@ -19,7 +19,7 @@ export function compareJob(job: LocatedRestoreJob, hooks: Hooks, signal: AbortSi
       const { compareRestore } = await import('../restore/compare.ts')
       return compareRestore(located, { ...parts, onProgress: watched.onProgress }, signal)
     })
-  return withMetrics({ ...job, name: 'compare', isBeside: true }, hooks, compare)
+  return withMetrics({ ...job, name: 'compare', isSecondary: true }, hooks, compare)
 }
 
 /** Where the records of the source are on the target. */

@@ -13,7 +13,7 @@ export interface StoragePlace {
   mode?: Job['mode'] | undefined
   backupId?: string
   encryption?: NonNullable<Job['encryption']>
-  /** Key files beside those of the job. */
+  /** Key files in addition to those of the job. */
   keyFiles?: readonly string[]
   /** Called at the end with the backups that were read, where none of them is encrypted although key files were given. */
   onUnusedKey?: (backupIds: readonly string[]) => void
@@ -50,7 +50,7 @@ export function openEncryption(storage: Storage, place: StoragePlace): Encrypted
     mayAskKms: !isOfBackup && encryption === undefined,
     clock: systemClock,
     ...(keyFiles.length > 0 && onUnusedKey && { onUnused: onUnusedKey }),
-    // Key files that were given open what is there; they are no recipients.
+    // Key files decrypt existing backups; they are not recipients.
     ...(encryption &&
       backupId !== undefined && {
         own: { backupId, hideNames, loadRecipients: () => loadCredentials(encryption.recipients, process.env) },

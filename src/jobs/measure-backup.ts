@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 
 /**
  * The bytes of all objects of a backup in the store, of every generation that is kept, by one listing. Undefined where the
- * store cannot be listed: the size of a backup is no reason to fail.
+ * store cannot be listed, because the size must not fail a run.
  */
 export async function measureBackup(
   storage: Pick<EncryptedStorage, 'listStored'>,
@@ -62,7 +62,7 @@ export class HourlyMeasure {
   }
 
   async #measure(signal: AbortSignal): Promise<void> {
-    // The size of a backup is no reason to fail, nor is a mistake in finding it.
+    // Measuring the size of a backup must not fail a run.
     const storedBytes = await measureBackup(this.#storage, this.#backupId, signal).catch(() => undefined)
     if (storedBytes !== undefined && !signal.aborted) this.#onMeasured(storedBytes)
   }

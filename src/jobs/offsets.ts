@@ -177,7 +177,7 @@ class KafkaOffsetsSession implements OffsetsSession {
       : this.#openBook(this.#openFolder(file.folder), { file: file.name })
   }
 
-  /** For snapshots of others, and for that of a rollback whose file is taken; beside the file where there is no storage. */
+  /** For snapshots of others, and for that of a rollback whose file exists; next to the file without a storage. */
   #bookAtStorage(): Promise<SnapshotBook> {
     const { storage, file } = this.#place
     return storage || !file ? this.#openSharedBook() : this.#openBook(this.#openFolder(file.folder))
@@ -197,7 +197,7 @@ class KafkaOffsetsSession implements OffsetsSession {
     return new SnapshotBook({ storage, clock: systemClock, newRun, toolVersion: version, ...more })
   }
 
-  /** Where something at the location is encrypted, its users expect the same of snapshots. Said once for each. */
+  /** Where something at the location is encrypted, its users expect encrypted snapshots too. Warned once for each. */
   async #warnOfPlain(key: string, storage: Storage, signal: AbortSignal): Promise<void> {
     if (this.#warned.has(key)) return
     this.#warned.add(key)

@@ -76,8 +76,8 @@ export interface WatchedJob extends Pick<Job, 'mode' | 'metrics' | 'backupId'> {
   /** What runs, where the mode of the job does not say it. */
   name?: string
   backup?: { continuous: boolean; commitIntervalMs: number }
-  /** Runs beside others of the same job: an address that is taken is a warning. */
-  isBeside?: boolean
+  /** Runs together with other commands of the same job: a used address is only a warning. */
+  isSecondary?: boolean
 }
 
 /** Serves metrics and progress during the work, where the job asks for them and the run does not only read. */
@@ -91,7 +91,7 @@ export async function withMetrics<T>(job: WatchedJob, hooks: Hooks, work: (hooks
       job.name === undefined && job.backup?.continuous ? maxRoundAgeMs(job.backup.commitIntervalMs) : undefined,
   }
   const listener = await openJobListener(options).catch((error: Error) => {
-    if (!job.isBeside) throw error
+    if (!job.isSecondary) throw error
     hooks.onProgress({ type: 'warning', message: error.message })
     return undefined
   })

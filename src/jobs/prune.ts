@@ -16,7 +16,7 @@ const DEFAULT_GRACE_MS = 24 * 3_600_000
 const PRUNE_EVERY_MS = 3_600_000
 
 /**
- * The rules of a job, or those of nobody, with what is given in their place. Backups are one series only where something
+ * The rules of a job, or no rules, overridden by options. Backups are one series only where something
  * names them: what else lies at the location has nothing to do with each other.
  */
 export function policyOf(job: SchemaJob | undefined, given: Partial<RetentionPolicy> = {}): RetentionPolicy {
@@ -61,7 +61,7 @@ export async function deleteAt(
 /** Prunes and answers with the newest generation of the job's own backup, which is another when some of it was cut off. */
 export type AfterBackup = (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 
-/** Undefined where the job does not want it. A prune that fails is told, and is no failure of the backup. */
+/** Undefined where the job does not want it. A failed prune is reported, and does not fail the backup. */
 export function pruneAfterBackup(
   job: Job,
   storage: Storage,

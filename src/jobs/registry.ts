@@ -68,7 +68,7 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
   }
 }
 
-/** Whether the registry of a job answers with its subjects, to whoever logs in so; nothing where the job has none. */
+/** Whether the registry of a job returns its subjects with this login; undefined without a registry. */
 export async function checkRegistry(job: Pick<Job, 'enterprise'>, signal: AbortSignal): Promise<Check[]> {
   const registry = registryOf(job)
   if (!registry) return []

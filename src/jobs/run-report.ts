@@ -9,7 +9,7 @@ export interface RunReport {
   text: string
 }
 
-/** Keeps the report of a run beside its backup; answers with the key of the object. */
+/** Stores the report of a run next to its backup; returns the key of the object. */
 export function writeReport(job: Job, report: RunReport, signal: AbortSignal): Promise<string> {
   return withStorage(job, readOnly, async storage => {
     const key = reportKey(job.backupId, stampOf(report.startedMs), newRun())

@@ -15,7 +15,7 @@ export type SchemaSide =
   | ({ kind: 'backup'; storage: StorageOptions; backupId: string; generation?: number | undefined } & PlaceKeys)
   | { kind: 'registry'; options: RegistryOptions; selection: Partial<Selection> }
 
-/** The backup of a job, or another one beside it. */
+/** The backup of a job, or another one at the same location. */
 export function jobBackupSide(job: SchemaJob & PlaceKeys, backupId = job.backupId, generation?: number): SchemaSide {
   const requested = job.mode === 'restore' ? job.restore.generation : undefined
   return { kind: 'backup', storage: job.storage, backupId, generation: generation ?? requested, ...keysOf(job) }
@@ -38,7 +38,7 @@ export function urlSide(text: string, what = 'registry'): SchemaSide {
   if (urls.every(url => /^https?:\/\/[^/]/i.test(url) && URL.canParse(url))) {
     return { kind: 'registry', options: { urls }, selection: {} }
   }
-  // It is not shown: somebody may have put a password into it.
+  // It is not shown, because it may contain a password.
   throw new KafkaBackupError('USAGE', `${what} is not an address: give one such as http://localhost:8081`)
 }
 

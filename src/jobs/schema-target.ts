@@ -30,7 +30,7 @@ export async function withSchemaTarget<T>(
   if (!registry || !(registry.restore.enabled || registry.restore.idMapping)) return work(undefined)
   const options = await schemaOptions(registry)
   return withRegistry(registry, client =>
-    openJournal(job, registry, { client, beside: storage, hooks }, signal, (journal, hold) =>
+    openJournal(job, registry, { client, backupStorage: storage, hooks }, signal, (journal, hold) =>
       work({ options, client, journal, hold }),
     ),
   )
@@ -57,7 +57,7 @@ export function rewriteRequest(job: Pick<Job, 'enterprise'>): Pick<RestoreOption
 interface JournalParts {
   client: RegistryClient
   /** Of the backup. */
-  beside: Storage
+  backupStorage: Storage
   hooks: Hooks
 }
 
@@ -68,7 +68,7 @@ interface JournalParts {
 export async function openJournal<T>(
   job: StoragePlace & { backupId: string },
   { restore, urls = [] }: RegistryJob,
-  { client, beside, hooks }: JournalParts,
+  { client, backupStorage, hooks }: JournalParts,
   signal: AbortSignal,
   work: (journal: JournalBook, hold: RegistryHold) => Promise<T>,
 ): Promise<T> {
@@ -77,7 +77,7 @@ export async function openJournal<T>(
   const own = storage && openEncryption(openStorage(storage), { ...job, storage })
   let hold: RegistryHold = { assertHeld: () => undefined, release: async () => undefined }
   try {
-    const parts = { storage: own ?? beside, clock: systemClock, newRun }
+    const parts = { storage: own ?? backupStorage, clock: systemClock, newRun }
     if (!hooks.isReadOnly && restore.enabled) {
       const claim = { urls, kind: `restore of backup ${backupId}` }
       hold = await holdRegistry(leaseParts(parts.storage, hooks), claim, signal)

@@ -79,7 +79,7 @@ export function restoreSchemasJob(
   })
 }
 
-/** What that would do, with all that stands in its way. Nothing is written. */
+/** The plan with all blockers. Nothing is written. */
 export function dryRunSchemasJob(job: SchemaRestoreJob, signal: AbortSignal): Promise<SchemaRestoreDryRun> {
   return withSurvey(job, readOnly, signal, async ({ head, survey }) => {
     const [{ findingsOf }, { describeSchemaPlan }] = await Promise.all([
@@ -170,7 +170,7 @@ async function withSurvey<T>(
       return withLeaseAt(storage, claim, hooks, signal, async () => {
         const { snapshot, generation } = await readBackedUp(storage, { backupId, ...restore }, signal)
         return withRegistry(registry, client =>
-          openJournal(job, registry, { client, beside: storage, hooks }, signal, async (journal, hold) => {
+          openJournal(job, registry, { client, backupStorage: storage, hooks }, signal, async (journal, hold) => {
             const { surveySchemas } = await import('../registry/restore/restore-schemas.ts')
             const survey = await surveySchemas(snapshot, options, { client, journal }, signal)
             const head = { backupId, generation, location: storage.location, registry: client.name }

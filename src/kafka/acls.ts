@@ -82,7 +82,7 @@ function createSome(
   }, signal)
 }
 
-/** Who is denied is told the broker's own view of the request, another one each time: it says nothing more, and is left out. */
+/** A denial contains a description of the request that differs each time; it adds nothing, and is omitted. */
 function refusal(errorCode: number, doing: string, said: string | null): KafkaBackupError {
   return brokerError(errorCode, doing, errorCode === CLUSTER_AUTHORIZATION_FAILED ? null : said)
 }
@@ -114,7 +114,7 @@ function toWire({ resourceType, patternType, operation, permission, ...texts }: 
 }
 
 /**
- * The words of `kafka-acls.sh` for the numbers of the protocol. A number that nobody here knows is `CODE_<number>`, so that
+ * The words of `kafka-acls.sh` for the numbers of the protocol. An unknown number is `CODE_<number>`, so that
  * what a newer Kafka has comes back as it was.
  */
 const resourceTypes = names(
@@ -139,7 +139,7 @@ interface CodeNames {
   codeOf(name: string): number
 }
 
-/** What is no name of this table and no `CODE_<number>` becomes 0, which is not to be sent. */
+/** Anything else than a name of this table or `CODE_<number>` becomes 0, which must not be sent. */
 function names(...tables: Readonly<Record<number, string>>[]): CodeNames {
   const byCode = new Map(tables.flatMap(table => Object.entries(table)).map(([code, name]) => [Number(code), name]))
   const byName = new Map([...byCode].map(([code, name]) => [name, code]))

@@ -28,7 +28,7 @@ const SETTLING: RetryPolicy = { attempts: 10, baseDelayMs: 200, maxDelayMs: 5000
 const FIRST_CONTACT: RetryPolicy = { attempts: 3, baseDelayMs: 200, maxDelayMs: 1000 }
 const TOPICS_PER_REQUEST = 500
 
-/** The cluster as its answers show it. One connection a broker for small requests; data has connections of its own. */
+/** The cluster as its answers show it. One connection a broker for small requests; data has separate connections. */
 export class Cluster {
   readonly #options: ClusterOptions
   readonly #security: Security
@@ -60,7 +60,7 @@ export class Cluster {
     return this.settling(() => this.#askAny(request, signal), signal)
   }
 
-  /** The settings that somebody put on the topics themselves, by topic. */
+  /** The settings of the topics themselves, by topic. */
   async topicConfigs(topics: readonly string[], signal: AbortSignal): Promise<Map<string, Record<string, string>>> {
     const configs = new Map<string, Record<string, string>>()
     for (let start = 0; start < topics.length; start += TOPICS_PER_REQUEST) {
@@ -146,7 +146,7 @@ export class Cluster {
     const known = this.#links.get(name)
     const existing = await known?.catch(() => undefined)
     if (existing?.isOpen) return existing
-    // Somebody else has opened it meanwhile: a second one would be forgotten, and never closed.
+    // Another call has opened it meanwhile: a second connection would never be closed.
     if (this.#links.get(name) !== known) return this.#linkTo(endpoint, signal)
     const opening = BrokerLink.open(endpoint, this.#linkOptions, signal)
     this.#links.set(name, opening)

@@ -16,7 +16,7 @@ export interface FetcherOptions {
   brokerId: number
   buffers: BufferPool
   maxWaitMs: number
-  /** Where this client stands; the leader then points to a replica near by. Empty to read from the leader itself. */
+  /** The rack of this client; the leader then points to a nearby replica. Empty to read from the leader. */
   rack: string
   /** Of one answer; a single batch may exceed it. At most what a buffer holds. */
   maxBytes: number
@@ -39,7 +39,7 @@ export interface Fetched {
 /** What an answer holds besides the batches; a partition's own part of it is far below 200 bytes, aborted lists aside. */
 const ENVELOPE_BYTES = 256 * 1024
 
-/** Raw batches of many partitions from one broker over a connection of its own. */
+/** Raw batches of many partitions from one broker over a separate connection. */
 export class Fetcher {
   readonly #link: BrokerLink
   readonly #options: FetcherOptions

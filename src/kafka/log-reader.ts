@@ -17,7 +17,7 @@ export interface LogPartition {
   partition: number
 }
 
-/** A batch of a log, in memory of its own. */
+/** A batch of a log, in separate memory. */
 export interface LogBatch {
   bytes: Buffer
   header: BatchHeader

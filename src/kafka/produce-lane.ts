@@ -26,7 +26,7 @@ export interface ProducedPartition extends ProducedBatch {
 }
 
 /**
- * Raw batches to one broker over a connection of its own, which is opened again after it was lost. Requests are sent in
+ * Raw batches to one broker over a separate connection, which is opened again after it was lost. Requests are sent in
  * the order of the calls, the next one when the last one is answered.
  */
 export class ProduceLane {
@@ -77,7 +77,7 @@ export class ProduceLane {
     if (this.#isClosed) throw laneClosed(this.brokerId)
     const link = await this.#cluster.openLink(this.brokerId, signal)
     this.#link = link
-    // Closed while it was being opened: nobody else would close this one.
+    // Closed while it was being opened: this is the only place to close it.
     if (this.#isClosed) link.close()
     return link
   }
@@ -122,11 +122,11 @@ function inOrderOf(entries: readonly ProduceEntry[], { topics }: ProduceResponse
 }
 
 /**
- * What a broker's answer for one batch means to somebody who sends it with a producer id and a sequence:
+ * What a broker's answer for one batch means to a sender with a producer ID and a sequence:
  *
  *   ok         appended
  *   duplicate  it was there already, and is not stored twice
- *   retry      the same batch can be sent again, to whoever leads the partition then; it may have been appended
+ *   retry      the same batch can be sent again, to the current leader; it may have been appended
  *   sequence   the broker expects another sequence, or knows another holder of the producer id: something else was written
  *              meanwhile, or it has forgotten the producer
  *   too_large  the batch exceeds `max.message.bytes` or `segment.bytes` of the topic
@@ -176,7 +176,7 @@ export function judgeProduceError(errorCode: number): ProduceVerdict {
  * It forgets a producer `producer.id.expiration.ms` (a day) after the time *in its last records*. Of older records it
  * remembers the producer only until it restarts or next looks for expired ones (every ten minutes); a replica that takes
  * over still knows it. Once forgotten, any sequence is taken: a batch that comes again is stored again, a gap passes.
- * Hence one batch of a partition is in flight at a time, its base offset is compared with the expected one, and whoever
+ * Hence one batch of a partition is in flight at a time, its base offset is compared with the expected one, and a caller that
  * lost an answer looks at the end of the log before sending the batch again.
  */
 export interface ProducerIdentity {
@@ -184,7 +184,7 @@ export interface ProducerIdentity {
   producerEpoch: number
 }
 
-/** A producer id that nobody has had before. */
+/** A new producer ID. */
 export function acquireProducerId(cluster: Cluster, signal: AbortSignal): Promise<ProducerIdentity> {
   return cluster.settling(async () => {
     const { errorCode, producerId, producerEpoch } = await cluster.callAny(initProducerId, {}, signal)

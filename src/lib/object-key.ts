@@ -1,7 +1,7 @@
 /** Names that backends give to unfinished objects; no key may look like one, or it would never be listed. */
 export const unfinishedPrefix = '.tmp-'
 
-/** Stands at the top of every ext volume, closed to all but root. */
+/** A folder at the top of every ext volume that only root can read. */
 const systemFolder = 'lost+found'
 
 const maxKeyBytes = 1024

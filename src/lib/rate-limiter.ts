@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 
 /**
  * Keeps a sum below a rate over time. Spending comes after the fact, when the amount is known, and makes the next one
- * wait: a single large answer is never refused, only paid for. Time that nobody used is not saved up beyond a second.
+ * wait: a single large answer is never refused, only paid for. Unused time is saved for at most a second.
  */
 export class RateLimiter {
   readonly #perSecond: number

@@ -12,12 +12,12 @@ const byteFactors: Record<string, number> = {
 }
 const msFactors: Record<string, number> = { ms: 1, s: 1e3, m: 60e3, h: 3600e3, d: 86400e3 }
 
-/** `128MiB`, `1.5 GB`, `4096`; undefined where the text is no size. */
+/** `128MiB`, `1.5 GB`, `4096`; undefined if the text is not a size. */
 export function parseBytes(text: string): number | undefined {
   return parseWithUnit(text, byteFactors)
 }
 
-/** `500ms`, `30s`, `5m`, `2h`, `7d`; undefined where the text is no duration. A bare number has no unit and is none. */
+/** `500ms`, `30s`, `5m`, `2h`, `7d`; undefined if the text is not a duration. A number without a unit is not one. */
 export function parseDurationMs(text: string): number | undefined {
   return parseWithUnit(text, msFactors)
 }

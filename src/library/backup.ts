@@ -33,8 +33,8 @@ const leavesCommit = 'What was durable is committed; back up with the same job t
 const leavesNothing = 'Nothing was changed.'
 
 /**
- * Copies what is new and commits it. A job with `backup.continuous` goes on until its signal is aborted. When it is
- * interrupted or fails, what is durable is committed first; the next call goes on from there.
+ * Copies what is new and commits it. A job with `backup.continuous` runs until its signal is aborted. When it is
+ * interrupted or fails, what is durable is committed first; the next call continues from there.
  */
 export async function backup(job: JobInput<'backup'>, options: RunOptions & { dryRun: true }): Promise<DryRun>
 export async function backup(job: JobInput<'backup'>, options?: RunOptions & { dryRun?: false }): Promise<BackupReport>

@@ -38,7 +38,7 @@ export async function loadJob(job: JobInput, options: LoadJobOptions = {}): Prom
   return jobOf(job, options.mode, options)
 }
 
-/** What `loadJob` has answered with. A copy is not in it, since nobody knows what was changed in it. */
+/** What `loadJob` has answered with. Copies are not included, because they may have been changed. */
 const loaded = new WeakSet<object>()
 
 /** The job of a call; it must be of the mode where one is given. */

@@ -4,7 +4,7 @@ import { findPlace, type Place } from './place.ts'
 import { type RunOptions, runWatched } from './run.ts'
 
 export interface PruneOptions extends RunOptions {
-  /** Rules in place of those of the job, or beside them. Durations are milliseconds. */
+  /** Rules that replace or extend those of the job. Durations are milliseconds. */
   rules?: Partial<RetentionPolicy> | undefined
   /** Only says what would be removed. */
   dryRun?: boolean | undefined

@@ -11,7 +11,7 @@ const leavesNothing = 'Nothing was changed.'
 
 /**
  * Puts a backup back, each record exactly once. What is done is noted on the target: after an interruption or a crash the
- * same call goes on from there. All that stands in the way is one RESTORE_REFUSED error, before the first write; a dry run
+ * same call continues from there. All blockers are one RESTORE_REFUSED error, before the first write; a dry run
  * has it as its result.
  */
 export async function restore(

@@ -4,7 +4,7 @@ import type { OnProgress } from '../observe/progress.ts'
 export interface RunOptions {
   /** Ends the call soon and in order; it rejects with INTERRUPTED then, whose cause is the signal's reason. */
   signal?: AbortSignal | undefined
-  /** Is called while the work goes on, and is not waited for. One that throws ends the work as the signal does. */
+  /** Called while the work runs, and not awaited. One that throws ends the work as the signal does. */
   onProgress?: OnProgress | undefined
 }
 

@@ -47,7 +47,7 @@ export async function backupSchemas(
 }
 
 /**
- * Brings the schemas of a backup to the registry of a job, and nothing else. Kafka is not contacted. What stands in the way
+ * Brings the schemas of a backup to the registry of a job, and nothing else. Kafka is not contacted. Blockers
  * is a RestoreRefusal before the first write; a dry run has it as its result.
  */
 export async function restoreSchemas(

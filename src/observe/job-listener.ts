@@ -13,7 +13,7 @@ export interface JobListenerOptions {
   backupId: string
   version: string
   clock: Pick<Clock, 'now' | 'monotonic'>
-  /** Of a continuous run: it is ready while its last successful round is no older. */
+  /** Of a continuous run: the maximum age of the last successful round while it is ready. */
   maxRoundAgeMs?: number | undefined
 }
 

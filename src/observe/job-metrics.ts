@@ -47,7 +47,7 @@ export class JobMetrics {
 
   readonly contentType = Registry.PROMETHEUS_CONTENT_TYPE
 
-  /** The text exposition; lags are summed up when somebody looks. */
+  /** The text exposition; lags are summed up for each scrape. */
   async format(): Promise<string> {
     this.#sumLags()
     return this.#registry.metrics()
@@ -62,7 +62,7 @@ export class JobMetrics {
   onProgress(event: ProgressEvent): void {
     switch (event.type) {
       case 'planned':
-        // The bounds of all that there is now follow; what is gone since the last round has no lag.
+        // The bounds of all current partitions follow; removed partitions have no lag.
         this.#places.clear()
         break
       case 'bounds':

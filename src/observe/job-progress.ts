@@ -12,7 +12,7 @@ export interface JobProgressOptions {
 
 type Page = Record<ProgressFieldName, string | number | bigint | null>
 
-/** Turns what a run tells into the page `/progress`: how far it is, for whoever waits for it. */
+/** Turns the events of a run into the page `/progress`. */
 export class JobProgress {
   readonly #options: JobProgressOptions
   readonly #meter: ProgressMeter
@@ -106,7 +106,7 @@ function plannedOf({ task }: Reading): Pick<Page, keyof typeof nothingPlanned> {
   return { ...nothingPlanned, planned_topics: topics, planned_partitions: partitions, ...amount }
 }
 
-/** Before there is a plan nobody knows what remains. */
+/** Unknown before there is a plan. */
 function remainingOf({ task, remainingMs }: Reading): number | null {
   return task === undefined || remainingMs === undefined ? null : Math.ceil(remainingMs / 1000)
 }

@@ -62,7 +62,7 @@ const textLabels: Record<LogLevel, string> = { error: 'error', warn: 'warning', 
 function openTextLines({ destination, now, hasTimes = false }: LogOptions): WriteLine {
   return (level, message) => {
     const time = hasTimes ? `${formatUtc(now())} ` : ''
-    // A name in a message cannot pretend to be a line of its own.
+    // A name in a message cannot fake a separate line.
     const entry = message.replaceAll(/\n(?! {2})/g, '\n  ')
     destination.write(`${time}${textLabels[level]}: ${entry}\n`)
   }

@@ -2,7 +2,7 @@ import type { ProgressEvent } from './progress.ts'
 
 /** How far an operation is at a moment. */
 export interface Reading {
-  /** What there is to do, in words; empty while that is not known. */
+  /** The work as text; empty while it is unknown. */
   task:
     | { topics: number; partitions: number; offsets: bigint; unit?: 'records'; isMost?: boolean; phase?: 'compare' }
     | { objects: number; bytes: number; verb: 'read' | 'copy' }

@@ -1,13 +1,13 @@
-/** What a long operation tells while it runs. Whoever listens turns it into a bar, log lines or metrics. */
+/** Events of a long operation. Listeners turn them into a bar, log lines or metrics. */
 export type GapReason = 'retention' | 'topic_deleted' | 'topic_recreated' | 'source_truncated' | 'unreadable'
 
 export type ProgressEvent =
-  /** The generation that a run goes on from. */
+  /** The generation that a run continues from. */
   | { type: 'resumed'; generation: number; committedAt: string }
   /**
-   * What there is to do. A restore counts the records that it writes in place of offsets, about as many as there are, or with `isMost` at most so
+   * The planned work. A restore counts the records that it writes in place of offsets, about as many as there are, or with `isMost` at most so
    * many, because a time window may leave fewer. What
-   * comes after a plan with another phase is counted anew.
+   * follows a plan with another phase is counted from zero.
    */
   | {
       type: 'planned'
@@ -39,13 +39,13 @@ export type ProgressEvent =
   | { type: 'committed'; generation: number; complete: boolean }
   /** One of several processes has written down what it has; `backup --commit` makes it count. */
   | { type: 'shard_written'; key: string; complete: boolean }
-  /** How far partitions go at the source, and, where it is told, up to where they are copied. */
+  /** The ends of partitions at the source and, if known, the offsets up to which they are copied. */
   | { type: 'bounds'; partitions: readonly PartitionBound[] }
   /** A round of a continuous run has ended. */
   | { type: 'round'; ok: boolean }
   /** A continuous run waits for its next round. */
   | { type: 'idle'; ms: number }
-  /** The source lost records before they could be copied; `to` is null where nobody can know. */
+  /** The source lost records before they could be copied; `to` is null if unknown. */
   | { type: 'gap'; topic: string; partition: number; from: bigint; to: bigint | null; reason: GapReason }
   /** The schema registry was read. */
   | { type: 'schemas_read'; subjects: number; versions: number }
@@ -57,9 +57,9 @@ export type ProgressEvent =
   | { type: 'schemas'; done: number; total: number }
   /** Something failed that may pass, and is tried again. */
   | { type: 'retry'; what: string; delayMs: number }
-  /** Something that should be known; the work goes on. */
+  /** A warning; the work continues. */
   | { type: 'warning'; message: string }
-  /** Something for whoever wants to know more; nothing is amiss. */
+  /** An informational message. */
   | { type: 'note'; message: string }
   /** How far the removal of objects of a backup is. */
   | { type: 'removed'; backupId: string; objects: number; totalObjects: number }

@@ -4,7 +4,7 @@ const REDACTED = '[redacted]'
 const secretName =
   /passw(or)?d|passphrase|secret|token(?!url)|credential|authorization|(api|access|account|private|shared)key|jaasconfig|connectionstring|signature/
 
-/** Shorter ones would blot out ordinary words; where they stand under their name they are hidden all the same. */
+/** Shorter ones would blot out ordinary words; in fields with a secret name they are hidden anyway. */
 const SHORTEST = 4
 
 /** A login inside an address or a header, and a private key as text: secrets wherever they occur. */

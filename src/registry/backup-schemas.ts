@@ -96,7 +96,7 @@ async function refuseWaitingShards(
   for await (const { key } of storage.list(shardsPrefix(backupId, generation), signal)) {
     const message = `${key} waits to be committed as a part of generation ${generation} of backup \`${backupId}\``
     const help =
-      'Run `backup --commit`, which takes the schemas too, or remove the shards that are to be given up, then run again.'
+      'Run `backup --commit`, which takes the schemas too, or remove the shards that you no longer need, then run again.'
     throw new KafkaBackupError('WRITER_CONFLICT', message, { help })
   }
 }

@@ -28,11 +28,11 @@ export interface Alignment {
   /** Written, and removed by compaction since. */
   removed: number
   differences: Difference[]
-  /** There were too many differences to go on. */
+  /** There were too many differences to continue. */
   isCut: boolean
 }
 
-/** How far is looked for the place where both go on alike. */
+/** How far to search for the next equal pair. */
 const WINDOW = 64
 
 /**
@@ -77,7 +77,7 @@ function takeMissing(expected: Lookahead<ExpectedRecord>, ours: ExpectedRecord):
   return [missingRecord(ours)]
 }
 
-/** Takes what differs off both, up to where they go on alike. */
+/** Removes the differing records of both sides, up to the next equal pair. */
 async function lineUp(expected: Lookahead<ExpectedRecord>, actual: Lookahead<KafkaRecord>): Promise<Difference[]> {
   await Promise.all([expected.fill(WINDOW), actual.fill(WINDOW)])
   const { missing, extra } = findNextPair(expected, actual)

@@ -59,7 +59,7 @@ const MAX_DIFFERENCES = 10
 const SEQUENCES = 2n ** 31n
 
 /**
- * Reads the target back and compares it with the backup, record by record and in order. A topic of its own is compared
+ * Reads the target back and compares it with the backup, record by record and in order. A topic without other writers is compared
  * as a whole. Of one that others write to (`existingTopics: append`) only the batches count that carry the producer id
  * of the restore, which its progress on the target names.
  */

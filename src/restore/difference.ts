@@ -6,7 +6,7 @@ export type Field = 'key' | 'value' | 'headers' | 'timestamp'
 export interface Difference {
   /** `extra` is on the target and not in the backup. */
   kind: 'missing' | 'extra' | 'different'
-  /** Undefined for an extra one, and where nobody has told. */
+  /** Undefined for an extra record, and if unknown. */
   sourcePartition?: number
   /** Undefined for an extra one. */
   sourceOffset?: bigint

@@ -22,7 +22,7 @@ const STREAM_BYTES = 8 << 20
 const REWRITING_STREAM_BYTES = 24 << 20
 const LAST_NOTE_MS = 5000
 
-/** The first note comes before the first record: whoever finds records without one knows that they are not ours. */
+/** Progress is committed before the first record, so records without progress are not from this restore. */
 export async function fill(
   options: RestoreOptions,
   { restoreId, mark }: { restoreId: string; mark: RunMark },
@@ -59,7 +59,7 @@ export async function fill(
   noting.catch(() => undefined)
   try {
     await replay.run(streams, scoped)
-    // Whoever has written behind the last record of a partition was in the way of no answer.
+    // A writer after the last record of a partition did not affect any response.
     if (!isShared) await reconcileAll(streams, { cluster, isShared }, scoped)
   } finally {
     stop.abort(stop.signal.reason)
@@ -125,7 +125,7 @@ export async function note(
   await writeProgress(cluster, restoreId, { ...mark, streams: notes }, signal)
 }
 
-/** The mark of a run that goes on where others were. */
+/** The mark of a run that takes over from others. */
 export interface RunMark extends RestoreMark {
   /** Its name: no two runs have the same. */
   run: string
@@ -134,7 +134,7 @@ export interface RunMark extends RestoreMark {
 }
 
 /**
- * Of two runs of one restore at the same time the one that began later goes on, and the earlier one ends when it finds a
+ * Of two runs of one restore at the same time the one that started later continues, and the earlier one ends when it finds a
  * note of the other. Both write the same batches with the same sequences, so that brokers keep one of each.
  */
 async function assertNotTakenOver(

@@ -17,7 +17,7 @@ export interface FittedTopics {
 
 /**
  * The topics as the target takes them, without creating any. A setting of the source that the target does not take, such
- * as one of another vendor, is left out with a warning; one that the job asks for stands in the way.
+ * as one of another vendor, is left out with a warning; one that the job sets is a blocker.
  */
 export async function fitSettings(
   cluster: Cluster,
@@ -26,7 +26,7 @@ export async function fitSettings(
   signal: AbortSignal,
 ): Promise<FittedTopics> {
   if (topics.length === 0) return { topics: [], findings: [] }
-  // Where nobody may look at the brokers' settings it goes without: most records are not from the future.
+  // Without permission to read broker settings this check is skipped: most records are not from the future.
   const limits = openTimeLimits(defaults.keys())
   const opened = topics.map(topic => ({ ...topic, whileFilling: { ...limits, ...topic.whileFilling } }))
   const atOnce = await validate(cluster, opened.map(newTopic), signal)

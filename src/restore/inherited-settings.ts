@@ -161,7 +161,7 @@ function brokerName(setting: string): string {
   return brokerNames[setting] ?? `log.${setting}`
 }
 
-/** Pure. What a topic of such a broker has where it says nothing itself; undefined where nobody knows. */
+/** Pure. The default of such a broker for a topic setting; undefined if unknown. */
 export function defaultOf(broker: EffectiveConfigs, setting: string): string | undefined {
   if (setting === 'retention.ms') return defaultRetention(broker)
   return broker.get(brokerName(setting))?.value ?? undefined

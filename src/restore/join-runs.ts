@@ -42,11 +42,11 @@ export async function* meetRuns(
   }
 }
 
-/** Runs that go on in one another become one; every hole on either side begins a new one. */
+/** Joins adjacent runs; every hole on either side starts a new one. */
 export async function* joinRuns(runs: AsyncIterable<MappedRun>): AsyncGenerator<MappedRun> {
   let open: MappedRun | undefined
   for await (const run of runs) {
-    if (open && goesOn(open, run)) {
+    if (open && isContiguous(open, run)) {
       open = { ...open, count: open.count + run.count }
       continue
     }
@@ -56,7 +56,7 @@ export async function* joinRuns(runs: AsyncIterable<MappedRun>): AsyncGenerator<
   if (open) yield open
 }
 
-function goesOn(open: MappedRun, run: MappedRun): boolean {
+function isContiguous(open: MappedRun, run: MappedRun): boolean {
   return (
     run.sourcePartition === open.sourcePartition &&
     run.sourceOffset === open.sourceOffset + open.count &&

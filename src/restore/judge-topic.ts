@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000n
 const DEFAULT_RETENTION_MS = 604_800_000n
 const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588
 
-/** What stands in the way of creating it. */
+/** The blockers of creating the topic. */
 export function judgeMissing(
   topic: PlannedTopic,
   options: { createTopics: boolean },
@@ -117,7 +117,7 @@ export function judgeTimes(topic: PlannedTopic, settings: Settings, { oldest, ne
   )
 }
 
-/** What retention would delete from the target: all of it at once stands in the way, a part should be known. */
+/** What retention would delete from the target: everything is a blocker, a part is a warning. */
 export function judgeAge(topic: PlannedTopic, setting: Setting, moment: Moment, remedy: string): Finding[] {
   const { oldest, newest, largestBytes: largest, nowMs } = moment
   if (!(setting('cleanup.policy') ?? 'delete').includes('delete')) return []
@@ -141,12 +141,12 @@ export function judgeAge(topic: PlannedTopic, setting: Setting, moment: Moment, 
   return findings
 }
 
-/** What is no number is the target's to refuse. */
+/** The target refuses values that are not numbers. */
 function toBigInt(text: string | undefined, otherwise: bigint): bigint {
   return text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : otherwise
 }
 
-/** What of the source an existing topic keeps in another way. Policy, times and sizes have findings of their own. */
+/** What of the source an existing topic keeps in another way. Policy, timestamps and sizes have separate findings. */
 const TIMESTAMP_TYPE = 'message.timestamp.type'
 const comparedAlways = ['retention.ms', 'retention.bytes', TIMESTAMP_TYPE]
 const comparedWhereCompacted = ['delete.retention.ms', 'min.compaction.lag.ms', 'max.compaction.lag.ms']

@@ -2,7 +2,7 @@ import { keyPlacer } from '../batch/key-placer.ts'
 import type { EncodedRecord } from '../batch/record-cursor.ts'
 import type { PlannedLeg, PlannedStream } from './plan.ts'
 
-/** Where a stream stands in its source: its legs come in the order of their partitions. */
+/** The position of a stream in its source: its legs are in the order of their partitions. */
 export interface SourcePosition {
   sourcePartition: number
   sourceOffset: bigint

@@ -61,7 +61,7 @@ export class Lookahead<T> {
     this.#dropped += count
   }
 
-  /** Lets whoever makes the blocks close what is open. */
+  /** Closes the source of the blocks. */
   async close(): Promise<void> {
     await this.#blocks.return?.()
   }

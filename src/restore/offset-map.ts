@@ -186,7 +186,7 @@ async function boundsOf(
   throw new KafkaBackupError('KAFKA_NOT_READY', what, { help: 'End the transaction, then run the same command again.' })
 }
 
-/** Sequences begin anew at 0 after 2^31 records: the next position at or behind this one that has the sequence. */
+/** Sequences restart at 0 after 2^31 records: the next position at or behind this one that has the sequence. */
 export function unwrap(position: bigint, sequence: number): bigint {
   const ahead = (BigInt(sequence) - position) % SEQUENCES
   return position + (ahead < 0n ? ahead + SEQUENCES : ahead)

@@ -27,7 +27,7 @@ export async function openStreams(
   const segmentsOf = await readAllSegments({ storage, segments }, plan, signal)
   const ready = await prepareTopics(cluster, plan.topics, preflight.existing, signal)
   const configs = await readTopicConfigs(cluster, [...ready.keys()], signal)
-  // An id that nobody has had before is a good name for a run, too, where there is a producer to go on as.
+  // A new producer ID also identifies the run, even if it continues as an earlier producer.
   const own = await acquireProducerId(cluster, signal)
   const identity = progress?.identity ?? own
   const isShared = options.existingTopics === 'append'

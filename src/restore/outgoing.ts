@@ -23,14 +23,14 @@ export interface Outgoing {
   sourcePartition: number
   /** The source offsets of its records, in order. */
   runs: readonly OffsetRun[]
-  /** Why it was opened and written anew; absent where it is sent as it was stored. */
+  /** Why it was rebuilt; absent if it is sent as stored. */
   conversion?: Conversion
   /** What was found of schema ids in its records, and in others that went into none. */
   ids?: IdCounts
 }
 
 /**
- * `cut` is by a range, a window, the start of a log or a restore that goes on inside a batch. Of several reasons the
+ * `cut` is by a range, a window, the start of a log or a restore that resumes inside a batch. Of several reasons the
  * first of these counts.
  */
 export type Conversion =
@@ -70,7 +70,7 @@ export interface OutgoingOptions {
   ids?: IdRewriter
 }
 
-/** Below this a request of its own costs more than opening the batch; packing anew is what costs most. */
+/** Below this size a separate request costs more than decoding the batch; recompressing costs most. */
 const SMALL_BYTES = 32 << 10
 const SMALL_PACKED_BYTES = 4 << 10
 
@@ -79,7 +79,7 @@ const PATCHES_AT_ONCE = 2
 
 /**
  * The records of a partition that a reader of committed data would see, from the archive, as batches: as they were stored
- * where that can be, opened and written anew where it must be.
+ * if possible, and rebuilt otherwise.
  */
 export async function* readOutgoing(
   storage: Storage,
@@ -164,7 +164,7 @@ function* convert({ sources, staysAsStored, patched }: Group, options: OutgoingO
   yield* named(rebuilt, options, conversionOf(headers, options, counts), counts)
 }
 
-/** A batch that can be sent as it was stored, or patched; unless it has become too large when it was packed anew. */
+/** A batch that can be sent as it was stored, or patched; unless it became too large when it was recompressed. */
 function* alone(
   stored: SourceBatch,
   patched: PatchedBatch | undefined,
@@ -239,7 +239,7 @@ function conversionOf(
   return counts && counts.key.rewritten + counts.value.rewritten > 0 ? 'schema_ids' : 'merged'
 }
 
-/** The counts are told with the last of them. */
+/** The counts are reported with the last one. */
 function* named(
   batches: readonly RebuiltBatch[],
   options: OutgoingOptions,

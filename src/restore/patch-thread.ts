@@ -16,7 +16,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Beside this file as it is written, as it is compiled and in the bundle of the program. */
+/** Next to this file: as source, compiled, and in the bundle of the program. */
 const workerFile = new URL(`./patch-worker${extname(import.meta.filename)}`, import.meta.url)
 
 /** A thread makes few objects that last; where there is room for more, they wait longer for the collector. */

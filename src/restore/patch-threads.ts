@@ -9,7 +9,7 @@ import type { IdRewriter } from './rewrite-ids.ts'
 /** What reads and sends needs little of a core; beyond four a broker is what one waits for. */
 const MAX_THREADS = Math.min(4, availableParallelism())
 
-/** Of all that patches in this process; they end when nobody does. */
+/** Of all that patches in this process; they end with the last user. */
 let threads: PatchThread[] = []
 let users = 0
 

@@ -9,8 +9,8 @@ import { patchIds } from './patch-ids.ts'
 import { IdRewriter } from './rewrite-ids.ts'
 
 /**
- * What a thread is told: the ids of a map, schemas and what is done to a topic, each once, and batches that name the last.
- * It goes on until there is nothing more to come.
+ * The messages to a thread: the IDs of a map, schemas and what is done to a topic, each once, and batches that name the last.
+ * It runs until there are no more messages.
  */
 export type PatchMessage =
   | { type: 'ids'; map: number; pairs: readonly IdPair[]; guids: readonly GuidPair[] }

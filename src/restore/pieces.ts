@@ -50,7 +50,7 @@ export async function* readPieces(
 
 /**
  * The same, with a look into the batches whose times may all lie in the window. A header tells the latest time of its
- * records, and only they tell the earliest. Looking for it is cheaper than packing them anew.
+ * records, and only they tell the earliest. Searching it is cheaper than recompressing.
  */
 export async function* examinePieces(
   storage: Storage,
@@ -77,7 +77,7 @@ function mayStay(header: BatchHeader, limits: BatchLimits): boolean {
 
 /**
  * The batches of a piece, which must follow each other. Offsets lie outside a batch's checksum: one that is wrong would
- * have its batch left out, and a wrong place noted, from which a later run goes on when the segment is mended.
+ * have its batch left out, and a wrong position stored, from which a later run would continue after the segment is repaired.
  */
 function walkSegment(bytes: Buffer, segment: Segment, from: bigint): BatchHeader[] {
   const headers = walkBatches(bytes, 0, bytes.length)
@@ -109,7 +109,7 @@ function isVisible(header: BatchHeader, aborted: AbortedIndex): boolean {
 }
 
 /**
- * By producer, in the order of their first offsets: there may be as many as batches. Of one that is told twice, where a
+ * By producer, in the order of their first offsets: there may be as many as batches. If one occurs twice, because a
  * gap of the backup cut it, the longer one comes last.
  */
 export type AbortedIndex = ReadonlyMap<bigint, readonly AbortedTransaction[]>

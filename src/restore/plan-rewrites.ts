@@ -17,7 +17,7 @@ export interface PlannedRewrites {
   rewrites: ReadonlyMap<string, TopicRewrite>
   /** By topic of the source: what of it was looked at. */
   idChecks: ReadonlyMap<string, IdCheck>
-  /** Topics that somebody has to decide about, and what becomes different on the target. */
+  /** Topics that need a decision of the user, and differences on the target. */
   findings: readonly Finding[]
 }
 

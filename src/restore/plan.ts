@@ -19,7 +19,7 @@ export interface RestorePlan {
   sourceCluster: string | null
   topics: PlannedTopic[]
   warnings: string[]
-  /** The one of the warnings that is told also where nothing is left to do. */
+  /** The warning that is also reported for a complete restore. */
   notice?: string
   /** What was asked for, in one form: the same request has the same text. */
   request: string

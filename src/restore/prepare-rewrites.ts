@@ -25,7 +25,7 @@ export async function prepareRewrites(
 
 /**
  * Looks at every record of the topics that schemas belong to which the backup has and the target does not get. A sample
- * does not tell whether records need one of them, and a restore that stops in the middle could not go on with other ids.
+ * does not tell whether records need one of them, and an interrupted restore could not continue with other IDs.
  */
 async function scanNeeded(
   { rewrite: options, timeWindow }: Pick<RestoreOptions, 'rewrite' | 'timeWindow'>,

@@ -40,7 +40,7 @@ export async function prepareTopics(
 
 /**
  * The settings that were held back, for the topics that the restore has made, by its notes or by what they still have. One
- * that was there before keeps what it has. What the target does not take is told, and does not undo what was restored.
+ * that existed before keeps its settings. A setting that the target refuses is reported, and does not undo the restore.
  */
 export async function applySettings(
   cluster: Cluster,

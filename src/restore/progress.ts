@@ -4,7 +4,7 @@ import type { TopicPartition } from '../kafka/offsets.ts'
 import type { ProducerIdentity } from '../kafka/produce-lane.ts'
 import type { SourcePosition } from './legs.ts'
 
-/** How far one partition of the target is filled, and what of the source comes next. It lives on the target itself, so that any machine can go on. */
+/** How far one partition of the target is filled, and what of the source comes next. It is stored on the target, so that any machine can resume. */
 export interface StreamProgress extends SourcePosition {
   topic: string
   partition: number

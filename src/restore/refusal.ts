@@ -29,7 +29,7 @@ export function refuseBlocked(findings: readonly Finding[], written?: string): v
   if (findings.some(({ severity }) => severity === 'error')) throw new RestoreRefusal(findings, written)
 }
 
-/** Damage is graver than a target that does not fit, and has an exit code of its own. */
+/** Damage takes precedence over an unsuitable target, and has a separate exit code. */
 export function refusalCode(findings: readonly Finding[]): 'ARCHIVE_DAMAGED' | 'RESTORE_REFUSED' {
   return findings.some(({ code }) => code === 'ARCHIVE_DAMAGED') ? 'ARCHIVE_DAMAGED' : 'RESTORE_REFUSED'
 }

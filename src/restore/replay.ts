@@ -77,7 +77,7 @@ export class Replay {
       signal.throwIfAborted()
       const askedAt = clock.now()
       hasLooked = !hasLooked && askedAt - heardAt > MAX_SILENCE_MS
-      // The time before the question: its answer may lie there for long, too. The time of day goes on in a sleep.
+      // The time before the request, because its response may be delayed too. Wall-clock time also advances while the machine sleeps.
       heardAt = askedAt
       let trouble = await (hasLooked ? this.#lookAgain(stream, signal) : this.#trySend(stream, batch, lane, signal))
       if (!trouble) {
@@ -135,15 +135,15 @@ export class Replay {
         throw brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
       default: {
         const { message } = brokerError(answer.errorCode, `writing ${stream.name}`, answer.errorMessage ?? undefined)
-        // What the log does not explain either, in all that time, is the work of somebody else.
+        // If the log does not explain it either in that time, another writer is active.
         return new KafkaBackupError(verdict === 'sequence' ? 'RESTORE_CONFLICT' : 'KAFKA_NOT_READY', message)
       }
     }
   }
 
   /**
-   * After trouble nobody knows whether the batch is there: the log itself is asked, at whoever leads now. Nothing is sent
-   * before somebody can tell; undefined when the stream knows.
+   * After a failure it is unknown whether the batch was written: the log of the current leader is read. Nothing is sent
+   * before that is known; undefined if the stream knows it.
    */
   async #lookAgain(stream: Stream, signal: AbortSignal): Promise<KafkaBackupError | undefined> {
     const { cluster, isShared } = this.#parts

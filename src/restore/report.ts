@@ -64,7 +64,7 @@ export interface ReportedGap {
   reason: GapReason
 }
 
-/** Sequences, which count the records of a partition, begin anew here. */
+/** Sequences, which count the records of a partition, restart here. */
 const SEQUENCES = 2n ** 31n
 
 /** Pure. One row a topic, in the order of the plan. */

@@ -94,7 +94,7 @@ export function contextOf({ topicContexts }: RewriteOptions, topic: string): str
 }
 
 /**
- * Pure. What decides which records are changed. Not what is done with unknown ids: whoever fails at one may go on and let
+ * Pure. What decides which records are changed. Not the handling of unknown IDs: a restore that fails at one may continue and let
  * it pass. Nor the ids themselves, which a dry run does not know yet.
  */
 export function describeRewrite({ topics, parts, topicParts, topicContexts }: RewriteOptions): object {

@@ -51,7 +51,7 @@ async function sampleLeg(
 ): Promise<KafkaRecord[]> {
   const all = await readSegments(backup, leg, signal)
   const within = all.filter(({ start_offset, end_offset }) => end_offset > leg.start && start_offset < leg.end)
-  // What was rolled back is told by the segment that has the marker, which may be a later one.
+  // The segment with the marker, possibly a later one, lists aborted transactions.
   const aborted = indexAborted([...all.flatMap(segment => segment.aborted ?? []), ...leg.source.open_aborted])
   // Others may hold a record of the window, too, but are read in vain where they do not.
   const likely = within.filter(segment => isLikely(segment, timeWindow))

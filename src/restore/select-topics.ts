@@ -39,7 +39,7 @@ export function selectTopics(
   const leftOut = topics.filter(topic => matched.has(topic) && stores.has(topic) && !named.has(topic.name))
   const faults = selectors.flatMap(one => findFault(one, topics) ?? [])
   for (const fault of faults) problems.push(`${fault} (restore.topics.include)`)
-  // A slip would restore what somebody wants to leave out.
+  // A typo would restore a topic that should be excluded.
   const slips = exclude.map(parseSelector).filter(({ which }) => which !== undefined)
   for (const fault of slips.flatMap(one => findFault(one, topics) ?? []))
     problems.push(`${fault} (restore.topics.exclude)`)
@@ -71,7 +71,7 @@ function excludedBy(entry: string, topics: readonly ManifestTopic[]): ManifestTo
   return topics.filter(({ name }) => isNamed(name))
 }
 
-/** Pure. Records of older incarnations that somebody may have meant: they are in the backup, and are not restored. */
+/** Pure. Older incarnations with records, which are in the backup but are not restored. */
 export function olderWarnings(
   { topics }: Manifest,
   selected: readonly ManifestTopic[],
@@ -125,7 +125,7 @@ function isOwnKey(key: string, topic: ManifestTopic, topics: readonly ManifestTo
   return selector.which !== undefined && selectBy(selector, topics).includes(topic)
 }
 
-/** Pure. A mistyped name would let the topic go where nobody wants it. */
+/** Pure. A mistyped name would restore the topic to the wrong name. */
 export function refuseUnknownNames(
   { topics }: Manifest,
   selected: readonly ManifestTopic[],

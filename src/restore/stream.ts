@@ -110,7 +110,7 @@ export class Stream {
         const taken = Math.min(left, batch.recordCount)
         end = positionAfter(batch, taken)
         left -= taken
-        // The rest of the batch is made anew, from the record on that is not there.
+        // The rest of the batch is rebuilt, starting at the first missing record.
         if (taken < batch.recordCount) this.#restart()
       }
     } catch (error) {
@@ -121,13 +121,13 @@ export class Stream {
     this.#advance(count, targetOffset, end)
   }
 
-  /** Lets go of what is open. The progress stays. */
+  /** Releases resources. The progress is kept. */
   close(): void {
     this.#restart()
   }
 
   #restart(): void {
-    // Whatever the reading still fails with, nobody waits for it.
+    // Later read failures are ignored.
     void this.#batches?.return?.().catch(() => undefined)
     this.#batches = undefined
   }
@@ -138,7 +138,7 @@ export class Stream {
   }
 }
 
-/** Sequences are 31 bits wide and begin anew at 0. */
+/** Sequences have 31 bits and restart at 0. */
 export function nextSequence(sequence: number, count: number): number {
   return Number((BigInt(sequence) + BigInt(count)) % 2_147_483_648n)
 }

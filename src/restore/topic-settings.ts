@@ -1,7 +1,7 @@
 /**
  * Pure. Which settings a topic has while it is filled, and which it gets at the end. Some would damage the replay: the
  * broker would stamp its own time, compact or delete old records while others are still written, refuse old times, or
- * pack every batch anew.
+ * recompress every batch.
  */
 export interface TopicSettings {
   whileFilling: Record<string, string>
@@ -70,7 +70,7 @@ export function isHeldBack(own: Readonly<Record<string, string>>): boolean {
   return always.every(name => own[name] === heldBack[name])
 }
 
-/** What takes a topic with these settings of its own out of the restore's hands; what somebody has changed since stays. */
+/** The settings to apply after the restore; settings that were changed meanwhile are kept. */
 export function releaseSettings(
   own: Readonly<Record<string, string>>,
   afterwards: TopicSettings['afterwards'],

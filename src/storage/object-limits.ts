@@ -11,7 +11,7 @@ interface ObjectClass {
 
 /**
  * The largest object of each class that is written or read as a whole, in bytes as stored. The first class that fits counts. A text of
- * JavaScript ends at 512 MiB, so nothing larger could be parsed. Segments are read in ranges, with limits of their own.
+ * JavaScript ends at 512 MiB, so nothing larger could be parsed. Segments are read in ranges, with separate limits.
  */
 const classes: readonly ObjectClass[] = [
   { what: 'a lease', keys: /^[^/]+\/leases\//, maxBytes: MiB },
@@ -32,7 +32,7 @@ export function maxBytesOf(key: string): number {
   return classOf(key).maxBytes
 }
 
-/** Before memory is taken for it: a store, or whoever writes to it, decides how large an object is. */
+/** Before memory is taken for it: the size of an object is not trusted. */
 export function refuseLargeRead(key: string, size: number, location: string): void {
   const { what, maxBytes } = classOf(key)
   if (size <= maxBytes) return

@@ -100,7 +100,7 @@ describe('a restore of schemas into a registry of Apicurio', () => {
     }
   })
 
-  test('tells what such a registry does not hold, so that nobody takes it for all (case 31)', () => {
+  test('reports what the registry cannot store (case 31)', () => {
     const told = restored.report.notes.map(({ subject, message }) => `${subject}: ${message}`).join('\n')
     assert.match(told, /^contract: .*does not keep the metadata/m)
     assert.match(told, /^:\.eu:orders: .*has no contexts/m)

@@ -55,7 +55,7 @@ describe('keys', () => {
     assert.deepEqual(environmentSources({ KAFKA_BACKUP_KEY: '' }), [])
   })
 
-  test('are made in files of their own, for their owner alone', async () => {
+  test('are created in new files that only their owner can read', async () => {
     const path = join(folder, 'new.key')
     const made = newKey()
     await writeKeyFile(path, made)

@@ -173,7 +173,7 @@ describe('the ids in the headers of a record', () => {
     assert.deepEqual(shown(records), [[framed(44), framed(5)]])
   })
 
-  test('keep a payload that begins with 00 beside a GUID', async () => {
+  test('keep a payload that starts with 00 in a record with a GUID header', async () => {
     const record = { value: framed(5), headers: [header('__value_schema_id', guid)] }
     const { isChanged, counts } = await rewrite([record])
     assert.deepEqual([isChanged, counts.value.guid], [false, 1])

@@ -87,7 +87,7 @@ export type QuotaEntity = QuotaEntityPart[]
 interface QuotaEntityPart {
   /** `user`, `client-id`, `ip`. */
   type: string
-  /** Null is the default of all that have no quota of their own. */
+  /** Null is the default for entities without a quota. */
   name: string | null
 }
 

@@ -34,10 +34,10 @@ export interface FetchedPartition {
   abortedTransactions: { producerId: bigint; firstOffset: bigint }[]
   /** A replica nearer to the rack that the request named, which is to be asked instead; -1 where there is none. */
   preferredReplica: number
-  /** Where the batches stand in the answer. */
+  /** The position of the batches in the response. */
   start: number
   end: number
-  /** The end of the history the broker shares with us, when ours goes on differently. */
+  /** The end of the common history, if ours diverges from the broker's. */
   divergesAt: bigint | undefined
 }
 

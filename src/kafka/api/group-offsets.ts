@@ -102,7 +102,7 @@ const NO_GENERATION = -1
 const NO_MEMBER = ''
 
 /**
- * OffsetCommit v8, by nobody of the group: a broker takes it while the group has no members
+ * OffsetCommit v8, without a group member: a broker accepts it while the group has no members
  *   request  => group_id generation_id member_id group_instance_id
  *               [name [partition_index committed_offset committed_leader_epoch committed_metadata TAGS] TAGS] TAGS
  *   response => throttle_time_ms [name [partition_index error_code TAGS] TAGS] TAGS

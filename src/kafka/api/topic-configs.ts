@@ -13,7 +13,7 @@ export interface DescribedTopicConfigs extends DescribedConfigs {
   topic: string
 }
 
-/** The source of a setting that somebody put on the topic itself. */
+/** The source of a setting of the topic itself. */
 export const SOURCE_TOPIC = 1
 const RESOURCE_TOPIC = 2
 const RESOURCE_BROKER = 4

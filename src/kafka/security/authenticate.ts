@@ -81,7 +81,7 @@ function refusedLogin(
   message: string | null,
   challenge: Buffer,
 ): KafkaBackupError {
-  // OAUTHBEARER: what is wrong with the token stands in the challenge before.
+  // OAUTHBEARER: the previous challenge contains the error of the token.
   const said = message || (challenge[0] === 0x7b ? challenge.toString() : '')
   return new KafkaBackupError(
     'KAFKA_AUTH',

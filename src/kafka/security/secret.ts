@@ -7,7 +7,7 @@ export async function readSecret(value: string | undefined, file: string | undef
   if (file === undefined)
     throw new KafkaBackupError('CONFIG_INVALID', `there is no ${what}: neither a value nor a file`)
   const text = await readText(file, what)
-  // An editor or `echo` ends the file with a line break that is no part of the secret.
+  // An editor or `echo` ends the file with a line break that is not part of the secret.
   const secret = text.replace(/\r?\n$/, '')
   if (secret === '') throw unusable(`the file ${file} for the ${what} is empty`)
   return secret

@@ -44,7 +44,7 @@ export interface OAuthOptions {
   clientAuth: 'basic' | 'post'
   scope?: string
   audience?: string
-  /** Sent to the broker beside the token. */
+  /** Sent to the broker together with the token. */
   extensions?: Record<string, string>
   /** Of the token endpoint. */
   caCert?: string

@@ -12,9 +12,9 @@ import { TlsContextSource } from './tls-context.ts'
 export interface Security {
   /** For people: `SASL_SSL, SCRAM-SHA-512 as alice`. */
   description: string
-  /** Undefined for plain text. Certificates that changed are read anew. */
+  /** Undefined for plain text. Certificates that changed are read again. */
   tls(): Promise<TlsSettings | undefined>
-  /** Undefined where nobody logs in. */
+  /** Undefined without a login. */
   mechanism: SaslMechanism | undefined
 }
 

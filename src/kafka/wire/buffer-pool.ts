@@ -30,7 +30,7 @@ export class BufferPool {
 
 /**
  * Memory that one answer is read into. It keeps its size from answer to answer, so that a copy of terabytes allocates
- * nothing; an answer that does not fit (a single huge batch) gets memory of its own that is let go afterwards.
+ * nothing; an answer that does not fit (a single huge batch) gets separate memory that is released afterwards.
  */
 export class ResponseBuffer {
   #home: Buffer

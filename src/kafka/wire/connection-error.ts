@@ -43,7 +43,7 @@ export function classifyTlsError(
       'Connect by a name that the certificate has, or let it name the address that the broker advertises.',
     )
   }
-  // The line was cut: nobody said anything about TLS.
+  // The connection broke; this is not about TLS.
   if (code.includes('UNEXPECTED_EOF') || (!code.startsWith('ERR_SSL_') && code !== 'EPROTO')) return undefined
   return classifyAlert(code, context, fail)
 }

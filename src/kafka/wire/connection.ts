@@ -160,7 +160,7 @@ export class Connection {
     return isFetch ? MAX_FETCH_BYTES : MAX_CONTROL_BYTES
   }
 
-  /** An answer that is long on its way over a slow line is no silence: what counts is that it goes on arriving. */
+  /** A response that arrives slowly is not silence, as long as bytes keep arriving. */
   #movedOn(): boolean {
     const pending = this.#pending
     if (!pending || pending.filled - pending.filledBefore < LEAST_PROGRESS_BYTES) return false

@@ -78,7 +78,7 @@ export class Reader {
     return this.#items(this.int32(), read)
   }
 
-  /** Where a run of bytes stands, without copying it; an absent one has no length. */
+  /** The position of a byte range, without copying it; an absent one has no length. */
   bytesRange(): { start: number; end: number } {
     const length = Math.max(0, this.uvarint() - 1)
     const start = this.#take(length)

@@ -74,7 +74,7 @@ const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 /** The named types that are known so far, by full name. */
 export type KnownNames = Map<string, AvroNamed>
 
-/** A name without a dot is of the namespace around it, unless it has one of its own. */
+/** A name without a dot is in the enclosing namespace, unless it has its own namespace. */
 export function fullNameOf(node: { name?: unknown; namespace?: unknown }, enclosing: string): string {
   const { name, namespace } = node
   if (typeof name !== 'string') throw new AvroError('a record, enum or fixed needs a "name"')

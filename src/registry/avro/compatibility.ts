@@ -103,7 +103,7 @@ function isPromoted(from: string, to: string): boolean {
   return promotions[from]?.includes(to) ?? false
 }
 
-/** Each branch is tried with fitting pairs of its own: what held in a branch that did not fit holds nowhere else. */
+/** Each branch is tried with a separate set of matching pairs: assumptions of a branch that failed are discarded. */
 function compareToUnion(reader: AvroUnion, writer: AvroSchema, path: string, seen: Seen): Mismatch[] {
   for (const branch of reader.branches) {
     const trial: Seen = { fitting: copyOf(seen.fitting), failed: seen.failed }

@@ -99,7 +99,7 @@ class SettingsReader {
   }
 
   /**
-   * Apicurio answers for every subject, with the level in force or NONE; whether a subject has a rule of its own is said
+   * Apicurio answers for every subject, with the level in force or NONE; whether a subject has its own rule is reported
    * only by its native API.
    */
   async #isConfigSet(subject: string, signal: AbortSignal): Promise<boolean> {

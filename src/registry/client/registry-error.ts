@@ -27,7 +27,7 @@ export class RegistryError extends KafkaBackupError {
   }
 }
 
-/** Nobody waits longer than this between two tries, whatever a server asks for. */
+/** The maximum wait between two tries, even if a server asks for more. */
 const MAX_RETRY_AFTER_MS = 60_000
 const passingStatus = new Set([408, 425, 429, 500, 502, 503, 504])
 /** Node's codes of certificates and of TLS itself. */

@@ -12,7 +12,7 @@ export interface IdMap {
   getGuid(guid: string): string | undefined
   /**
    * Whether the target cannot find a schema by this GUID. In a header it is known to be a GUID; in front of a payload, where
-   * any other bytes may stand, only one of the source is.
+   * any other bytes are possible, only one of the source is.
    */
   isUnknownGuid(guid: string, isInHeader: boolean): boolean
   /**

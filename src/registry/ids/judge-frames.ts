@@ -124,7 +124,7 @@ function findDoubt(held: readonly PartSample[], looks: readonly Look[], { part }
 }
 
 /**
- * Some have no frame that can be rewritten, or no bytes at all, but the part has a subject of its own: others, which were
+ * Some have no frame that can be rewritten, or no bytes at all, but the part has its own subject: others, which were
  * not looked at, may have one. Without one they stay as they are.
  */
 function mayHoldFrames(held: readonly PartSample[], count: number, { schemas, context, topic, part }: JudgeFacts) {

@@ -27,7 +27,7 @@ export interface RegistryProbe {
   leftBehind: string[]
 }
 
-/** Finds out what a registry can do that restores rely on. What it writes is in a corner of its own, and is removed. */
+/** Finds out what a registry can do that restores rely on. It writes to a separate scope, which it removes afterwards. */
 export async function probeRegistry(
   client: RegistryClient,
   options: ProbeOptions,

@@ -29,7 +29,7 @@ const passing = new Set([401, 403, 408, 425, 429, 502, 503, 504])
 
 const CLEAR_MS = 60_000
 
-/** A corner of a registry that belongs to one probe: a context of its own or, without contexts, a prefix of subjects. */
+/** The scope of one probe in a registry: a separate context or, without contexts, a prefix of subjects. */
 export class ProbeScope {
   readonly identity: Identity
   /** Whether the corner is a context. */
@@ -203,7 +203,7 @@ export interface FeatureCheck {
   label: string
   /** What becomes of a restore where the registry does not have it. */
   without: string
-  /** It registers, sets or deletes something, in subjects of its own. */
+  /** It registers, sets or deletes something, in separate subjects. */
   isWrite: boolean
   /** Undefined where it cannot be found out on this registry. */
   run(scope: ProbeScope): Promise<Verdict | undefined>

@@ -120,7 +120,7 @@ export const settingsChecks: readonly FeatureCheck[] = [
 /** A number that the registry would not give by itself. */
 const IMPORTED = 3
 
-/** Imports a version of a subject of its own. The ID follows one that the registry has given a moment before. */
+/** Imports a version of a separate subject. The ID follows the last one that the registry assigned. */
 async function tryImport(
   scope: ProbeScope,
   name: string,

@@ -138,7 +138,7 @@ class JsonApi implements GcsApi {
   }
 
   async cancelUpload(key: string, session: GcsSession, signal: AbortSignal): Promise<void> {
-    const call = { action: 'give up', key, missing: 'upload', expected: [499] } as const
+    const call = { action: 'cancel', key, missing: 'upload', expected: [499] } as const
     const headers = { 'content-length': '0' }
     await this.#connection.send({ method: 'DELETE', path: session, headers }, call, signal)
   }

@@ -35,7 +35,7 @@ describe('the address of a registry', () => {
     })
   })
 
-  test('37: of several, the next one is asked when one is down, and goes on being asked', async () => {
+  test('37: switches to the next URL when one is down, and keeps using it', async () => {
     const dead = await serve(() => 'reset')
     const live = await serve(() => ({ json: ['a'] }))
     const { client, clock } = await open({ urls: [dead.url, live.url] })

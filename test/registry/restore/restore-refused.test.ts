@@ -87,13 +87,13 @@ describe('a restore of schemas is refused before any write', () => {
 })
 
 describe('a registry that does not let modes be changed', () => {
-  test('takes schemas with IDs of its own (case 22)', async t => {
+  test('assigns its own IDs to schemas (case 22)', async t => {
     const stage = await openStage(t, await backUp(chain), { areModesMutable: false, firstId: 50 })
     await stage.restore()
     assert.deepEqual(brief(await stage.snapshot()), ['a@1 #50', 'b@1 #51'])
   })
 
-  test('refuses force_ids at the first request, with the way out, and nothing is left to go on with (case 22)', async t => {
+  test('refuses force_ids at the first request with a solution, and leaves nothing to resume (case 22)', async t => {
     const stage = await openStage(t, await backUp(chain), { areModesMutable: false })
     await assert.rejects(stage.restore(forced), (error: KafkaBackupError) => {
       assert.match(

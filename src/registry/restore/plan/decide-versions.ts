@@ -123,7 +123,7 @@ interface Break {
 /** Why the target cannot take what has this reference; undefined where it can. */
 function findBreak(one: Resolved, { forceIds, strategy, notRestored }: DecidingOptions): Break | undefined {
   const { wanted, decision } = one
-  // What is in the way of the other one is reported once, there.
+  // The blockers of the other one are reported once, there.
   if (decision?.action === 'conflict') return undefined
   if (one.version === null && decision) {
     const advice = strategy === 'skip' ? ADD_OR_REPLACE : REPLACE_OR_RENAME

@@ -8,7 +8,7 @@ import type { RegistryRestoreOptions } from './restore-options.ts'
 import { lossNote, type Note, type Scope } from './restore-step.ts'
 import { isSame } from './same-schema.ts'
 
-/** Settings that the target cannot have, of the backup and of its own. `book` is at its end. */
+/** Settings of the backup and of the target that the target cannot have. `book` is at its end. */
 export function listLostSettings(
   { work, wanted }: { work: Work } & Pick<Closing, 'wanted'>,
   backup: RegistrySnapshot,

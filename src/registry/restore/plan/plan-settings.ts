@@ -98,7 +98,7 @@ export function passingLevel(options: RegistryRestoreOptions): string | undefine
 }
 
 /**
- * The level that counts for a subject while it is filled; null where it is the registry's own default. Nobody reads yet
+ * The level that counts for a subject while it is filled; null if it is the default of the registry. No client reads yet
  * what a subject is to hold that has nothing: it takes its history as it was, also where one version breaks another.
  */
 export function levelDuring(

@@ -77,7 +77,7 @@ export class PlannedSettings {
     const present = this.present(scope)
     const isDoubtful = this.#doubtful.delete(`mode of ${keyOf(scope)}`) && present.mode !== null
     if (present.mode === mode && !isDoubtful) return []
-    // A registry as a whole has a mode always, and an old one does not let go of any.
+    // A registry always has a mode, and old registries cannot unset any mode.
     const isDeleted = mode === null && scope.kind !== 'global' && this.#traits.canDeleteModes
     this.#change(scope, { ...present, mode: isDeleted ? null : (mode ?? 'READWRITE') })
     if (isDeleted) return [{ type: 'delete-mode', scope }]

@@ -16,7 +16,7 @@ export interface TargetTraits {
   keepsConfigs: boolean
   /** A subject that is not there yet can have a level. */
   hasEarlyLevels: boolean
-  /** A subject may have the level NONE under a registry that has another; elsewhere it is the same as none of its own. */
+  /** A subject may have the level NONE under a registry that has another; elsewhere NONE is the same as no level. */
   keepsLevelNone: boolean
   /** Takes `force` with a registration. */
   canForceRegister: boolean
