@@ -39,7 +39,7 @@ class Line {
   #previous: Manifest | undefined
   /** The runs since the last round that ended well: a commit of theirs may have taken effect unheard. */
   #runs = new Set<string>()
-  /** Called for a failed prune of this process. */
+  /** A failed prune of this process may have committed, too. */
   #mayBeCut = false
   /** The store is asked for the newest generation at the start and after a failure; otherwise this process knows it. */
   #isSure = false
