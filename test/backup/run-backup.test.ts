@@ -468,7 +468,7 @@ describe('a backup that cannot go on', () => {
     }))
 })
 
-test('every generation has the lineage of the first, whoever commits it, and another backup has another', async () => {
+test('every generation has the lineage of the first, by every kind of run, and another backup has another', async () => {
   const topic = fakeTopic('orders', [[encodeRun(0n, 3)]])
   await withStage([topic], async ({ backUp }) => {
     const [storage, elsewhere] = [openMemoryStorage(), openMemoryStorage()]

@@ -9,7 +9,7 @@ import {
 } from '../../src/kafka/produce-lane.ts'
 
 export interface ProducerOptions extends ProduceLaneOptions {
-  /** Goes on as this producer; a new one where it is not given. */
+  /** Continues as this producer; a new one if it is not given. */
   identity?: ProducerIdentity
 }
 
