@@ -135,12 +135,20 @@ async function readBody(answer: IncomingMessage): Promise<Buffer> {
   return bytes.subarray(0, filled)
 }
 
+/** Set on a response whose body ended with the connection: nothing shows whether it is complete. */
+export const unstatedLength = 'x-kafka-backup-unstated-length'
+
 function toResponse(request: WebResource, answer: IncomingMessage, body: Buffer): HttpOperationResponse {
   const status = answer.statusCode ?? 0
   const headers = request.headers.clone()
   for (const name of headers.headerNames()) headers.remove(name)
   for (const [name, value] of Object.entries(answer.headers)) if (value !== undefined) headers.set(name, String(value))
   const isStream = request.streamResponseStatusCodes?.has(status) ?? false
+  if (isStream && !headers.contains('content-length')) {
+    // The SDK requires it. The last chunk of a chunked body proves that it is complete.
+    headers.set('content-length', String(body.length))
+    if (!headers.contains('transfer-encoding')) headers.set(unstatedLength, 'true')
+  }
   const content = isStream ? { readableStreamBody: Readable.from([body]) } : { bodyAsText: body.toString('utf8') }
   return { request, status, headers, ...content } as HttpOperationResponse
 }

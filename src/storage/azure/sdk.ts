@@ -10,12 +10,15 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
+  type ReceivedBytes,
   sendUntilAborted,
+  statedSize,
   type UploadedPart,
 } from '../bucket/api.ts'
+import { readBody } from '../bucket/read-body.ts'
 import { refuseLargeRead } from '../object-limits.ts'
 import type { AzureOptions } from './azure-options.ts'
-import { type OpenedContainer, openContainer } from './client.ts'
+import { type OpenedContainer, openContainer, unstatedLength } from './client.ts'
 import { errorNameOf, mapAzureError } from './error.ts'
 
 /** Metadata of an object that a writer created. Names must be identifiers, so it has no dashes. */
@@ -55,7 +58,7 @@ class SdkApi implements MultipartApi {
     try {
       const found = await this.#attempt('stat', key, signal, abort => this.#blob(key).getProperties(abort))
       return {
-        size: found.contentLength ?? 0,
+        size: statedSize(found.contentLength, key, this.#context.location),
         modifiedMs: modifiedMsOf(found.lastModified),
         token: found.metadata?.[tokenName],
       }
@@ -67,12 +70,13 @@ class SdkApi implements MultipartApi {
     }
   }
 
-  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReceivedBytes> {
     const { start = 0, length } = range ?? {}
     return this.#attempt('read', key, signal, async abort => {
       const answer = await this.#blob(key).download(start, length, { ...abort, maxRetryRequests: 0 })
       const assertFits = (bytes: number) => range ?? refuseLargeRead(key, bytes, this.#context.location)
-      return collect(answer.readableStreamBody as Readable, answer.contentLength, assertFits)
+      const bytes = await readBody(answer.readableStreamBody as Readable, answer.contentLength, assertFits)
+      return { bytes, isMeasured: !answer._response.headers.contains(unstatedLength) }
     })
   }
 
@@ -166,26 +170,4 @@ interface ListedPage {
     blobPrefixes?: { name: string }[]
   }
   continuationToken?: string
-}
-
-async function collect(
-  body: Readable,
-  announced: number | undefined,
-  assertFits: (bytes: number) => unknown,
-): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  try {
-    assertFits(announced ?? 0)
-    let bytes = 0
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      bytes += chunk.length
-      assertFits(bytes)
-      chunks.push(chunk)
-    }
-  } catch (error) {
-    // A body that is not read would keep its connection.
-    body.destroy()
-    throw error
-  }
-  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }

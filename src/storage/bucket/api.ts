@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../../errors.ts'
 import { untilAborted } from '../../lib/abort.ts'
 import type { StoredObject } from '../storage.ts'
 
@@ -10,7 +11,7 @@ export interface BucketApi {
   /** Undefined when the object does not exist. */
   head(key: string, signal: AbortSignal): Promise<ObjectHead | undefined>
   /** The entire object, within the limit of its class (`object-limits.ts`), or those bytes of the range that exist. */
-  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer>
+  get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReceivedBytes>
   listPage(folder: string, options: ListPageOptions, signal: AbortSignal): Promise<ObjectPage>
   remove(key: string, signal: AbortSignal): Promise<void>
   close(): void
@@ -43,6 +44,12 @@ export interface ObjectHead {
 export interface ByteRange {
   start: number
   length: number
+}
+
+export interface ReceivedBytes {
+  bytes: Buffer
+  /** The response stated its length or a checksum. Otherwise nothing shows whether it ended early. */
+  isMeasured: boolean
 }
 
 export interface ListPageOptions {
@@ -90,4 +97,14 @@ export async function sendUntilAborted<T>(
 /** An object without a time counts as just written, so it is never old enough to be swept. */
 export function modifiedMsOf(modified: Date | undefined): number {
   return modified?.getTime() ?? Number.MAX_SAFE_INTEGER
+}
+
+/** A size that the store does not state is not 0: an object would pass for an empty one. */
+export function statedSize(size: number | undefined, key: string, location: string): number {
+  if (size !== undefined && Number.isSafeInteger(size) && size >= 0) return size
+  const message = `${location} does not state the size of ${JSON.stringify(key)}`
+  throw new KafkaBackupError('STORAGE_REFUSED', message, {
+    details: { key, location },
+    help: 'A proxy in front of the store may remove the header Content-Length from its responses; let it pass.',
+  })
 }

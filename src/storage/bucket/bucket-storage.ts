@@ -6,7 +6,7 @@ import { assertKey, isKey, parsePrefix } from '../key.ts'
 import { refuseLargeWrite } from '../object-limits.ts'
 import type { RetryObserver } from '../retrying.ts'
 import type { ObjectWriter, Storage, StoredObject } from '../storage.ts'
-import type { BucketApi, ObjectPage } from './api.ts'
+import type { BucketApi, ObjectPage, ReceivedBytes } from './api.ts'
 import { PartMemory } from './part-buffer.ts'
 import type { BucketWriter, WriterParts } from './writer.ts'
 
@@ -79,7 +79,10 @@ class BucketStorage<Api extends BucketApi> implements Storage {
   }
 
   async read(key: string, signal: AbortSignal): Promise<Buffer> {
-    return (await this.#open(key, signal)).get(key, undefined, signal)
+    const api = await this.#open(key, signal)
+    const received = await api.get(key, undefined, signal)
+    await this.#assertEnd(api, key, received, received.bytes.length, signal)
+    return received.bytes
   }
 
   async readRange(key: string, start: number, length: number, signal: AbortSignal): Promise<Buffer> {
@@ -87,10 +90,12 @@ class BucketStorage<Api extends BucketApi> implements Storage {
       throw new KafkaBackupError('INTERNAL', `invalid range: ${length} bytes from ${start} of ${JSON.stringify(key)}`)
     }
     const api = await this.#open(key, signal)
-    const bytes =
-      length === 0 ? await this.#nothingAt(api, key, start, signal) : await api.get(key, { start, length }, signal)
-    if (bytes.length === length) return bytes
-    throw this.#short(key, start + length, start + bytes.length)
+    if (length === 0) return this.#nothingAt(api, key, start, signal)
+    const received = await api.get(key, { start, length }, signal)
+    if (received.bytes.length === length) return received.bytes
+    const end = start + received.bytes.length
+    await this.#assertEnd(api, key, received, end, signal)
+    throw this.#short(key, start + length, end)
   }
 
   async stat(key: string, signal: AbortSignal): Promise<StoredObject | undefined> {
@@ -151,12 +156,29 @@ class BucketStorage<Api extends BucketApi> implements Storage {
 
   /** HTTP has no empty range, but the object must be long enough. */
   async #nothingAt(api: BucketApi, key: string, start: number, signal: AbortSignal): Promise<Buffer> {
-    const found = await api.head(key, signal)
-    if (found === undefined) {
-      throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
-    }
-    if (start > found.size) throw this.#short(key, start, found.size)
+    const size = await this.#sizeOf(api, key, signal)
+    if (start > size) throw this.#short(key, start, size)
     return Buffer.alloc(0)
+  }
+
+  /** A response without a length may have ended early: the object must end where its bytes end. */
+  async #assertEnd(
+    api: BucketApi,
+    key: string,
+    { isMeasured }: ReceivedBytes,
+    end: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const size = isMeasured ? end : await this.#sizeOf(api, key, signal)
+    if (size === end) return
+    const what = `the response for ${JSON.stringify(key)} from ${this.location} ended at byte ${end} of ${size}`
+    throw new KafkaBackupError('STORAGE_UNAVAILABLE', what, { details: { key, location: this.location } })
+  }
+
+  async #sizeOf(api: BucketApi, key: string, signal: AbortSignal): Promise<number> {
+    const found = await api.head(key, signal)
+    if (found) return found.size
+    throw new KafkaBackupError('STORAGE_NOT_FOUND', `${JSON.stringify(key)} does not exist in ${this.location}`)
   }
 
   #retried<T>(key: string, call: () => Promise<T>, signal: AbortSignal): Promise<T> {

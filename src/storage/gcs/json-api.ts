@@ -3,7 +3,15 @@ import { crc32c } from '@node-rs/crc32'
 import { hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Clock } from '../../lib/clock.ts'
 import type { HttpAnswer } from '../../lib/http.ts'
-import type { ByteRange, ListPageOptions, ObjectHead, ObjectPage, PutCondition } from '../bucket/api.ts'
+import {
+  type ByteRange,
+  type ListPageOptions,
+  type ObjectHead,
+  type ObjectPage,
+  type PutCondition,
+  type ReceivedBytes,
+  statedSize,
+} from '../bucket/api.ts'
 import { maxBytesOf } from '../object-limits.ts'
 import type { GcsApi, GcsChunk, GcsSession, UploadState } from './api.ts'
 import { type GcsConnection, openGcsConnection } from './connection.ts'
@@ -17,19 +25,22 @@ const octets = 'application/octet-stream'
 
 /** The requests of the JSON API. The first one also asks for credentials. */
 export async function openGcsApi(options: GcsOptions, location: string, clock?: Clock): Promise<GcsApi> {
-  return new JsonApi(await openGcsConnection(options, location, clock), options)
+  return new JsonApi(await openGcsConnection(options, location, clock), options, location)
 }
 
 class JsonApi implements GcsApi {
   readonly #connection: GcsConnection
   readonly #bucket: string
   readonly #folder: string
+  readonly #location: string
   /** Query parameters of every request, and of those that create an object. */
   readonly #common: Record<string, string>
   readonly #creation: Record<string, string>
 
-  constructor(connection: GcsConnection, { bucket, prefix, userProject, kmsKeyName }: GcsOptions) {
+  constructor(connection: GcsConnection, options: GcsOptions, location: string) {
+    const { bucket, prefix, userProject, kmsKeyName } = options
     this.#connection = connection
+    this.#location = location
     this.#bucket = encodeURIComponent(bucket)
     this.#folder = prefix ? `${prefix}/` : ''
     this.#common = userProject === undefined ? {} : { userProject }
@@ -58,26 +69,32 @@ class JsonApi implements GcsApi {
     const call = { action: 'stat', key, missing: 'object' } as const
     try {
       const found = parseObject((await this.#connection.send({ method: 'GET', path }, call, signal)).body)
-      return { size: found.size, modifiedMs: found.modifiedMs, token: found.metadata[tokenName] }
+      const size = statedSize(found.size, key, this.#location)
+      return { size, modifiedMs: found.modifiedMs, token: found.metadata[tokenName] }
     } catch (error) {
       if (hasCode(error, 'STORAGE_NOT_FOUND')) return undefined
       throw error
     }
   }
 
-  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReceivedBytes> {
     const path = `/download${this.#object(key, { alt: 'media' })}`
     const wanted = range
       ? { headers: { range: `bytes=${range.start}-${range.start + range.length - 1}` } }
       : { maxBytes: maxBytesOf(key) }
     const call = { action: 'read', key, missing: 'object' } as const
     const answer = await this.#connection.send({ method: 'GET', path, ...wanted }, call, signal)
+    const { status, headers, body } = answer
+    const hasLength = headers['content-length'] !== undefined
     if (range !== undefined) {
       // A store without support for ranges sends the entire object.
-      return answer.status === 206 ? answer.body : answer.body.subarray(range.start, range.start + range.length)
+      const bytes = status === 206 ? body : body.subarray(range.start, range.start + range.length)
+      return { bytes, isMeasured: hasLength }
     }
-    const expected = parseHashHeader(answer.headers['x-goog-hash'])
-    if (expected === undefined || expected === formatSum(crc32c(answer.body))) return answer.body
+    const expected = parseHashHeader(headers['x-goog-hash'])
+    if (expected === undefined || expected === formatSum(crc32c(body))) {
+      return { bytes: body, isMeasured: hasLength || expected !== undefined }
+    }
     throw new KafkaBackupError('STORAGE_UNAVAILABLE', `the bytes of ${JSON.stringify(key)} were corrupted in transit`)
   }
 
@@ -100,7 +117,9 @@ class JsonApi implements GcsApi {
       (await this.#connection.send({ method: 'GET', path }, call, signal)).body,
     )
     return {
-      objects: items.map(({ name, size, modifiedMs }) => ({ key: name.slice(this.#folder.length), size, modifiedMs })),
+      objects: items.map(({ name, size = 0, modifiedMs }) => {
+        return { key: name.slice(this.#folder.length), size, modifiedMs }
+      }),
       folders: prefixes.map(name => name.slice(prefix.length, -1)),
       next,
     }

@@ -5,7 +5,7 @@ import type { UploadState } from './api.ts'
 
 export interface ObjectResource {
   name: string
-  size: number
+  size: number | undefined
   modifiedMs: number
   crc32c: string | undefined
   metadata: Record<string, string | undefined>
@@ -40,7 +40,7 @@ function objectOf(value: unknown): ObjectResource {
   const { name, size, timeCreated, updated, crc32c, metadata } = value as Record<string, unknown>
   return {
     name: textOf(name),
-    size: numberOf(size ?? 0),
+    size: size === undefined ? undefined : numberOf(size),
     modifiedMs: timeOf(timeCreated ?? updated),
     crc32c: typeof crc32c === 'string' ? crc32c : undefined,
     metadata: (metadata ?? {}) as Record<string, string | undefined>,

@@ -25,9 +25,12 @@ import {
   type ObjectPage,
   type PartNumber,
   type PutCondition,
+  type ReceivedBytes,
   sendUntilAborted,
+  statedSize,
   type UploadedPart,
 } from '../bucket/api.ts'
+import { readBody } from '../bucket/read-body.ts'
 import { refuseLargeRead } from '../object-limits.ts'
 import { openS3Client } from './client.ts'
 import { mapS3Error } from './error.ts'
@@ -77,7 +80,7 @@ class SdkApi implements MultipartApi {
       const command = new HeadObjectCommand(this.#object(key))
       const found = await this.#attempt('stat', key, signal, abort => this.#client.send(command, abort))
       return {
-        size: found.ContentLength ?? 0,
+        size: statedSize(found.ContentLength, key, this.#location),
         modifiedMs: modifiedMsOf(found.LastModified),
         token: found.Metadata?.[tokenName],
       }
@@ -87,16 +90,18 @@ class SdkApi implements MultipartApi {
     }
   }
 
-  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<Buffer> {
+  async get(key: string, range: ByteRange | undefined, signal: AbortSignal): Promise<ReceivedBytes> {
     const Range = range && `bytes=${range.start}-${range.start + range.length - 1}`
     const command = new GetObjectCommand({ ...this.#object(key), ...(Range !== undefined && { Range }) })
     return this.#attempt('read', key, signal, async abort => {
-      const { Body, ContentLength = 0, ContentRange } = await this.#client.send(command, abort)
-      if (!range) refuseLargeBody(Body as Readable, () => refuseLargeRead(key, ContentLength, this.#location))
-      const bytes = await collect(Body as Readable, ContentLength)
-      if (bytes.length < ContentLength) throw lostBytes()
+      const { Body, ContentLength, ContentRange } = await this.#client.send(command, abort)
+      const announced = ContentLength ?? lengthOf(ContentRange)
+      const assertFits = (size: number) => range ?? refuseLargeRead(key, size, this.#location)
+      const bytes = await readBody(Body as Readable, announced, assertFits)
       // A store without support for ranges sends the entire object.
-      return range && ContentRange === undefined ? bytes.subarray(range.start, range.start + range.length) : bytes
+      const isEntire = range !== undefined && ContentRange === undefined
+      const wanted = isEntire ? bytes.subarray(range.start, range.start + range.length) : bytes
+      return { bytes: wanted, isMeasured: announced !== undefined }
     })
   }
 
@@ -219,25 +224,10 @@ function encryptionFields({ sse = 'none', sseKmsKeyId, sseBucketKey }: S3Options
   }
 }
 
-/** A body that is not read would keep its connection. */
-function refuseLargeBody(body: Readable, refuse: () => void): void {
-  try {
-    refuse()
-  } catch (error) {
-    body.destroy()
-    throw error
-  }
-}
-
-async function collect(body: Readable, size: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafeSlow(size)
-  let filled = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) filled += chunk.copy(bytes, filled)
-  return bytes.subarray(0, filled)
-}
-
-function lostBytes(): Error {
-  return Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' })
+/** Of `bytes 0-41/100`: 42. */
+function lengthOf(contentRange: string | undefined): number | undefined {
+  const [, first, last] = /^bytes (\d+)-(\d+)\//.exec(contentRange ?? '') ?? []
+  return first === undefined || last === undefined ? undefined : Number(last) - Number(first) + 1
 }
 
 /** The request fields by which the store checks the body; it rejects a body that does not match. */
