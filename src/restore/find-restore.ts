@@ -58,7 +58,10 @@ export async function findRestore(
 }
 
 /** Pure. The plan with the schema IDs that records are given. What has begun with other IDs cannot be continued. */
-export function planWithIds({ plan, restoreId, progress }: FoundRestore, { rewrite }: RestoreOptions): RestorePlan {
+export function planWithIds(
+  { plan, restoreId, progress }: Pick<FoundRestore, 'plan' | 'restoreId' | 'progress'>,
+  { rewrite }: RestoreOptions,
+): RestorePlan {
   const planned = rewrite?.writes ? { ...plan, idMapDigest: rewrite.idMap.digest } : plan
   if (!progress || progress.fingerprint === fingerprintOf(planned)) return planned
   const message = `the restore ${restoreId} has begun with other topics, ranges, mappings or schema IDs, of generation ${progress.generation}`

@@ -5,7 +5,7 @@ import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type ExaminedArchive, examineArchive } from './examine-archive.ts'
 import { examinePermissions, type Grant } from './examine-permissions.ts'
-import type { FoundRestore } from './find-restore.ts'
+import { type FoundRestore, planWithIds } from './find-restore.ts'
 import { fitSettings } from './fit-settings.ts'
 import { planInherited } from './inherited-settings.ts'
 import type { PlannedTopic, RestorePlan } from './plan.ts'
@@ -73,8 +73,9 @@ export async function surveyRecords(
 
 /**
  * The survey after schemas were registered. That takes time, and a registry may store its schemas on the target, so that
- * its topics are read again, and records are sampled again with the IDs that schemas have got. Permissions, settings
- * and the objects of the backup are as they were. Another run of this restore is found when progress is written.
+ * its topics are read again, and records are sampled again with the IDs that schemas have got. A restore that has begun
+ * with other IDs is refused. Permissions, settings and the objects of the backup are as they were. Another run of this
+ * restore is found when progress is written.
  */
 export async function recheckRecords(
   survey: RecordsSurvey,
@@ -82,8 +83,7 @@ export async function recheckRecords(
   { cluster, storage }: Omit<SurveyParts, 'clock'>,
   signal: AbortSignal,
 ): Promise<RecordsSurvey> {
-  const ids = options.rewrite?.writes && { idMapDigest: options.rewrite.idMap.digest }
-  const changed = { ...survey, options, plan: { ...survey.plan, ...ids } }
+  const changed = { ...survey, options, plan: planWithIds(survey, options) }
   if (!survey.examined) return changed
   const target = await cluster.metadata({ topics: null }, signal)
   return examineRecords(changed, survey.examined, { cluster, storage, target }, signal)

@@ -134,6 +134,38 @@ describe('a restore of records and schemas', () => {
       })
     }))
 
+  test('does not continue with other IDs where the registry has changed while its settings were written', () => {
+    const level = { subjects: { 'orders-value': { compatibility: 'FULL' } } }
+    const backup = { topics: [orders([5]), fakeTopic('audit', [[]])], schemas: snapshotOf(schemas.versions, level) }
+    const send = ({ registry }: SchemaTarget, method: string, path: string, body: object = {}) =>
+      answerRequest(registry, { method, target: path, body: JSON.stringify(body) })
+    return withSchemaTarget(backup, taken, async target => {
+      await target.run({ strategy: 'overwrite' })
+      const begun = valuesOf(target)
+      // One of two topics is gone, so that the restore has to continue; and a setting, so that the registry is written.
+      const { state } = target.kafka.fake
+      state.topics = state.topics.filter(({ name }) => name !== 'audit')
+      send(target, 'DELETE', '/config/orders-value')
+      let isChanged = false
+      target.onWrite = () => {
+        if (isChanged) return
+        isChanged = true
+        for (const path of ['/subjects/orders-value', '/subjects/orders-value?permanent=true'])
+          send(target, 'DELETE', path)
+        send(target, 'POST', '/subjects/elsewhere/versions', { schema: '"string"' })
+        for (const { schema } of schemas.versions) {
+          send(target, 'POST', '/subjects/orders-value/versions?force=true', { schema })
+        }
+      }
+      await assert.rejects(target.run({ strategy: 'overwrite' }), {
+        code: 'RESTORE_REFUSED',
+        message: /has begun with other .* schema IDs/,
+      })
+      assert.ok(isChanged)
+      assert.deepEqual([valuesOf(target), target.kafka.topic('audit')], [begun, undefined])
+    })
+  })
+
   test('treats the IDs of subjects that the filter leaves out as unknown, before the first write', () => {
     const both = snapshotOf([versionOf('orders-value', 1, 5), versionOf('audit', 1, 6)])
     return withSchemaTarget({ topics: [orders([5, 6])], schemas: both }, taken, async target => {
