@@ -1,3 +1,4 @@
+import { KafkaBackupError } from '../errors.ts'
 import { append } from '../lib/largest.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type GroupsFile, type GroupsSection, groupsFileSchema, type TakenGroups } from './groups-section.ts'
@@ -11,7 +12,7 @@ import {
   verifyRecorded,
   writeRecorded,
 } from './recorded-object.ts'
-import { refuseRepeatedGroups } from './refuse-repeats.ts'
+import { findRepeatedGroup, refuseRepeatedGroups } from './refuse-repeats.ts'
 
 /** Stores the committed offsets of groups durably and returns their section of the manifest. */
 export async function writeGroups(
@@ -20,6 +21,8 @@ export async function writeGroups(
   { backupId, generation, run, takenAt, previous }: SectionTarget<GroupsSection>,
   signal: AbortSignal,
 ): Promise<TakenGroups> {
+  const repeated = findRepeatedGroup(groups)
+  if (repeated !== undefined) throw new KafkaBackupError('KAFKA_PROTOCOL', `the cluster lists ${repeated} twice`)
   const file: GroupsFile = { format: 'kafka-backup-groups', format_version: 1, groups, left_out }
   const names = {
     newKey: groupsKey(backupId, generation, run),

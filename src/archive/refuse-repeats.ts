@@ -4,11 +4,17 @@ import type { Manifest, ManifestTopic } from './manifest.ts'
 
 /** A list with a duplicate name is ambiguous, and a reader would silently restore one of the entries. */
 export function refuseRepeats(what: string, names: Iterable<string | number>, at: string): void {
+  const repeated = findRepeat(names)
+  if (repeated !== undefined) throw damaged(at, `is damaged: it lists ${what} ${repeated} twice`)
+}
+
+function findRepeat(names: Iterable<string | number>): string | number | undefined {
   const seen = new Set<string | number>()
   for (const name of names) {
-    if (seen.has(name)) throw damaged(at, `is damaged: it lists ${what} ${name} twice`)
+    if (seen.has(name)) return name
     seen.add(name)
   }
+  return undefined
 }
 
 /** Topics, partitions, subjects and versions of a manifest: each is there once. Only replaced topics share their name. */
@@ -41,15 +47,19 @@ interface Group {
 
 /** Groups of a file or a snapshot, and the partitions that each has a committed offset for. */
 export function refuseRepeatedGroups(groups: readonly Group[], at: string): void {
-  refuseRepeats(
-    'group',
-    groups.map(({ group }) => JSON.stringify(group)),
-    at,
-  )
+  const repeated = findRepeatedGroup(groups)
+  if (repeated !== undefined) throw damaged(at, `is damaged: it lists ${repeated} twice`)
+}
+
+/** What a reader would refuse, in words: writers check it first. */
+export function findRepeatedGroup(groups: readonly Group[]): string | undefined {
+  const name = findRepeat(groups.map(({ group }) => group))
+  if (name !== undefined) return `group ${JSON.stringify(name)}`
   for (const { group, positions } of groups) {
-    const places = positions.map(({ topic, partition }) => `${topic}/${partition}`)
-    refuseRepeats(`of group ${JSON.stringify(group)} the offset of`, places, at)
+    const place = findRepeat(positions.map(({ topic, partition }) => `${topic}/${partition}`))
+    if (place !== undefined) return `of group ${JSON.stringify(group)} the offset of ${place}`
   }
+  return undefined
 }
 
 function namesOf(items: readonly { name: string }[]): string[] {

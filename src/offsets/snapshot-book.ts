@@ -146,12 +146,12 @@ export class SnapshotBook {
   }
 }
 
-/** A snapshot that cannot be read again cannot be rolled back to: the broker reported a name that no reader accepts. */
+/** A snapshot that cannot be read again cannot be rolled back to: the broker reported something that no reader accepts. */
 function encodeReadable(snapshot: OffsetSnapshot): Buffer {
   const why = findUnreadable(snapshot)
   if (why === undefined) return encodeSnapshot(snapshot)
   throw new KafkaBackupError('OFFSETS_REFUSED', `no snapshot can be written, so nothing is changed: ${why}`, {
-    help: 'The cluster has a name that Kafka does not allow. Select the other groups with `--group`.',
+    help: 'The cluster reports something that Kafka does not allow. Select the other groups with `--group`.',
   })
 }
 

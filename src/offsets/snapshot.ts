@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { parseSealed } from '../archive/manifest.ts'
-import { refuseRepeatedGroups } from '../archive/refuse-repeats.ts'
+import { findRepeatedGroup, refuseRepeatedGroups } from '../archive/refuse-repeats.ts'
 import { count, int64, kafkaText, topicName } from '../archive/scalars.ts'
 import { sealJson } from '../archive/seal.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -62,7 +62,9 @@ export function decodeSnapshot(bytes: Buffer, key: string): OffsetSnapshot {
 export function findUnreadable(snapshot: OffsetSnapshot): string | undefined {
   const result = snapshotSchema.safeParse(parseJson(encodeSnapshot(snapshot).toString('utf8')))
   const issue = result.error?.issues[0]
-  return issue && `${issue.path.join('.')}: ${issue.message}`
+  if (issue) return `${issue.path.join('.')}: ${issue.message}`
+  const repeated = findRepeatedGroup(snapshot.groups)
+  return repeated && `the cluster lists ${repeated} twice`
 }
 
 export function snapshotGroup(now: GroupNow): SnapshotGroup {

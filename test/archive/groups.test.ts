@@ -50,6 +50,15 @@ describe('groups in an archive', () => {
     assert.deepEqual({ groups: read, left_out }, content)
   })
 
+  test('are not written where a reader would refuse them, because the cluster lists one twice', async () => {
+    const storage = openMemoryStorage()
+    await assert.rejects(write(storage, 1, undefined, { groups: [...groups, ...groups], left_out: [] }), {
+      code: 'KAFKA_PROTOCOL',
+      message: 'the cluster lists group "any / name ü" twice',
+    })
+    assert.equal(storage.objects.size, 0)
+  })
+
   test('that have not changed are named again, not written', async () => {
     const storage = openMemoryStorage()
     const first = await write(storage, 1)

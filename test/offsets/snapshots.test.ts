@@ -36,6 +36,24 @@ test('a snapshot is written once, carries a checksum, and is refused when it is 
   assert.equal(listed?.error?.code, 'ARCHIVE_DAMAGED')
 })
 
+test('a snapshot that lists an offset twice, which no reader would accept, is not written', async () => {
+  const { book, storage } = memoryBook()
+  const port = cluster()
+  const twice: typeof port.readPositions = async (groups, signal) => {
+    const found = await port.readPositions(groups, signal)
+    const repeat = <T extends { offsets: readonly unknown[] }>(one: T) => ({
+      ...one,
+      offsets: [...one.offsets, ...one.offsets],
+    })
+    return new Map([...found].map(([group, one]) => [group, one instanceof Error ? one : repeat(one)]))
+  }
+  await assert.rejects(takeSnapshot(['a'], { port: { ...port, readPositions: twice }, book }, never), {
+    code: 'OFFSETS_REFUSED',
+    message: /nothing is changed: the cluster lists of group "a" the offset of orders\/0 twice/,
+  })
+  assert.equal(storage.objects.size, 0)
+})
+
 test('snapshots are listed, newest first, and removed by name', async () => {
   const { book } = memoryBook()
   const port = cluster()
