@@ -1,4 +1,4 @@
-import { KafkaBackupError } from '../errors.ts'
+import { hasCode, KafkaBackupError } from '../errors.ts'
 import type { Cluster } from '../kafka/cluster.ts'
 import { type LogBatch, type OffsetRange, readUncommittedLog } from '../kafka/log-reader.ts'
 import { fetchBounds, type PartitionBounds, partitionKey } from '../kafka/offsets.ts'
@@ -75,7 +75,13 @@ async function* readBatches(
   range: OffsetRange,
   signal: AbortSignal,
 ): AsyncGenerator<LogBatch> {
-  for await (const batches of readUncommittedLog(cluster, stream, range, signal)) yield* batches
+  try {
+    for await (const batches of readUncommittedLog(cluster, stream, range, signal)) yield* batches
+  } catch (error) {
+    // A new leader may have less, or not know the partition yet. Its bounds, which are read again, tell what is lost.
+    if (!hasCode(error, 'OFFSET_OUT_OF_RANGE', 'TOPIC_NOT_FOUND')) throw error
+    throw new KafkaBackupError('KAFKA_NOT_READY', error.message, { cause: error })
+  }
 }
 
 /** After an unclean election, a lost disk, or DeleteRecords. */

@@ -240,6 +240,22 @@ describe('looking for what is on the target', () => {
       },
     ))
 
+  for (const [errorCode, name] of [
+    [1, 'OFFSET_OUT_OF_RANGE'],
+    [3, 'UNKNOWN_TOPIC_OR_PARTITION'],
+  ] as const) {
+    test(`asks again when a leader that has just moved answers ${name}`, () =>
+      withTarget(
+        () => undefined,
+        async target => {
+          target.append(ours(4, 0))
+          let refusals = 2
+          target.fake.state.fetchError = () => (refusals-- > 0 ? errorCode : 0)
+          assert.equal(await look(target, sampleStream(25, 10)), 4n)
+        },
+      ))
+  }
+
   test('refuses sequences that do not follow, a log that was cut, and one that begins behind the note', () =>
     withTarget(
       () => undefined,
