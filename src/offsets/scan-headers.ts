@@ -50,6 +50,9 @@ export async function scanHeaders(
   )
 }
 
+/** Records of other producers at the beginning of a log, behind which the first one of the restore is looked for. */
+const MOST_OF_OTHERS = 100_000
+
 /**
  * Where the first and the last record came from, where they tell. A restore writes the partitions of the source one behind
  * the other, so that they differ where several are mixed.
@@ -62,11 +65,14 @@ async function readEnds(
 ): Promise<RecordOrigin[]> {
   if (lastStable <= logStart) return []
   const last = await lastOrigin(port, place, { from: lastStable - 1n, to: lastStable }, signal)
+  let left = MOST_OF_OTHERS
   for await (const records of port.readRecords(place, { from: logStart, to: lastStable }, signal)) {
     const first = records.map(readOrigin).find(origin => origin !== undefined)
-    if (first || last) return [first, last].filter(origin => origin !== undefined)
+    if (first) return last ? [first, last] : [first]
+    left -= records.length
+    if (last && left <= 0) break
   }
-  return []
+  return last ? [last] : []
 }
 
 async function findStart(

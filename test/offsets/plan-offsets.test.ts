@@ -313,6 +313,19 @@ test('after a repartition the position is the lowest unread one, and is called a
   assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 3 })), [['billing', 'copy/0', null, 6]])
 })
 
+test('a mixed partition is called approximate also where it begins with records of others, and only its end is read', async () => {
+  const origins = [0, 1].flatMap(partition => [0, 1, 2].map((i): [string, number, number] => ['orders', partition, i]))
+  const mixed = restoredLog(origins).map(({ headers }, i) => ({
+    headers,
+    offset: BigInt(i + 3),
+    timestamp: BigInt(1000 * (i + 3)),
+  }))
+  const fake = fakeOffsets({ copy: [[...plainLog(3), ...mixed]] })
+  assert.deepEqual(await plan(fake, byHeaders({ 'orders/0': 3, 'orders/1': 1 }, 7000n)), [
+    ['billing', 'copy/0', null, 7, APPROXIMATE],
+  ])
+})
+
 test('a partition of the source without a position counts as unread where it is mixed with others', async () => {
   const origins = [0, 1].flatMap(partition => [0, 1].map((i): [string, number, number] => ['orders', partition, i]))
   const fake = fakeOffsets({ copy: [restoredLog(origins), restoredLog([['orders', 0, 7]])] })
