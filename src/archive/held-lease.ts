@@ -3,7 +3,14 @@ import { type Clock, formatUtc } from '../lib/clock.ts'
 import type { OnProgress } from '../observe/progress.ts'
 import type { Storage } from '../storage/storage.ts'
 import { leaseKey } from './layout.ts'
-import { type FoundLease, type LeaseDocument, type LeaseRole, type ProcessIdentity, readLiveLeases } from './lease.ts'
+import {
+  type FoundLease,
+  type LeaseDocument,
+  type LeaseRole,
+  type ProcessIdentity,
+  READER_TTL_MS,
+  readLiveLeases,
+} from './lease.ts'
 
 export interface LeaseParts {
   storage: Storage
@@ -42,7 +49,6 @@ export interface Lease {
   assertHeld(): void
 }
 
-const TTL_MS = 300_000
 const REMOVAL_MS = 10_000
 /** Objects of one lease that may live at the same time: it is renewed three times in its term. */
 const LIVING_KEYS = 4
@@ -71,7 +77,7 @@ export class HeldLease implements Lease {
     this.#parts = parts
     this.#claim = claim
     this.#keys = [key ?? leaseKey(claim.backupId, this.run)]
-    this.#ttlMs = claim.ttlMs ?? TTL_MS
+    this.#ttlMs = claim.ttlMs ?? READER_TTL_MS
     this.#startedAt = formatUtc(parts.clock.now())
   }
 

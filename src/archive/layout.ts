@@ -137,8 +137,20 @@ export function registryLeaseFolder(url: string): string {
 
 /** The number of a writer's lease; 0 for every other key. */
 export function parseWriterNumber(key: string): number {
-  return Number(/\/leases\/writer-(\d+)\.json$/.exec(key)?.[1] ?? 0)
+  return Number(/\/leases\/writer-(\d{8})\.json$/.exec(key)?.[1] ?? 0)
 }
+
+/** The number for the next writer: the one after the highest, or the lowest free one when a forged lease has the last number. */
+export function nextWriterNumber(taken: ReadonlySet<number>): number {
+  let highest = 0
+  for (const number of taken) highest = Math.max(highest, number)
+  if (highest < LAST_WRITER) return highest + 1
+  let free = 1
+  while (taken.has(free)) free++
+  return free
+}
+
+const LAST_WRITER = 99_999_999
 
 /** Next to the manifests, because every reader lists these first. */
 export function prunedMarkKey(backupId: string): string {

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { hasCode } from '../errors.ts'
+import { runPool } from '../lib/pool.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leasesPrefix } from './layout.ts'
 import { count } from './scalars.ts'
@@ -48,8 +49,14 @@ export interface FoundLease {
   holder: string
 }
 
+/** The terms of leases. A job can choose another one for its backups, so only these two are the same for every process. */
+export const READER_TTL_MS = 300_000
+export const PRUNE_TTL_MS = 60_000
+/** A killed writer keeps the next one waiting for so long, unless its job says otherwise. */
+export const WRITER_TTL_MS = 120_000
 /** No term counts for longer, whatever a document says. A lease that cannot be read is taken for a reader's for so long: too careful is safe. */
 export const LONGEST_TTL_MS = 3_600_000
+const CONCURRENCY = 16
 
 /**
  * The leases of a backup that live. Both times are of the store's clock, so that no other clock needs to be right. What
@@ -65,13 +72,30 @@ export async function readLiveLeases(
   for await (const object of storage.list(leasesPrefix(backupId), signal)) {
     if (storeNowMs - object.modifiedMs <= LONGEST_TTL_MS) objects.push(object)
   }
-  const found = await Promise.all(objects.map(object => readLease(storage, object, signal)))
+  const found = await runPool(objects, CONCURRENCY, object => readLease(storage, object, signal))
   const byAge = found
     .filter(lease => lease !== undefined)
     .sort((a, b) => a.modifiedMs - b.modifiedMs || renewalOf(a.key) - renewalOf(b.key))
   // Of one that is renewed by further objects the newest counts.
   const newest = [...new Map(byAge.map(lease => [lease.run, lease])).values()]
   return newest.filter(({ modifiedMs, ttlMs }) => ttlMs > 0 && storeNowMs - modifiedMs <= ttlMs)
+}
+
+/**
+ * Pure. Whether a process that removes objects takes the holder for alive. It waits for no renewal, so it goes by the time of the
+ * object: no lease counts for longer than this program gives it, whatever the document says, and none counts whose time lies further
+ * in the future. Without the job of a writer its term is unknown, and may be the longest one.
+ */
+export function isBelieved(
+  { role, kind, ttlMs, modifiedMs }: FoundLease,
+  storeNowMs: number,
+  writerTtlMs = LONGEST_TTL_MS,
+): boolean {
+  const isUnread = kind === ''
+  const fixedMs = role === 'prune' ? PRUNE_TTL_MS : READER_TTL_MS
+  const longestMs = role === 'writer' || isUnread ? Math.max(writerTtlMs, WRITER_TTL_MS) : fixedMs
+  const ageMs = storeNowMs - modifiedMs
+  return ageMs <= Math.min(ttlMs, longestMs) && ageMs >= -longestMs
 }
 
 async function readLease(

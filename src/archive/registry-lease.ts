@@ -1,7 +1,8 @@
 import { hasCode } from '../errors.ts'
 import type { HeldLease, LeaseParts } from './held-lease.ts'
 import { registryLeaseFolder } from './layout.ts'
-import { beginWriter, WRITER_TTL_MS } from './writer-lease.ts'
+import { WRITER_TTL_MS } from './lease.ts'
+import { beginWriter } from './writer-lease.ts'
 
 export interface RegistryHold {
   /** Fails where a lease was not renewed in time: another restore may be at work by now. */

@@ -2,11 +2,8 @@ import { hasCode, KafkaBackupError } from '../errors.ts'
 import { type Clock, formatUtc } from '../lib/clock.ts'
 import { formatDuration } from '../lib/units.ts'
 import { HeldLease, type Lease, type LeaseClaim, type LeaseParts } from './held-lease.ts'
-import { leasesPrefix, parseWriterNumber, writerLeaseKey } from './layout.ts'
-import type { FoundLease } from './lease.ts'
-
-/** A killed run keeps the next one waiting for so long; a live one renews its lease three times in it. */
-export const WRITER_TTL_MS = 120_000
+import { leasesPrefix, nextWriterNumber, parseWriterNumber, writerLeaseKey } from './layout.ts'
+import { type FoundLease, WRITER_TTL_MS } from './lease.ts'
 
 /**
  * How long a lease counts that is not renewed, after it was first seen: as long as this writer's own would. What a document claims
@@ -66,12 +63,13 @@ async function beginShard(rivals: Rivals, signal: AbortSignal): Promise<HeldLeas
 }
 
 async function surveyLeases({ storage, clock }: LeaseParts, { backupId }: LeaseClaim, signal: AbortSignal) {
-  let [hasLeases, last] = [false, 0]
+  let hasLeases = false
+  const taken = new Set<number>()
   for await (const { key, modifiedMs } of storage.list(leasesPrefix(backupId), signal)) {
     hasLeases ||= clock.now() - modifiedMs <= OLD_MS
-    last = Math.max(last, parseWriterNumber(key))
+    taken.add(parseWriterNumber(key))
   }
-  return { hasLeases, next: last + 1 }
+  return { hasLeases, next: nextWriterNumber(taken) }
 }
 
 /** The lease of a reader is in no writer's way, and shows the time of the store. */

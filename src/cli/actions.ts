@@ -46,8 +46,8 @@ import type { Storage } from '../storage/storage.ts'
 /** The report of a restore; groups are optional. */
 export type ShownRestore = Optional<BackupRestoreReport, 'consumerGroups'>
 export type ShownDryRun = Optional<BackupRestoreDryRun, 'consumerGroups'>
-/** Whether it only says what it would do. */
-type Act = { isDryRun: boolean }
+/** Whether it only says what it would do, and the term of the writers' leases where a job says it. */
+type Act = { isDryRun: boolean; writerTtlMs?: number }
 type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>
 
 /** What the commands set in motion. The CLI itself only reads arguments and shows results. */

@@ -26,11 +26,20 @@ export function policyOf(job: SchemaJob | undefined, given: Partial<RetentionPol
   return { ...match, graceMs: DEFAULT_GRACE_MS, ...rules, ...checkRules(given) }
 }
 
+/** How long a lease of the writers counts: by the job, where it is about the backup of that job alone. */
+export function writerTermOf(
+  job: SchemaJob | undefined,
+  { match }: Pick<Partial<RetentionPolicy>, 'match'> = {},
+): Pick<PruneParts, 'writerTtlMs'> {
+  if (job?.mode !== 'backup' || (match !== undefined && !(match.length === 1 && match[0] === job.backupId))) return {}
+  return { writerTtlMs: job.backup.leaseDurationMs }
+}
+
 export async function pruneAt(
   storage: Storage,
   policy: RetentionPolicy,
   hooks: Hooks,
-  { isDryRun, ...own }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId'>,
+  { isDryRun, ...own }: { isDryRun: boolean } & Pick<PruneParts, 'ownRuns' | 'ownBackupId' | 'writerTtlMs'>,
   signal: AbortSignal,
 ): Promise<PruneReport> {
   const { runPrune } = await import('../retention/prune.ts')
@@ -51,11 +60,11 @@ export async function deleteAt(
   storage: Storage,
   backupId: string,
   hooks: Hooks,
-  options: { isDryRun: boolean },
+  { isDryRun, ...term }: { isDryRun: boolean } & Pick<PruneParts, 'writerTtlMs'>,
   signal: AbortSignal,
 ): Promise<DeleteReport> {
   const { deleteBackup } = await import('../retention/delete-backup.ts')
-  return deleteBackup(backupId, leaseParts(storage, hooks), options, signal)
+  return deleteBackup(backupId, { ...leaseParts(storage, hooks), ...term }, { isDryRun }, signal)
 }
 
 /** Prunes and answers with the newest generation of the job's own backup, which is another when some of it was cut off. */
@@ -69,7 +78,7 @@ export function pruneAfterBackup(
   lease: Lease | undefined,
 ): AfterBackup | undefined {
   if (job.mode !== 'backup' || !job.retention?.afterBackup) return undefined
-  const own = { ownRuns: new Set(lease ? [lease.run] : []), ownBackupId: job.backupId }
+  const own = { ownRuns: new Set(lease ? [lease.run] : []), ownBackupId: job.backupId, ...writerTermOf(job) }
   let nextMs = 0
   return async (newest, signal) => {
     if (systemClock.monotonic() < nextMs) return newest

@@ -23,14 +23,15 @@ export async function prune({
 }: Place & PruneOptions): Promise<PruneReport> {
   const leaves = 'No manifest names what is gone; prune again to continue.'
   return runWatched({ signal, onProgress }, leaves, async (tell, scoped) => {
-    const [{ policyOf, pruneAt }, { openExistingStorage }] = await Promise.all([
+    const [{ policyOf, pruneAt, writerTermOf }, { openExistingStorage }] = await Promise.all([
       import('../jobs/prune.ts'),
       import('../jobs/parts.ts'),
     ])
     const { at, job } = await findPlace(place)
     const storage = await openExistingStorage(at, scoped)
     try {
-      return await pruneAt(storage, policyOf(job, rules), { onProgress: tell }, { isDryRun: dryRun }, scoped)
+      const act = { isDryRun: dryRun, ...writerTermOf(job, rules) }
+      return await pruneAt(storage, policyOf(job, rules), { onProgress: tell }, act, scoped)
     } finally {
       await storage.close()
     }

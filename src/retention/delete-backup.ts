@@ -7,7 +7,7 @@ import { BACKUP_ID_PATTERN } from '../lib/name-patterns.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { type BackupOutcome, newOutcome } from './outcome.ts'
 import { classify } from './plan-objects.ts'
-import { lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { findUsers, lookingLease, PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 import { removeBackup } from './remove-backup.ts'
 
 export interface DeleteReport {
@@ -80,7 +80,7 @@ async function removeParts(context: PruneContext, signal: AbortSignal): Promise<
 
 /** Removes the leases of dead processes, not those of processes that started meanwhile. */
 async function removeLeases({ parts, backupId, lease }: PruneContext, signal: AbortSignal): Promise<void> {
-  const living = new Set((await lease.others(signal)).map(({ key }) => key))
+  const living = new Set((await findUsers(lease, parts, signal)).map(({ key }) => key))
   const isDead = ({ key }: StoredObject) => !living.has(key) && runOf(key) !== lease.run
   const leases = (await listBackup(parts.storage, backupId, signal)).filter(
     object => classOf(backupId, object) === 'lease',

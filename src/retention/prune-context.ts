@@ -1,5 +1,5 @@
 import { backupPrefix } from '../archive/layout.ts'
-import { type FoundLease, LONGEST_TTL_MS, readLiveLeases } from '../archive/lease.ts'
+import { type FoundLease, isBelieved, LONGEST_TTL_MS, PRUNE_TTL_MS, readLiveLeases } from '../archive/lease.ts'
 import type { Lease, LeaseClaim, LeaseParts } from '../archive/writer-lease.ts'
 import { hasCode } from '../errors.ts'
 import { runPool } from '../lib/pool.ts'
@@ -14,11 +14,13 @@ export interface PruneParts extends LeaseParts {
   ownRuns?: ReadonlySet<string>
   /** The backup that this very process writes: it is in use, whatever its lease says by the clock of this machine. */
   ownBackupId?: string
+  /** The term of the leases of those who write to the backups; absent where no job says it. */
+  writerTtlMs?: number
 }
 
 /** Others wait for a prune, so that one that died must not keep them long. */
 export function pruneClaim(backupId: string): LeaseClaim {
-  return { backupId, role: 'prune', kind: 'prune', ttlMs: 60_000 }
+  return { backupId, role: 'prune', kind: 'prune', ttlMs: PRUNE_TTL_MS }
 }
 
 /** For a look: nothing is written, and the clock of this machine has to do. */
@@ -29,6 +31,16 @@ export function lookingLease({ storage, clock }: PruneParts, backupId: string): 
     assertHeld: () => undefined,
     others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
   }
+}
+
+/** Other processes that use the backup now, as far as their leases are believed. */
+export async function findUsers(
+  lease: Lease,
+  { ownRuns, writerTtlMs }: Pick<PruneParts, 'ownRuns' | 'writerTtlMs'>,
+  signal: AbortSignal,
+): Promise<FoundLease[]> {
+  const others = await lease.others(signal)
+  return others.filter(other => !ownRuns?.has(other.run) && isBelieved(other, lease.storeNow(), writerTtlMs))
 }
 
 /** What the steps with one backup share. In a dry run they look and count, and change nothing. */
@@ -62,7 +74,7 @@ export class PruneContext {
 
   /** Other processes that use the backup now. */
   async users(signal: AbortSignal): Promise<FoundLease[]> {
-    const users = (await this.lease.others(signal)).filter(({ run }) => !this.parts.ownRuns?.has(run))
+    const users = await findUsers(this.lease, this.parts, signal)
     this.outcome.usedBy = users.map(({ holder }) => holder)
     return users
   }

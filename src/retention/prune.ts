@@ -20,7 +20,8 @@ export async function runPrune(
   { isDryRun }: { isDryRun: boolean },
   signal: AbortSignal,
 ): Promise<PruneReport> {
-  const facts = { nowMs: parts.clock.now(), ownRuns: parts.ownRuns ?? new Set<string>() }
+  const { ownRuns = new Set<string>(), writerTtlMs } = parts
+  const facts = { nowMs: parts.clock.now(), ownRuns, writerTtlMs }
   const surveyed = await surveyLocation(parts.storage, policy.match, facts, signal)
   const judged = surveyed.filter(({ mark, manifests }) => !mark && manifests.size > 0)
   const verdicts = planRetention(

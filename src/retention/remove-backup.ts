@@ -6,7 +6,7 @@ import { formatUtc } from '../lib/clock.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { amountOf } from './outcome.ts'
 import { classify, isGraceOver } from './plan-objects.ts'
-import { type PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
+import { findUsers, type PruneContext, type PruneParts, pruneClaim } from './prune-context.ts'
 
 /**
  * A backup that goes. First it is marked, and no command finds it any more; `prune --keep` still keeps it. When the grace
@@ -132,7 +132,8 @@ async function writePrunedMark(storage: Storage, mark: PrunedMark, signal: Abort
 export async function keepExpired(backupId: string, parts: PruneParts, signal: AbortSignal): Promise<void> {
   const { storage } = parts
   await withLease(parts, pruneClaim(backupId), signal, async lease => {
-    const other = (await lease?.others(signal))?.find(({ role }) => role === 'prune')
+    const others = lease ? await findUsers(lease, parts, signal) : []
+    const other = others.find(({ role }) => role === 'prune')
     if (other) {
       throw new KafkaBackupError('WRITER_CONFLICT', `backup \`${backupId}\` is being pruned: ${other.holder}`)
     }

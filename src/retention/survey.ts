@@ -1,5 +1,5 @@
 import { readManifest, refuseBackupFolder, type ScannedManifests, scanManifests } from '../archive/catalog.ts'
-import { type FoundLease, readLiveLeases } from '../archive/lease.ts'
+import { type FoundLease, isBelieved, readLiveLeases } from '../archive/lease.ts'
 import type { Manifest } from '../archive/manifest.ts'
 import { KafkaBackupError } from '../errors.ts'
 import { compileGlobs } from '../lib/glob.ts'
@@ -20,6 +20,7 @@ export interface SurveyFacts {
   nowMs: number
   /** Leases of this process. */
   ownRuns: ReadonlySet<string>
+  writerTtlMs?: number | undefined
 }
 
 const CONCURRENCY = 8
@@ -45,14 +46,14 @@ export async function surveyLocation(
 async function surveyBackup(
   storage: Storage,
   backupId: string,
-  { nowMs, ownRuns }: SurveyFacts,
+  { nowMs, ownRuns, writerTtlMs }: SurveyFacts,
   signal: AbortSignal,
 ): Promise<SurveyedBackup | undefined> {
   const scanned = await scanManifests(storage, backupId, signal)
   const isCommitted = scanned.manifests.size > 0 || scanned.mark
   if (!isCommitted && !(await hasBegun(storage, backupId, signal))) return undefined
   const live = await readLiveLeases(storage, backupId, nowMs, signal)
-  const leases = live.filter(({ run }) => !ownRuns.has(run))
+  const leases = live.filter(lease => !ownRuns.has(lease.run) && isBelieved(lease, nowMs, writerTtlMs))
   const surveyed = { backupId, ...scanned, leases }
   try {
     return { ...surveyed, ...(await readNewest(storage, backupId, scanned, signal)) }

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test'
 import { isRival, type LeaseParts, withLease } from '../../src/archive/writer-lease.ts'
 import { KafkaBackupError } from '../../src/errors.ts'
 import type { ProgressEvent } from '../../src/observe/progress.ts'
-import { World } from '../retention/world.ts'
+import { DAY, World } from '../retention/world.ts'
 import { never } from './sample-archive.ts'
 
 const turn = async () => {
@@ -234,4 +234,19 @@ describe('a writer', () => {
     late.end()
     await late.done
   })
+})
+
+test('a forged lease with the last number, or with one that no number follows, does not keep a writer from beginning', async () => {
+  for (const forged of [['9007199254740992'], ['99999999', '100000000'], ['99999999', '00000001']]) {
+    const world = new World()
+    for (const number of forged) {
+      await world.storage.create(`a/leases/writer-${number}.json`, Buffer.from('{}'), never)
+    }
+    world.clock.pass(2 * DAY)
+    const run = start(world)
+    await pass(world, 10)
+    assert.equal(run.hasBegun, true, forged.join())
+    run.end()
+    await run.done
+  }
 })

@@ -1,4 +1,5 @@
 import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
+import { writerTermOf } from '../../jobs/prune.ts'
 import { formatBytes } from '../../lib/units.ts'
 import type { DeleteReport } from '../../retention/delete-backup.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -19,9 +20,13 @@ export async function run(session: Session): Promise<number> {
   }
   try {
     if (match.length === 0)
-      return await withBackup(session, (storage, id) => remove(session, storage, [id]), bare(session))
+      return await withBackup(
+        session,
+        (storage, id, job) => remove(session, { storage, ...writerTermOf(job, { match: [id] }) }, [id]),
+        bare(session),
+      )
     const ofMatch = async (storage: Storage) =>
-      remove(session, storage, await session.actions.findBackupsAt(storage, match, session.signal))
+      remove(session, { storage }, await session.actions.findBackupsAt(storage, match, session.signal))
     return await withBackupsAt(session, ofMatch, bare(session))
   } catch (error) {
     // A location that does not exist is empty; a repeated removal may find this.
@@ -34,28 +39,35 @@ export async function run(session: Session): Promise<number> {
   }
 }
 
-async function remove(session: Session, storage: Storage, ids: readonly string[]): Promise<number> {
+interface Place {
+  storage: Storage
+  writerTtlMs?: number
+}
+
+async function remove(session: Session, place: Place, ids: readonly string[]): Promise<number> {
+  const { storage } = place
   const { dryRun, yes, match } = session.options
   if (match.length === 0) session.outcome.isAbout(ids[0])
   if (!yes) {
     const plan: DeleteReport[] = []
-    for (const id of ids) plan.push(await act(session, storage, id, true))
+    for (const id of ids) plan.push(await act(session, place, id, true))
     if (dryRun || !plan.some(({ isFound }) => isFound)) return show(session, storage, plan)
     const [what, text] = match.length === 0 ? ['id', ids[0] ?? ''] : ['pattern', match.join(' ')]
     const ask = () => session.confirmByTyping(`This cannot be undone. Type the ${what} to remove it:`, text)
     const formatted = (look: Look) => plan.flatMap(one => formatDelete(one, look))
     if (!(await agrees(session, { plan: formatted, ask, nothing: 'nothing was removed' }))) return 0
   }
-  return removeAll(session, storage, ids)
+  return removeAll(session, place, ids)
 }
 
 /** Removes the other backups if one is in use. */
-async function removeAll(session: Session, storage: Storage, ids: readonly string[]): Promise<number> {
+async function removeAll(session: Session, place: Place, ids: readonly string[]): Promise<number> {
+  const { storage } = place
   const reports: DeleteReport[] = []
   const busy: KafkaBackupError[] = []
   for (const id of ids) {
     try {
-      reports.push(await act(session, storage, id, false))
+      reports.push(await act(session, place, id, false))
     } catch (error) {
       if (!hasCode(error, 'BACKUP_IN_USE')) throw error
       busy.push(error)
@@ -88,9 +100,14 @@ function showInUse(
   return exitCode
 }
 
-function act(session: Session, storage: Storage, backupId: string, isDryRun: boolean): Promise<DeleteReport> {
+function act(
+  session: Session,
+  { storage, ...term }: Place,
+  backupId: string,
+  isDryRun: boolean,
+): Promise<DeleteReport> {
   return session.withProgress('delete', 'reading the backup', onProgress =>
-    session.actions.deleteAt(storage, backupId, { onProgress }, { isDryRun }, session.signal),
+    session.actions.deleteAt(storage, backupId, { onProgress }, { isDryRun, ...term }, session.signal),
   )
 }
 

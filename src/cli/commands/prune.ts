@@ -1,5 +1,5 @@
 import { KafkaBackupError } from '../../errors.ts'
-import { policyOf } from '../../jobs/prune.ts'
+import { policyOf, writerTermOf } from '../../jobs/prune.ts'
 import { formatBytes, parseDurationMs } from '../../lib/units.ts'
 import { type PruneReport, totalsOf } from '../../retention/outcome.ts'
 import { periodRules, type RetentionPolicy } from '../../retention/policy.ts'
@@ -15,7 +15,7 @@ export async function run(session: Session): Promise<number> {
   const given = rulesOf(session.options)
   return withBackupsAt(session, async (storage, job) => {
     if (session.options.keep.length > 0) return keepExpired(session, storage)
-    return prune(session, storage, policyOf(job, given))
+    return prune(session, storage, { policy: policyOf(job, given), ...writerTermOf(job, given) })
   })
 }
 
@@ -34,17 +34,22 @@ async function keepExpired(session: Session, storage: Storage): Promise<number> 
   return 0
 }
 
-async function prune(session: Session, storage: Storage, policy: RetentionPolicy): Promise<number> {
+interface Rules {
+  policy: RetentionPolicy
+  writerTtlMs?: number
+}
+
+async function prune(session: Session, storage: Storage, rules: Rules): Promise<number> {
   const { dryRun, yes } = session.options
   refuseDryRunWithYes(session.options)
   if (!yes) {
-    const plan = await act(session, storage, policy, true)
+    const plan = await act(session, storage, rules, true)
     if (dryRun || isNothing(plan)) return show(session, plan)
     const ask = () => session.confirm(questionOf(plan))
     if (!(await agrees(session, { plan: look => formatPrune(plan, look), ask, nothing: 'nothing was removed' })))
       return 0
   }
-  return show(session, await act(session, storage, policy, false))
+  return show(session, await act(session, storage, rules, false))
 }
 
 function questionOf(plan: PruneReport): string {
@@ -58,9 +63,9 @@ function questionOf(plan: PruneReport): string {
   return `Remove ${parts.filter(part => part !== '').join(', ')}?`
 }
 
-function act(session: Session, storage: Storage, policy: RetentionPolicy, isDryRun: boolean): Promise<PruneReport> {
+function act(session: Session, storage: Storage, { policy, ...term }: Rules, isDryRun: boolean): Promise<PruneReport> {
   return session.withProgress('prune', 'reading the backups', onProgress =>
-    session.actions.pruneAt(storage, policy, { onProgress }, { isDryRun }, session.signal),
+    session.actions.pruneAt(storage, policy, { onProgress }, { isDryRun, ...term }, session.signal),
   )
 }
 
