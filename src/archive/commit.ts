@@ -29,6 +29,8 @@ export interface Draft {
   /** From 1. Leftovers of a failed attempt do not conflict with the next one. */
   attempt: number
   folderOf?: FolderOf | undefined
+  /** Fails where the writer may no longer commit; called when all objects that the manifest names are there. */
+  confirm?: (() => Promise<void>) | undefined
 }
 
 export interface Committed {
@@ -78,6 +80,7 @@ export async function commitGeneration(storage: Storage, draft: Draft, signal: A
       }),
     ),
   })
+  await draft.confirm?.()
   return createManifest(storage, manifest, signal)
 }
 

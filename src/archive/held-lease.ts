@@ -47,6 +47,11 @@ export interface Lease {
   others(signal: AbortSignal): Promise<FoundLease[]>
   /** Fails where it was not renewed in time, so that others may take its holder for dead. */
   assertHeld(): void
+  /**
+   * Resolves at once where it was renewed in time. Otherwise it is renewed first, and counts as held again when the check finds that
+   * no other process has changed anything.
+   */
+  confirm(check: () => Promise<void>, signal: AbortSignal): Promise<void>
 }
 
 const REMOVAL_MS = 10_000
@@ -107,6 +112,13 @@ export class HeldLease implements Lease {
     return leases.filter(({ run }) => run !== this.run)
   }
 
+  async confirm(check: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    if (!this.#isLost && !this.#isOverdue()) return
+    await this.#writeInTime(signal)
+    await check()
+    this.#isLost = this.#isOverdue()
+  }
+
   assertHeld(): void {
     const { storage } = this.#parts
     if (!this.#isLost && !this.#isOverdue()) return
@@ -139,14 +151,18 @@ export class HeldLease implements Lease {
     while (!signal.aborted) {
       try {
         await clock.sleep(this.#ttlMs / 3, signal)
-        const writtenMs = clock.monotonic()
-        await this.#write(signal)
-        this.#isLost ||= this.#isOverdue()
-        this.#writtenMs = writtenMs
+        await this.#writeInTime(signal)
       } catch {
         // What cannot be renewed now is tried again; `assertHeld` tells when it is too late.
       }
     }
+  }
+
+  async #writeInTime(signal: AbortSignal): Promise<void> {
+    const writtenMs = this.#parts.clock.monotonic()
+    await this.#write(signal)
+    this.#isLost ||= this.#isOverdue()
+    this.#writtenMs = writtenMs
   }
 
   /** Where the store keeps what is there, by a policy or as the permission is missing, the lease continues in another object. */

@@ -1,3 +1,4 @@
+import type { PendingState } from '../archive/assert-undisturbed.ts'
 import { commitGeneration, type Draft, renewCopies } from '../archive/commit.ts'
 import { effectiveSetting, isCompacted } from '../archive/effective-settings.ts'
 import type { Manifest, Segment } from '../archive/manifest.ts'
@@ -8,12 +9,12 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { draftSegments, draftTopics, settleCommitted } from './draft-topics.ts'
 import type { BackupParts, Prepared } from './round.ts'
-import type { Published, Publisher } from './session.ts'
+import { confirmLease, type Published, type Publisher } from './session.ts'
 
 /** The time up to which deletions are known is committed well before it is too old to continue from. */
 const QUIET_SHARE = 0.25
 
-type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption'>
+type PublisherParts = Pick<BackupParts, 'storage' | 'clock' | 'newRun' | 'toolVersion' | 'encryption' | 'lease'>
 
 export interface PublisherOptions {
   carried?: ReadonlyMap<string, readonly Segment[]>
@@ -76,6 +77,14 @@ export class GenerationPublisher implements Publisher {
     return `generation ${manifest.generation}`
   }
 
+  /** The section files are of this run, too, where it has just read them. */
+  #pending(fresh: ReadonlyMap<string, readonly Segment[]>): PendingState {
+    const { groups, access } = this.#prepared
+    const files = [groups?.state === 'taken' ? groups.key : undefined, access?.key]
+    const keys = [...[...fresh.values()].flat().map(({ key }) => key), ...files.filter(key => key !== undefined)]
+    return { backupId: this.#options.backupId, previous: this.#newest, keys }
+  }
+
   #saysNothingNew({ manifest }: Draft, newest: Manifest): boolean {
     const ageMs = this.#parts.clock.now() - Date.parse(newest.created_at)
     // One that bears a time to come, after a clock was set back, would keep the backup quiet until then.
@@ -89,10 +98,12 @@ export class GenerationPublisher implements Publisher {
     const { observed, groups, access, registry = this.#newest?.schema_registry } = this.#prepared
     const { backupId, topics } = this.#options
     const lineage = this.#newest?.lineage
+    const freshSegments = draftSegments(this.carried, state)
     return {
       attempt: this.#attempt++,
-      freshSegments: draftSegments(this.carried, state),
+      freshSegments,
       folderOf: encryption?.folderOf,
+      confirm: () => confirmLease(this.#parts, this.#pending(freshSegments), this.#storeSignal),
       manifest: {
         tool_version: toolVersion,
         backup_id: backupId,

@@ -1,5 +1,6 @@
 import type { AccessReading, AccessSection } from '../archive/access-section.ts'
 import type { GroupsFile, GroupsSection } from '../archive/groups-section.ts'
+import type { Lease } from '../archive/held-lease.ts'
 import type { ArchiveEncryption, Manifest } from '../archive/manifest.ts'
 import type { RegistrySnapshot } from '../archive/registry-model.ts'
 import type { RegistrySection } from '../archive/registry-section.ts'
@@ -38,6 +39,8 @@ export interface BackupParts {
   readAccess?: (signal: AbortSignal) => Promise<AccessReading>
   toolVersion: string
   onProgress: OnProgress
+  /** Keeps other writers and prunes away; absent in a run that writes nothing. */
+  lease?: Pick<Lease, 'confirm' | 'others'> | undefined
   /** What a continuous run does between two rounds; answers with the newest generation, which may be another then. */
   afterRound?: (newest: Manifest, signal: AbortSignal) => Promise<Manifest>
 }

@@ -7,7 +7,7 @@ import type { OnProgress } from '../observe/progress.ts'
 import type { BackupOptions } from './backup-options.ts'
 import { draftSegments, draftTopics } from './draft-topics.ts'
 import { type BackupParts, type Prepared, prepareRound, type RoundReport, runRound } from './round.ts'
-import type { Published, Publisher } from './session.ts'
+import { confirmLease, type Published, type Publisher } from './session.ts'
 import { observedBy, overlayShards, planShard, type ShardNumber } from './shards.ts'
 
 export interface ShardReport extends RoundReport {
@@ -80,6 +80,9 @@ class ShardPublisher implements Publisher {
 
   async publish(state: Published, onProgress: OnProgress): Promise<string> {
     const shard = this.#draft(state)
+    const keys = Object.values(shard.segments).flatMap(segments => segments.map(({ key }) => key))
+    const pending = { backupId: shard.backup_id, previous: this.#prepared.previous, keys }
+    await confirmLease(this.#parts, pending, this.#storeSignal)
     this.#key = await writeShard(this.#parts.storage, shard, this.#attempt++, this.#storeSignal)
     onProgress({ type: 'shard_written', key: this.#key, complete: state.complete })
     return this.#key

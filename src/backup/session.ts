@@ -1,3 +1,4 @@
+import { assertUndisturbed, type PendingState } from '../archive/assert-undisturbed.ts'
 import { freshKey, rereadKey, rereadRun } from '../archive/commit.ts'
 import type { ArchiveEncryption, Segment } from '../archive/manifest.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -7,6 +8,7 @@ import type { BackupOptions } from './backup-options.ts'
 import type { BackupPlan } from './backup-plan.ts'
 import type { Copies } from './draft-topics.ts'
 import { PartitionCopy } from './partition-copy.ts'
+import type { BackupParts } from './round.ts'
 
 /** Makes what is durable count: as a generation of the backup, or as the part that one of several processes has done. */
 export interface Publisher {
@@ -22,6 +24,15 @@ export interface Published extends Copies {
   /** Every partition has reached the end that the plan fixed. */
   complete: boolean
   warnings: readonly string[]
+}
+
+/** Before anything counts: a run that was taken for dead in between may have lost what it has stored. */
+export async function confirmLease(
+  { lease, storage }: Pick<BackupParts, 'lease' | 'storage'>,
+  pending: PendingState,
+  signal: AbortSignal,
+): Promise<void> {
+  await lease?.confirm(() => assertUndisturbed(storage, lease, pending, signal), signal)
 }
 
 export interface SessionParts {

@@ -29,10 +29,11 @@ export async function readSourceManifest(
 
 /** From here on the generation exists at the target. */
 export async function commitManifest(
-  { target, adaptManifest = same }: Sides,
+  { target, adaptManifest = same, assertHeld }: Sides,
   { key, bytes }: SourceManifest,
   signal: AbortSignal,
 ): Promise<void> {
+  assertHeld?.()
   try {
     await target.create(key, adaptManifest(bytes), signal)
   } catch (error) {

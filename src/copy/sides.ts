@@ -10,6 +10,8 @@ export interface Sides {
   target: Storage
   /** The manifest as the target is to have it, where that encrypts in another way; as it is where this is not given. */
   adaptManifest?: (bytes: Buffer) => Buffer
+  /** Fails where the lease on the target was not renewed in time: what was copied may have been removed since. */
+  assertHeld?: () => void
 }
 
 export interface CopyOptions {

@@ -140,7 +140,14 @@ function withRun<T>(
         return withLeaseAt(parts.storage, claim, watched, signal, async lease => {
           // Made before anything is copied: shards that begin at the same time share one data key.
           const encryption = await parts.storage.keysFor(job.backupId, signal)
-          const run = { newRun, toolVersion: version, onProgress, encryption, ...(readRegistry && { readRegistry }) }
+          const run = {
+            newRun,
+            toolVersion: version,
+            onProgress,
+            encryption,
+            lease,
+            ...(readRegistry && { readRegistry }),
+          }
           const readers = { ...groupsReader(job, parts), ...accessReader(job, parts) }
           const prune = pruneAfterBackup(job, parts.storage, watched, lease)
           return work(backupOptions(job), { ...parts, ...run, ...readers }, prune)

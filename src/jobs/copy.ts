@@ -75,9 +75,9 @@ async function copyOne(
     const reader = { backupId, role: 'reader', kind: 'copy' } as const
     const writer = { ...reader, role: 'writer' } as const
     return withLeaseAt(source, reader, hooks, signal, () =>
-      withLeaseAt(target, writer, hooks, signal, async () => {
+      withLeaseAt(target, writer, hooks, signal, async lease => {
         const sides = await openSides({ source, target }, places, backupId, keys, hooks, signal)
-        return copyBackup(sides, backupId, options, signal)
+        return copyBackup({ ...sides, assertHeld: () => lease?.assertHeld() }, backupId, options, signal)
       }),
     )
   })

@@ -46,9 +46,10 @@ export async function backupSchemasJob(
         const { onProgress } = watched
         const term = { ttlMs: job.backup.leaseDurationMs }
         const claim = { backupId: job.backupId, role: 'writer', kind: 'schemas backup', ...term } as const
-        return withLeaseAt(storage, claim, watched, signal, async () => {
+        return withLeaseAt(storage, claim, watched, signal, async lease => {
           const encryption = await storage.keysFor(job.backupId, signal)
-          const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption }
+          const assertHeld = () => lease?.assertHeld()
+          const run = { newRun, readRegistry, toolVersion: version, onProgress, encryption, assertHeld }
           return backupSchemas(job.backupId, { storage, clock: systemClock, ...run }, signal)
         })
       }),

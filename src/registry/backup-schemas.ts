@@ -23,6 +23,8 @@ interface SchemaBackupParts {
   encryption?: ArchiveEncryption | undefined
   toolVersion: string
   onProgress: OnProgress
+  /** Fails where the lease on the backup was not renewed in time: it may have been removed since. */
+  assertHeld?: () => void
 }
 
 export interface SchemaBackupReport {
@@ -68,7 +70,7 @@ export async function backupSchemas(
     const kept = await keepOf(previous, storage, signal)
     const sealed = encryption && { encryption: encryption.section }
     const made = { ...head, created_at: formatUtc(clock.now()), ...kept, schema_registry: registry, ...sealed }
-    await commit(storage, { ...made, warnings: [...kept.warnings, ...warnings] }, onProgress, signal)
+    await commit(parts, { ...made, warnings: [...kept.warnings, ...warnings] }, signal)
   } else if (previous) {
     // A run that died right after its commit has left the copies of an older state.
     const stale = await renewRegistryCopies(storage, previous, signal)
@@ -128,12 +130,11 @@ async function keepOf(previous: Manifest | undefined, storage: Storage, signal: 
 }
 
 async function commit(
-  storage: Storage,
+  { storage, onProgress, assertHeld }: SchemaBackupParts,
   manifest: Omit<Manifest, 'format' | 'format_version'>,
-  onProgress: OnProgress,
   signal: AbortSignal,
 ): Promise<void> {
-  const draft = { manifest, freshSegments: new Map(), attempt: 1 }
+  const draft = { manifest, freshSegments: new Map(), attempt: 1, confirm: async () => assertHeld?.() }
   const { manifest: committed } = await commitGeneration(storage, draft, signal)
   for (const message of await renewCopies(storage, committed, signal)) onProgress({ type: 'warning', message })
   onProgress({ type: 'committed', generation: committed.generation, complete: committed.complete })

@@ -29,6 +29,7 @@ export function lookingLease({ storage, clock }: PruneParts, backupId: string): 
     run: '',
     storeNow: clock.now,
     assertHeld: () => undefined,
+    confirm: async () => undefined,
     others: signal => readLiveLeases(storage, backupId, clock.now(), signal),
   }
 }

@@ -73,6 +73,18 @@ describe('a copy', () => {
     assertSameObjects(source, target)
   })
 
+  test('commits nothing when its lease on the target was lost: what it copied may have been removed', async () => {
+    const { source, target } = await stage()
+    const assertHeld = () => {
+      throw new KafkaBackupError('WRITER_CONFLICT', 'the lease could not be renewed in time')
+    }
+    await assert.rejects(copy({ source, target, assertHeld }), error => hasCode(error, 'WRITER_CONFLICT'))
+    assert.deepEqual(
+      [...target.objects.keys()].filter(key => key.includes('/manifests/')),
+      [],
+    )
+  })
+
   test('neither takes a backup that is given up nor adds to one, which a prune would remove', async () => {
     for (const side of ['source', 'target'] as const) {
       const stores = await stage()
