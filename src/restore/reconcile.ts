@@ -51,7 +51,10 @@ export async function reconcile(
   if (count > 0) await stream.skip(count, end)
 }
 
-/** The same for many, most of which have only what is in their progress: their bounds are read together. */
+/**
+ * The same for many, most of which have only what is in their progress: their bounds are read together. Their readers are closed:
+ * most of them wait long for their turn, and would hold the memory that the others need.
+ */
 export async function reconcileAll(
   streams: readonly Stream[],
   parts: { cluster: Cluster; isShared: boolean },
@@ -64,7 +67,7 @@ export async function reconcileAll(
       const found = known
       // After a leader has moved, the bounds are read again.
       known = undefined
-      await reconcile(stream, parts, signal, found)
+      await reconcile(stream, parts, signal, found).finally(() => stream.close())
     }, signal)
   })
 }

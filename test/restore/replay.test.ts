@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import { hasCode } from '../../src/errors.ts'
 import { reconcileAll } from '../../src/restore/reconcile.ts'
 import { Replay } from '../../src/restore/replay.ts'
-import type { Stream } from '../../src/restore/stream.ts'
+import { Stream } from '../../src/restore/stream.ts'
 import { encodeRun } from '../fakes/batches.ts'
-import { identity, sampleStream } from './samples.ts'
+import { identity, outgoings, sampleStream } from './samples.ts'
 import { type Fate, type ScriptedTarget, withTarget } from './scripted-target.ts'
 
 const never = new AbortController().signal
@@ -200,6 +200,37 @@ describe('looking for what is on the target', () => {
         assert.equal(await look(target, sampleStream(25, 10)), 14n)
         assert.equal(await look(target, sampleStream(25, 10, { targetOffset: 4n, sourceOffset: 4n, sequence: 4 })), 14n)
       },
+    ))
+
+  test('leaves no reader of the archive open: those of many partitions would hold all memory for frames, and wait for each other', () =>
+    withTarget(
+      () => undefined,
+      async target => {
+        let open = 0
+        const streams = [0, 1, 2].map(partition => {
+          target.append(ours(10, 0), partition)
+          const place = { topic: 'orders', partition }
+          const start = { targetOffset: 0n, sourcePartition: 0, sourceOffset: 0n, sequence: 0 }
+          const read = async function* () {
+            open++
+            try {
+              yield* outgoings(10, 10)
+            } finally {
+              open--
+            }
+          }
+          const topicId = Buffer.from('orders'.padEnd(16)).toString('hex')
+          const parts = { ...place, topicId, identity, open: read, countFrom: () => 0, isShared: false }
+          return new Stream(parts, { ...place, ...start, isFilled: false, isDone: false })
+        })
+        await reconcileAll(streams, { cluster: await target.fake.open(), isShared: false }, never)
+        assert.deepEqual(
+          streams.map(({ progress }) => progress.targetOffset),
+          [10n, 10n, 10n],
+        )
+        assert.equal(open, 0)
+      },
+      3,
     ))
 
   test('knows records that compaction has removed since', () =>
