@@ -136,8 +136,9 @@ export class CopyScheduler {
     }
   }
 
-  async #returnToDeal(leavers: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {
-    if (leavers.length === 0) return
+  async #returnToDeal(given: readonly Leaver[], signal: AbortSignal, stop: AbortController): Promise<void> {
+    if (given.length === 0) return
+    const leavers = given.map(leaver => this.#checkHint(leaver))
     const failed = leavers.filter(leaver => this.#isFailure(leaver))
     const waits = failed.map(leaver => this.#judge(leaver))
     const outOfRange = failed.filter(({ error }) => error.code === 'OFFSET_OUT_OF_RANGE').map(({ copy }) => copy)
@@ -149,6 +150,13 @@ export class CopyScheduler {
     if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
     if (delayMs > 0) await this.#parts.cluster.clock.sleep(delayMs, signal)
     await this.#deal(rest, signal, stop)
+  }
+
+  /** Only a leader points elsewhere, and only a client with a rack. One that does so otherwise would be followed forever. */
+  #checkHint(leaver: Leaver): Leaver {
+    const { copy } = leaver
+    const isAsked = this.#parts.rack !== '' && !this.#leaderOnly.has(copy) && !this.#nearest.has(copy)
+    return 'nearest' in leaver && !isAsked ? { copy, error: misled(copy, leaver.nearest) } : leaver
   }
 
   /** Moving to a nearby replica, or back to the leader, is not a failure: only the leader decides. */
@@ -254,6 +262,11 @@ function callsForAnotherLook(error: unknown): boolean {
 
 function noLeader(copy: PartitionCopy): KafkaBackupError {
   return new KafkaBackupError('KAFKA_NOT_READY', `partition ${copy.name} has no leader at the moment`)
+}
+
+function misled({ name }: PartitionCopy, broker: number): KafkaBackupError {
+  const message = `the broker that was asked for partition ${name} points to broker ${broker} without being asked for a replica`
+  return new KafkaBackupError('KAFKA_NOT_READY', message)
 }
 
 /** Names them all, up to a screenful. */

@@ -134,6 +134,22 @@ describe('the scheduler', () => {
         },
       ))
 
+    test('goes back to the leader, for good, when the replica points elsewhere', () => {
+      const pointsOn = (brokerId: number, hasRack: boolean) => (hasRack ? 1 - brokerId : -1)
+      const turning = fakePartition(runs(3), { leader: 0, nearest: 1, pointsOn })
+      return withStage(fakeTopic('orders', [], { partitions: [turning] }), near, async ({ fake, copies, run }) => {
+        await run()
+        assert.deepEqual([await ends(copies), fetchesAt(fake, 1)], [[30n], 1])
+      })
+    })
+
+    test('gives a partition up whose brokers always point to each other', () => {
+      const turning = fakePartition(runs(3), { leader: 0, nearest: 1, pointsOn: brokerId => 1 - brokerId })
+      return withStage(fakeTopic('orders', [], { partitions: [turning] }), near, async ({ run }) => {
+        await assert.rejects(run(), { code: 'KAFKA_NOT_READY', message: /orders\/0 points to broker 1/ })
+      })
+    })
+
     for (const errorCode of [1, 3, 6, 78]) {
       test(`goes back to the leader, for good, when the replica answers with error ${errorCode}`, () =>
         withStage(fakeTopic('orders', [], { partitions: partitions() }), near, async ({ fake, copies, run }) => {

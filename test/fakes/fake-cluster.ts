@@ -14,6 +14,8 @@ export interface FakePartition {
   batches: Buffer[]
   /** A follower that the leader points clients with a rack to. */
   nearest?: number
+  /** Points every client to a replica, as no broker does: asked or not, and also where this one is no leader. */
+  pointsOn?: (brokerId: number, hasRack: boolean) => number
   aborted: { producerId: bigint; firstOffset: bigint }[]
 }
 
@@ -302,7 +304,8 @@ function readLog(
   const isReplica = log.leader === brokerId || log.nearest === brokerId
   const own = !isReplica ? 6 : offset < log.logStart || offset > log.highWatermark ? 1 : 0
   const errorCode = scripted || own
-  const pointsTo = hasRack && errorCode === 0 && log.leader === brokerId ? (log.nearest ?? -1) : -1
+  const usual = hasRack && errorCode === 0 && log.leader === brokerId ? (log.nearest ?? -1) : -1
+  const pointsTo = log.pointsOn?.(brokerId, hasRack) ?? usual
   const batches =
     errorCode || pointsTo >= 0
       ? []

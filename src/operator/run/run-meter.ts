@@ -1,4 +1,5 @@
 import type { RunProgress } from '../crd/status.ts'
+import { cutText } from '../job/pod-result.ts'
 
 /** The part of a pod's `/progress` that the operator uses. */
 export interface PodProgress {
@@ -31,7 +32,7 @@ export function parseProgress(text: string): PodProgress | undefined {
     ...(!Number.isNaN(lastRoundMs) && { lastRoundMs }),
     ...(isExact(gaps) && gaps > 0 && { gaps: Math.floor(gaps) }),
     ...(isExact(stored_bytes) && { storedBytes: Math.floor(stored_bytes) }),
-    phase: phase.slice(0, 64),
+    phase: cutText(phase, 64),
     fraction: isCount(fraction) ? Math.min(fraction, 1) : undefined,
     records: Math.floor(records),
     bytes: Math.floor(bytes),

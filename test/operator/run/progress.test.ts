@@ -31,6 +31,11 @@ test('a page that is none is not taken for progress', () => {
   })
 })
 
+test('the phase of a page is one short line without control characters', () => {
+  assert.equal(podOf({ phase: 'copying\u001b[2J\n\u202eall' }).phase, 'copying [2J all')
+  assert.ok(podOf({ phase: '😀'.repeat(100) }).phase.isWellFormed())
+})
+
 test('progress is the sum over the pods, and never less than before', () => {
   const meter = new RunMeter()
   const shards = new Map([
