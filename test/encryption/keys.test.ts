@@ -81,9 +81,26 @@ describe('a backup opens', () => {
 describe('the keys file', () => {
   test('holds neither a data key nor a key of a recipient in any form', async () => {
     const inner = await writeSample([keyOf(0xab), phrase('correct horse battery')])
-    const text = inner.objects.get(first)?.toString() ?? ''
-    const key = Buffer.alloc(32, 0xab)
-    for (const form of [key.toString('hex'), key.toString('base64'), 'correct horse']) assert.ok(!text.includes(form))
+    const file = inner.objects.get(first) ?? assert.fail()
+    const opened = await withEncryption(inner, ownKeys([keyOf(0xab)])).keysFor('b1', never)
+    const dataKey = opened?.current.bytes ?? assert.fail()
+    assert.equal(dataKey.length, 32)
+    for (const key of [dataKey, Buffer.alloc(32, 0xab), Buffer.from('correct horse battery')]) {
+      const forms = (['hex', 'base64', 'base64url', 'latin1'] as const).map(form =>
+        key.toString(form).replace(/=+$/, ''),
+      )
+      for (const form of forms) assert.ok(!file.toString('latin1').includes(form))
+    }
+  })
+
+  test('that was exchanged for one of other keys opens with no key of the reader, and nothing is written with it', async () => {
+    const inner = await writeSample([keyOf(1)])
+    const forger = await writeSample([keyOf(9)])
+    inner.objects.set(first, forger.objects.get(first) ?? assert.fail())
+    await assert.rejects(read(inner, keyOf(1)), error => hasCode(error, 'ENCRYPTION_KEY'))
+    const writer = withEncryption(inner, ownKeys([keyOf(1)]))
+    await assert.rejects(writer.create('b1/x', Buffer.from('x'), never), error => hasCode(error, 'ENCRYPTION_KEY'))
+    assert.ok(!inner.objects.has('b1/x'))
   })
 
   test('is made once where two writers begin at the same time', async () => {

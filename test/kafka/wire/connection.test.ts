@@ -280,6 +280,30 @@ describe('a connection fails', () => {
     }
   })
 
+  test('with KAFKA_PROTOCOL at a length above the limit for its answer, before there is memory for it', async () => {
+    const claim = (bytes: number) => {
+      const length = Buffer.alloc(8)
+      length.writeInt32BE(bytes)
+      return length
+    }
+    const refused = async (answers: readonly Buffer[], target?: ResponseBuffer) => {
+      let asked = 0
+      await withLoopback(
+        answering(() => [answers[asked++] ?? Buffer.alloc(0)]),
+        async server => {
+          const connection = await server.connect()
+          for (let at = 1; at < answers.length; at++) await connection.send(Buffer.from('?'), never)
+          const before = process.memoryUsage().arrayBuffers
+          await assert.rejects(connection.send(Buffer.from('?'), never, target), { code: 'KAFKA_PROTOCOL' })
+          assert.ok(process.memoryUsage().arrayBuffers - before < 1 << 20)
+        },
+      )
+    }
+    await refused([claim((1 << 20) + 1)])
+    await refused([frame('first'), claim((256 << 20) + 1)])
+    await refused([frame('first'), claim((1 << 30) + 1)], new ResponseBuffer(1 << 10))
+  })
+
   test('with KAFKA_TLS when a TLS listener answers with an alert, and says so', async () => {
     await withLoopback(
       answering(() => [Buffer.from([21, 3, 3, 0, 2, 2, 70])]),
