@@ -21,7 +21,7 @@ export function readResults(): FuzzResults {
 export function formatResults({ date, seed, inputs, readers }: FuzzResults): string {
   const sum = (pick: (reader: FuzzResults['readers'][number]) => number) =>
     readers.reduce((total, reader) => total + pick(reader), 0).toLocaleString('en-US')
-  const bounds = `${MAX_INPUT_MS / 1000} s and ${MAX_GROWTH_BYTES >> 20} MiB`
+  const bounds = `${MAX_INPUT_MS / 1000} s, and after all inputs of a reader the process had grown by less than ${MAX_GROWTH_BYTES >> 20} MiB`
   return [
     `${date}, \`FUZZ_SEED=${seed} FUZZ_INPUTS=${inputs} make soak\`: ${sum(one => one.inputs)} inputs to ${readers.length} ` +
       `readers, ${sum(one => one.faults)} faults. No input took more than ${bounds}.`,
