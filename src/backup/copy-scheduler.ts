@@ -6,6 +6,7 @@ import { Fetcher } from '../kafka/fetcher.ts'
 import { fetchBounds, type PartitionBounds } from '../kafka/offsets.ts'
 import { BufferPool } from '../kafka/wire/buffer-pool.ts'
 import { formatUtc } from '../lib/clock.ts'
+import { largest } from '../lib/largest.ts'
 import type { RateLimiter } from '../lib/rate-limiter.ts'
 import { backoffMs } from '../lib/retry.ts'
 import type { OnProgress } from '../observe/progress.ts'
@@ -145,7 +146,7 @@ export class CopyScheduler {
     if (outOfRange.length > 0) await this.#passOverLost(outOfRange, signal)
     const rest = leavers.map(({ copy }) => copy).filter(copy => !copy.isDone && !this.#stalled.has(copy))
     if (rest.length === 0) return
-    const delayMs = Math.max(0, ...waits)
+    const delayMs = largest(waits)
     const first = failed[0]
     if (first) this.#parts.onProgress({ type: 'retry', what: first.error.message, delayMs })
     if (delayMs > 0) await this.#parts.cluster.clock.sleep(delayMs, signal)

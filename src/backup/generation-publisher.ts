@@ -132,7 +132,7 @@ function shortestTerm(topics: Manifest['topics']): number {
   const terms = topics
     .filter(topic => topic.state === 'current' && isCompacted(topic))
     .map(topic => Number(effectiveSetting(topic, 'delete.retention.ms')))
-  return Math.min(Number.POSITIVE_INFINITY, ...terms.filter(ms => !Number.isNaN(ms)))
+  return terms.filter(ms => !Number.isNaN(ms)).reduce((least, ms) => Math.min(least, ms), Number.POSITIVE_INFINITY)
 }
 
 /** What counts as news; how far an open transaction holds the end back is only a reading. */

@@ -1,6 +1,7 @@
 import type { ManifestPartition, Segment } from '../archive/manifest.ts'
 import { findMisfits, gatherSegments, listSizes, type Problem } from '../archive/verify-objects.ts'
 import type { TimeWindow } from '../batch/needs.ts'
+import { largest } from '../lib/largest.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Finding } from '../observe/finding.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -47,17 +48,15 @@ export async function examineArchive(
   })
   if (wanted.length === 0) return { findings: [], segments: new Map(), largestSegments: new Map(), extents: new Map() }
   const sizes = await listSizes(storage, plan.backupId, signal)
-  const largest = new Map<string, number>()
+  const largestSegments = new Map<string, number>()
   const gathered = new Map<ManifestPartition, readonly Segment[]>()
   const extents = new Map<string, RestoredExtent>()
   const found = await runPool(wanted, CONCURRENCY, async ({ topic, leg, source, start, end }) => {
     const { segments, problems } = await gatherSegments(storage, topic.source, source, signal)
     gathered.set(source, segments)
     const read = segments.filter(segment => segment.end_offset > start && segment.start_offset < end)
-    largest.set(
-      topic.name,
-      Math.max(largest.get(topic.name) ?? 0, ...read.map(({ plain_size }: Segment) => plain_size)),
-    )
+    const bytes = read.map(({ plain_size }) => plain_size)
+    largestSegments.set(topic.name, largest(bytes, largestSegments.get(topic.name)))
     const misfits = findMisfits(read, sizes)
     // Damage ends the restore anyway.
     if (problems.length + misfits.length === 0) {
@@ -66,7 +65,7 @@ export async function examineArchive(
     }
     return [...problems, ...misfits]
   })
-  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments: largest, extents }
+  return { findings: describeDamage(found.flat()), segments: gathered, largestSegments, extents }
 }
 
 /** From which offset on the topic's partitions are read. What earlier runs have written is not, unless it is compared. */

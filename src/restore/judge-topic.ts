@@ -46,7 +46,7 @@ export function judgePartitions(
   there: readonly { replicas: readonly number[] }[],
   settings: Settings,
 ): Finding[] {
-  const copies = Math.min(...there.map(({ replicas }) => replicas.length))
+  const copies = there.reduce((least, { replicas }) => Math.min(least, replicas.length), Number.POSITIVE_INFINITY)
   const inSync = judgeInSync(
     topic,
     settings.get('min.insync.replicas'),

@@ -2,6 +2,7 @@ import { errorTable } from '../../error-table.ts'
 import { detailsField, hasCode, KafkaBackupError } from '../../errors.ts'
 import type { Copies } from '../../jobs/copy.ts'
 import type { StoragePlace } from '../../jobs/encryption.ts'
+import { largest } from '../../lib/largest.ts'
 import { parseLocation } from '../../storage/location.ts'
 import { logEvent } from '../log-events.ts'
 import type { CommandOptions } from '../option-specs.ts'
@@ -33,7 +34,7 @@ export async function run(session: Session): Promise<number> {
     () => formatCopies(rows, session.look),
     () => ({ from: rows.from, to: rows.to, backups: rows.rows }),
   )
-  return Math.max(0, ...rows.rows.map(exitCodeOf))
+  return largest(rows.rows.map(exitCodeOf))
 }
 
 /** Copies the other backups if one of several fails. */

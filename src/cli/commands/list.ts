@@ -1,6 +1,7 @@
 import type { BackupSummary } from '../../archive/describe.ts'
 import { errorTable } from '../../error-table.ts'
 import { detailsField, type ErrorCode, type ErrorDetails, KafkaBackupError } from '../../errors.ts'
+import { largest } from '../../lib/largest.ts'
 import { formatBytes, formatCount } from '../../lib/units.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Look } from '../look.ts'
@@ -31,7 +32,7 @@ export async function run(session: Session): Promise<number> {
     'error' in listing ? [listing.code] : listing.backups.filter(isBroken).map(({ code }) => code),
   )
   // A missing key does not fail a listing.
-  return Math.max(0, ...codes.filter(code => code !== 'ENCRYPTION_KEY').map(code => errorTable[code].exitCode))
+  return largest(codes.filter(code => code !== 'ENCRYPTION_KEY').map(code => errorTable[code].exitCode))
 }
 
 /** A location as the user wrote it, and how to open it. */

@@ -1,4 +1,5 @@
 import { hasCode } from '../../errors.ts'
+import { append } from '../../lib/largest.ts'
 import type { KubeList, ListScope } from './kube-api.ts'
 import { KubeError } from './kube-error.ts'
 import type { KubeObject, ResourceKind } from './object.ts'
@@ -17,7 +18,7 @@ export async function listPages<T extends KubeObject>(
   const ask = (page: Page) => askPage(transport, kind, scope, page, signal)
   const items: T[] = []
   let page = await ask({ limit: PAGE_OBJECTS })
-  items.push(...page.items)
+  append(items, page.items)
   while (page.next !== '') {
     try {
       page = await ask({ limit: PAGE_OBJECTS, continue: page.next })
@@ -25,7 +26,7 @@ export async function listPages<T extends KubeObject>(
       if (!hasCode(error, 'KUBE_GONE')) throw error
       return ask({})
     }
-    items.push(...page.items)
+    append(items, page.items)
   }
   return { items, resourceVersion: page.resourceVersion }
 }

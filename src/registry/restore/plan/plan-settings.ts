@@ -148,8 +148,11 @@ export function closeSettings(
   ]
   const listed = new Set(scopes.map(({ scope }) => JSON.stringify(scope)))
   const others = book.touched.filter(scope => !listed.has(JSON.stringify(scope)))
-  scopes.unshift(...others.map(scope => ({ scope, settings: book.original(scope) })))
-  const wanted = scopes.map(({ scope, settings }) => ({ scope, settings: asKept(settings, scope, book, options) }))
+  const originals = others.map(scope => ({ scope, settings: book.original(scope) }))
+  const wanted = [...originals, ...scopes].map(({ scope, settings }) => ({
+    scope,
+    settings: asKept(settings, scope, book, options),
+  }))
   const rows = wanted.map(({ scope, settings }) => ({
     scope,
     settings: withoutRefused(settings, scope, book, options),

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hashOf } from '../../src/archive/hash.ts'
+import { emptyPartition } from '../../src/archive/summary.ts'
+import { formatJson } from '../../src/lib/json.ts'
+import { examineArchive } from '../../src/restore/examine-archive.ts'
+import { planRestore } from '../../src/restore/plan.ts'
+import { never, storeSegment, topicOf } from '../archive/sample-archive.ts'
+import { encodeRun } from '../fakes/batches.ts'
+import { openMemoryStorage } from '../fakes/memory-storage.ts'
+import { plainOptions } from './plain-options.ts'
+import { manifestOf } from './samples.ts'
+
+/** A segment every minute for three months. */
+const SEGMENTS = 131_000
+
+test('a partition with as many segments as a continuous backup makes in a quarter of a year is examined', async () => {
+  const storage = openMemoryStorage()
+  const sample = await storeSegment(
+    storage,
+    'b1/kafka/orders/0/00000000000000000000.run1.log',
+    [encodeRun(0n, 1)],
+    false,
+  )
+  const segments = Array.from({ length: SEGMENTS }, (_, i) => ({
+    ...sample,
+    start_offset: BigInt(i),
+    end_offset: BigInt(i + 1),
+  }))
+  const head = { format: 'kafka-backup-index', format_version: 1, topic: 'orders', topic_id: 'id-orders', partition: 0 }
+  const bytes = Buffer.from(formatJson({ ...head, segments }))
+  const key = 'b1/kafka/orders/0/index-00000001.run1.json'
+  await storage.create(key, bytes, never)
+  const index = { key, size: bytes.length, blake3: hashOf(bytes), segments: SEGMENTS }
+  const end = BigInt(SEGMENTS)
+  const totals = { segments: SEGMENTS, records: SEGMENTS, batches: SEGMENTS, end_offset: end }
+  const sizes = { bytes: SEGMENTS * sample.plain_size, stored_bytes: SEGMENTS * sample.size }
+  const partition = { ...emptyPartition(0, 0n), ...totals, ...sizes, indexes: [index] }
+  const manifest = manifestOf([topicOf('orders', [partition])], { backup_id: 'b1' })
+  const plan = planRestore(manifest, plainOptions({ backupId: 'b1' }))
+  const question = { verify: false, progress: undefined, timeWindow: {} }
+  const { findings, largestSegments } = await examineArchive(storage, plan, question, never)
+  assert.deepEqual([findings, largestSegments.get('orders')], [[], sample.plain_size])
+})
