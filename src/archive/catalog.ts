@@ -98,6 +98,9 @@ export async function readManifest(
   throw damaged(key, `belongs to generation ${manifest.generation} of backup \`${manifest.backup_id}\``)
 }
 
+/** Each may have a hundred megabytes. */
+const INDEXES_AT_ONCE = 8
+
 /** All pages of the index of one list of segments. */
 export function readIndexes(
   storage: Storage,
@@ -105,7 +108,7 @@ export function readIndexes(
   partition: Parameters<typeof ownIndexes>[1],
   signal: AbortSignal,
 ): Promise<PartitionIndex[]> {
-  return Promise.all(ownIndexes(topic, partition).map(ref => readIndex(storage, ref, signal)))
+  return runPool(ownIndexes(topic, partition), INDEXES_AT_ONCE, ref => readIndex(storage, ref, signal))
 }
 
 /** The index as the manifest vouches for it: one that is gone, has other bytes, or is of another topic, is damage. */
