@@ -146,9 +146,14 @@ function encodeNote(
 function decodeNote(text: string): Note | undefined {
   try {
     const note = JSON.parse(text)
-    const hasNumbers = [note.s, note.e, note.q, note.g, note.d].every(Number.isSafeInteger)
-    const isOurs = note.v === 1 && hasNumbers && typeof note.h === 'string' && typeof note.r === 'string'
-    return isOurs && /^\d+$/.test(note.o) && /^\d+$/.test(note.p) ? note : undefined
+    const isWithin = (value: unknown, least: number, most: number) =>
+      Number.isSafeInteger(value) && Number(value) >= least && Number(value) <= most
+    const isInt64 = (value: unknown) => /^\d{1,19}$/.test(String(value)) && BigInt(String(value)) < 2n ** 63n
+    // As the header of a batch can hold them: anyone who may write to the group can write a note.
+    const hasProducer = isInt64(note.p) && isWithin(note.e, -1, 32_767) && isWithin(note.q, 0, 2 ** 31 - 1)
+    const hasPlace = isWithin(note.s, 0, 2 ** 31 - 1) && isInt64(note.o) && isWithin(note.d, 0, 2)
+    const isOurs = note.v === 1 && Number.isSafeInteger(note.g) && hasProducer && hasPlace
+    return isOurs && typeof note.h === 'string' && typeof note.r === 'string' ? note : undefined
   } catch {
     return undefined
   }

@@ -93,12 +93,13 @@ export class PruneContext {
     removed.bytes += objects.reduce((sum, { size }) => sum + size, 0)
   }
 
-  /** Leases that were not renewed for an hour. Reports do not count them. */
+  /** Leases that were not renewed for an hour, or whose time is as far in the future. Reports do not count them. */
   async removeDeadLeases(objects: readonly StoredObject[], signal: AbortSignal): Promise<void> {
     if (this.isDryRun) return
     const nowMs = this.lease.storeNow()
     const dead = objects.filter(
-      ({ key, modifiedMs }) => classify(this.backupId, key) === 'lease' && nowMs - modifiedMs > LONGEST_TTL_MS,
+      ({ key, modifiedMs }) =>
+        classify(this.backupId, key) === 'lease' && Math.abs(nowMs - modifiedMs) > LONGEST_TTL_MS,
     )
     for (const { key } of dead) await this.parts.storage.remove(key, signal).catch(() => undefined)
   }

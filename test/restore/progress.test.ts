@@ -55,6 +55,18 @@ describe('the notes of a restore', () => {
         '{"v":1,"s":0,"o":"-5","p":"7","e":0,"q":0,"g":1,"h":"","r":"","d":0}',
         '{"v":1,"o":"5","p":"7","e":0,"q":0,"g":1,"h":"","d":0}',
         '{"v":1,"o":"5","p":"7"}',
+        ...[
+          { e: 32_768 },
+          { q: 2 ** 31 },
+          { q: -1 },
+          { s: -1 },
+          { d: 3 },
+          { p: String(2n ** 63n) },
+          { o: String(2n ** 63n) },
+          { o: '9'.repeat(4000) },
+        ].map(change =>
+          JSON.stringify({ v: 1, s: 0, o: '5', p: '7', e: 0, q: 0, g: 1, h: '', r: '', d: 0, ...change }),
+        ),
       ]) {
         committed.push({ topic: 'a', partition: committed.length, offset: 3n, metadata })
       }

@@ -91,6 +91,7 @@ describe('a lease that is not renewed holds up a prune for no longer than', () =
     const world = await forge({})
     world.storage.modified.set(FORGED, world.clock.now() + 3650 * DAY)
     assert.equal(await prune(world), 2)
+    assert.deepEqual(world.keys('a/leases/'), [], 'it would delay every later backup')
   })
 
   test('and a delete neither', async () => {
