@@ -18,8 +18,8 @@ const CONCURRENCY = 16
 
 /**
  * For a writer whose lease had expired, because it was suspended or the store did not answer: a prune or a delete may have taken it
- * for dead and removed what it is about to name. Fails with WRITER_CONFLICT then. The lease has been renewed before: whoever begins
- * to remove from now on sees it, and whoever has begun is seen here.
+ * for dead and removed what it is about to name. Fails with WRITER_CONFLICT then. The lease has been renewed before: a process that
+ * begins to remove objects from now on sees it, and one that has begun is seen here.
  */
 export async function assertUndisturbed(
   storage: Storage,
