@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { hasCode } from '../errors.ts'
+import { oneLine } from '../lib/one-line.ts'
 import { runPool } from '../lib/pool.ts'
 import type { Storage, StoredObject } from '../storage/storage.ts'
 import { leasesPrefix } from './layout.ts'
@@ -57,6 +58,8 @@ export const WRITER_TTL_MS = 120_000
 /** No term counts for longer, whatever a document says. A lease that cannot be read is taken for a reader's for so long: too careful is safe. */
 export const LONGEST_TTL_MS = 3_600_000
 const CONCURRENCY = 16
+/** A document may hold a megabyte of text, which messages and reports repeat. */
+const MAX_HOLDER_CHARS = 300
 
 /**
  * The leases of a backup that live. Both times are of the store's clock, so that no other clock needs to be right. What
@@ -105,7 +108,8 @@ async function readLease(
 ): Promise<FoundLease | undefined> {
   try {
     const lease = leaseSchema.parse(JSON.parse((await storage.read(key, signal)).toString('utf8')))
-    const holder = `${lease.kind} on ${lease.host}, process ${lease.pid}, since ${lease.started_at}`
+    const who = `${lease.kind} on ${lease.host}, process ${lease.pid}, since ${lease.started_at}`
+    const holder = oneLine(who, MAX_HOLDER_CHARS)
     const { run, role, kind, pid, machine, process_start } = lease
     const identity =
       machine === undefined || process_start === undefined ? {} : { identity: { machine, processStart: process_start } }

@@ -104,6 +104,14 @@ describe('a lease that is not renewed holds up a prune for no longer than', () =
   })
 })
 
+test('the text of a forged lease is one short line of the report', async () => {
+  const world = await forge({ kind: 'x\ny'.repeat(100_000), host: 'h' })
+  const { backups } = await world.prune()
+  const [holder = ''] = backups[0]?.usedBy ?? []
+  assert.match(holder, /^x yx y/)
+  assert.ok(holder.length < 400 && !holder.includes('\n'), `${holder.length} characters`)
+})
+
 test('a live writer with a lease of an hour is not pruned between two renewals', async () => {
   const world = await forge({ ttl_ms: HOUR })
   world.clock.pass(20 * MINUTE)
