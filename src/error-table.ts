@@ -88,7 +88,7 @@ export const errorTable = {
   RESTORE_REFUSED: {
     retryable: false,
     exitCode: 1,
-    help: 'Nothing was written. Correct what the message names, then run the command again.',
+    help: 'Correct what the message names, then run the command again.',
   },
   RESTORE_CONFLICT: {
     retryable: false,

@@ -126,12 +126,16 @@ function invalid(source: string, lines: readonly string[], field?: string): Kafk
 }
 
 /**
- * Where a key that is unknown at its place belongs: the nearest field of the same name, the shallowest of all. Undefined
- * where there is none, or where several lie at the same depth.
+ * Where a key that is unknown at its place belongs: the field whose path ends as it is written, because messages and docs
+ * shorten paths (`restore.strategy`), otherwise the shallowest of the same name. Undefined where there is none, or where
+ * several lie at the same depth.
  */
 function placeOfKey(path: FieldPath, mode: Mode): string | undefined {
   const name = String(path.at(-1))
-  const found = listPaths(describedJobSchema(mode), []).filter(one => sameName(one.at(-1) ?? '', name))
+  const all = listPaths(describedJobSchema(mode), [])
+  const ends = `.${formatPath(path)}`
+  const longer = path.length > 1 ? all.filter(one => `.${formatPath(one)}`.endsWith(ends)) : []
+  const found = longer.length > 0 ? longer : all.filter(one => sameName(one.at(-1) ?? '', name))
   const depth = Math.min(...found.map(({ length }) => length))
   const [place, ...others] = new Set(found.filter(({ length }) => length === depth).map(one => formatPath(one)))
   return others.length === 0 ? place : undefined

@@ -54,6 +54,7 @@ export function selectionOf({ backup, schemaTypes, protobuf }: RegistryJob): Par
 export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Promise<SchemaOptions> {
   const { enabled, strategy, forceIds, subjectMapping, setCompatibility, forceRegister, idMappingFile, acceptLoss } =
     restore
+  const { idMapping, unknownIds } = restore
   const { readIdMapping } = await import('../registry/restore/id-map-of.ts')
   return {
     strategy: enabled ? strategy : 'lookup',
@@ -64,6 +65,7 @@ export async function schemaOptions({ restore, schemaTypes }: RegistryJob): Prom
     schemaTypes,
     filter: { subjects: restore.subjects, exclude: restore.exclude },
     acceptLoss,
+    passesUnknownIds: !idMapping || unknownIds === 'pass',
     idOverrides: idMappingFile === undefined ? new Map() : await readIdMapping(idMappingFile),
   }
 }

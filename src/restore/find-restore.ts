@@ -101,7 +101,8 @@ export async function readGeneration(
     if (!hasCode(cause, 'STORAGE_NOT_FOUND')) throw cause
     const message = `the backup ${newest.backup_id} has no generation ${generation}; its newest is ${newest.generation}`
     const there = await listGenerations(storage, newest.backup_id, signal)
-    const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}; correct restore.generation.`
+    const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
+    const help = `It has ${which}; correct \`restore.generation\` of the job, or \`--generation\`.`
     throw new KafkaBackupError('RESTORE_REFUSED', message, { cause, help })
   }
 }

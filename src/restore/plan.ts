@@ -76,7 +76,10 @@ export function planRestore(manifest: Manifest, options: RestoreOptions, stores 
   }))
   refuseSharedTargets(topics, problems)
   refuseUnknownNames(manifest, selected, options, problems)
-  if (problems.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '))
+  if (problems.length > 0) {
+    const help = 'Nothing was written. Correct what the message names, then run the command again.'
+    throw new KafkaBackupError('RESTORE_REFUSED', problems.join('; '), { help })
+  }
   const { backup_id: backupId, generation, cluster, complete } = manifest
   const warnings = complete ? [] : [`generation ${generation} is incomplete: its run was interrupted`]
   append(warnings, leftOut.map(describeLeftOut))

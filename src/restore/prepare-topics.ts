@@ -19,8 +19,15 @@ export async function prepareTopics(
 ): Promise<Map<string, MetadataTopic>> {
   const missing = topics.filter(({ name }) => !existing.has(name))
   const created = await createTopics(cluster, missing.map(newTopic), { timeoutMs: TIMEOUT_MS }, signal)
-  const refused = created.flatMap(one => (one.outcome === 'refused' ? [`${one.name}: ${one.error.message}`] : []))
-  if (refused.length > 0) throw new KafkaBackupError('RESTORE_REFUSED', refused.join('; '))
+  const refused = created.filter(one => one.outcome === 'refused')
+  if (refused.length > 0) {
+    throw new KafkaBackupError('RESTORE_REFUSED', refused.map(({ error }) => error.message).join('; '), {
+      help:
+        'This run wrote no records, but it may have created other topics and registered schemas. Correct what the message ' +
+        'names, then run the same command again.',
+      details: { topic: refused[0]?.name },
+    })
+  }
   const foreign = created.flatMap(one => (one.outcome === 'exists' && !one.isMaybeOurs ? [one.name] : []))
   if (foreign.length > 0) {
     throw new KafkaBackupError('RESTORE_CONFLICT', `another client has just created ${foreign.join(', ')}`)
@@ -72,7 +79,7 @@ export async function applySettings(
 function refuseDenied(refused: readonly RefusedChange[]): void {
   const [first, ...others] = refused.filter(({ error }) => error.code === 'KAFKA_DENIED')
   if (!first) return
-  const more = others.length === 0 ? '' : `, and so it is with ${others.length} more`
+  const more = others.length === 0 ? '' : `, and ${others.length} more topics`
   throw new KafkaBackupError(
     'KAFKA_DENIED',
     `the records are there, without their settings: ${first.error.message}${more}`,

@@ -83,10 +83,17 @@ async function withNewIds(
   if (!hasWritten) return { ...records, options }
   const rechecked = await recheckRecords(records, options, parts, signal)
   const count = versions.register + versions.replace
-  const written = count === 1 ? '1 schema version was registered' : `${count} schema versions were registered`
-  const help = `${written} before this was found, and no record was written.`
-  refuseBlocked(rechecked.preflight.findings, count > 0 ? help : undefined)
+  refuseBlocked(
+    rechecked.preflight.findings,
+    `${describeWritten(count)} before this was found; this run wrote no records.`,
+  )
   return rechecked
+}
+
+/** Settings may have been written without a version. */
+function describeWritten(versions: number): string {
+  if (versions === 0) return 'The registry was changed'
+  return versions === 1 ? '1 schema version was registered' : `${versions} schema versions were registered`
 }
 
 const DIFFERS = 'the target differs from the backup'

@@ -167,6 +167,17 @@ for (const [action, ...args] of [
   })
 }
 
+test('a failed group is not listed as one that was not set, because it may be set', async () => {
+  const failed = report('failed')
+  const error = new KafkaBackupError('KAFKA_NOT_READY', 'group g0 was set, but cannot be read back: no answer')
+  const groups = failed.groups.map(one => ({ ...one, error }))
+  const { io } = await offsets(['reset', ...at, '-g', 'a', '--strategy', 'earliest', '--yes'], {
+    reset: async () => ({ ...failed, groups }),
+  })
+  assert.match(io.stdout.text, /^Groups that failed\n {2}g0: group g0 was set, but cannot be read back/m)
+  assert.doesNotMatch(io.stdout.text, /not set/)
+})
+
 test('offsets writes its result on lines of its own, not behind the progress', async () => {
   const io = new FakeIo({ columns: 80 })
   Object.assign(io, { stdout: io.stderr })

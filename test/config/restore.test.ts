@@ -334,6 +334,14 @@ const refused: Record<string, [text: string, message: string]> = {
     'topic_config.a: 9223372036854776000 is too large to be read exactly',
   ],
   'a setting with a space': ['topic_config: {a b: c}', 'topic_config.a b: is not the name of a setting'],
+  'a switch of the registry in its short form': [
+    'enabled: true',
+    '(did you mean `enterprise.schema_registry.restore.enabled`?)',
+  ],
+  'a list of the registry in its short form': [
+    'subjects: [a]',
+    '(did you mean `enterprise.schema_registry.restore.subjects`?)',
+  ],
   'settings by topic': ['topic_configs: {}', '(did you mean `topic_config`?)'],
   'another way with existing topics': ['existing_topics: overwrite', '"overwrite" is not known; allowed: fail, append'],
   'another way with retention': ['retention: keep', '"keep" is not known; allowed: fail, hold, apply'],

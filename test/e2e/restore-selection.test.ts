@@ -119,7 +119,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
       await assert.rejects(restore(path, { generation: 7, topic_mapping: { placed: 'placed-7' } }), {
         code: 'RESTORE_REFUSED',
         message: 'the backup b1 has no generation 7; its newest is 2',
-        help: 'It has 2, from 1 to 2; correct restore.generation.',
+        help: 'It has generations from 1 to 2; correct `restore.generation` of the job, or `--generation`.',
       })
     })
   })

@@ -130,7 +130,7 @@ describe('a restore of records and schemas', () => {
       await assert.rejects(target.run(), {
         code: 'RESTORE_REFUSED',
         message: /topic orders: it already has records/,
-        help: /^2 schema versions were registered before this was found, and no record was written\. To continue: /,
+        help: /^2 schema versions were registered before this was found; this run wrote no records\. To continue: /,
       })
     }))
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { commitGeneration, renewManifestCopy } from '../../src/archive/commit.ts'
-import { findRestore } from '../../src/restore/find-restore.ts'
+import { findRestore, readGeneration } from '../../src/restore/find-restore.ts'
 import { fingerprintOf, planRestore } from '../../src/restore/plan.ts'
 import type { RestoreProgress } from '../../src/restore/progress.ts'
 import { draftManifest, never, storePartitions, topicOf } from '../archive/sample-archive.ts'
@@ -40,4 +40,14 @@ async function generationsOf(there: FakeTopic[]) {
 test('takes schemas and records from one generation, also where the topics of a restore were deleted', async () => {
   assert.deepEqual(await generationsOf([fakeTopic('orders', [[]])]), [1, 1])
   assert.deepEqual(await generationsOf([]), [2, 2])
+})
+
+test('names the generations of a backup and both ways to select one if the requested generation does not exist', async () => {
+  const storage = openMemoryStorage()
+  const newest = await storePartitions(storage, [[[encodeRun(0n, 3)]]], false)
+  await assert.rejects(readGeneration(storage, newest, 9, never), {
+    code: 'RESTORE_REFUSED',
+    message: `the backup ${newest.backup_id} has no generation 9; its newest is 1`,
+    help: 'It has generation 1 only; correct `restore.generation` of the job, or `--generation`.',
+  })
 })

@@ -16,6 +16,7 @@ export function formatPlan(plan: OffsetsPlan, look: Look): string[] {
     `${look.bold(plan.strategy)}: ${plural(changes, 'committed offset')} of ${plural(plan.groups.length, 'group')} to change; nothing changed`,
     ...formatRows(plan.groups, look),
     ...formatErrors(
+      'Groups that cannot be set',
       plan.groups.map(one => ({ planned: one, ...(one.error && { error: one.error }) })),
       look,
     ),
@@ -50,7 +51,7 @@ export function formatOutcome(report: PlanReport, requests: Record<string, numbe
       shown.map(({ planned }) => planned),
       look,
     ),
-    ...formatErrors(report.groups, look),
+    ...formatErrors('Groups that failed', report.groups, look),
   ]
 }
 
@@ -95,13 +96,14 @@ function formatDifference({ from, to }: Row): string {
   return to > from ? `+${to - from}` : String(to - from)
 }
 
-function formatErrors(groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], look: Look): string[] {
+/** A failed group may be set in part, or set and not read back; its message says so. */
+function formatErrors(title: string, groups: readonly Pick<GroupOutcome, 'planned' | 'error'>[], look: Look): string[] {
   const lines = groups.flatMap(({ planned, error }) => {
     if (error) return [`  ${printable(planned.now.group)}: ${printable(error.message)} (${error.code})`]
     const isLost = planned.positions.length > 0 && planned.positions.every(({ problem }) => problem !== undefined)
     return isLost ? [`  ${printable(planned.now.group)}: ${planned.positions[0]?.problem}`] : []
   })
-  return lines.length === 0 ? [] : ['', look.bad('Groups that were not set'), ...lines]
+  return lines.length === 0 ? [] : ['', look.bad(title), ...lines]
 }
 
 function totalOf(requests: Record<string, number>): number {

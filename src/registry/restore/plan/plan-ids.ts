@@ -32,7 +32,7 @@ export function idKey(subject: string, id: number): string {
 export function planIds(
   all: readonly Decision[],
   target: RegistrySnapshot,
-  options: Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'idOverrides' | 'traits'>,
+  options: Pick<RegistryRestoreOptions, 'strategy' | 'forceIds' | 'idOverrides' | 'passesUnknownIds' | 'traits'>,
 ): IdPlan {
   const known = new Map<string, number>()
   const contexts = new Map<string, Set<string>>()
@@ -57,7 +57,7 @@ export function planIds(
   )
   for (const [key, id] of options.idOverrides) known.set(key, id)
   const unmapped = new Map([...open].filter(([key]) => !known.has(key) && !made.has(key)))
-  const missing = [...unmapped].map(([key, reason]) => idNotFound(key, reason, ID_ADVICE[options.strategy]))
+  const missing = [...unmapped].map(([key, reason]) => idNotFound(key, reason, idAdvice(options)))
   const isFatal = options.strategy === 'lookup'
   return {
     known,
@@ -79,13 +79,22 @@ export function knownId({ wanted, theirs, action, standIn }: Decision, forceIds:
   return theirs?.id ?? (isImported ? (standIn ?? wanted).source.id : undefined)
 }
 
+/** What happens to records with an ID that the target lacks, and what changes that. */
+function idAdvice({
+  strategy,
+  passesUnknownIds = false,
+}: Pick<RegistryRestoreOptions, 'strategy' | 'passesUnknownIds'>): string {
+  if (strategy === 'lookup' || strategy === 'overwrite') return ID_ADVICE[strategy]
+  const outcome = passesUnknownIds ? 'are restored unchanged' : 'stop the restore'
+  return `Records with this ID ${outcome}: ${ID_ADVICE[strategy]}`
+}
+
 /** What makes the target have a schema, by strategy. */
 const ID_ADVICE = {
-  lookup: 'Restore the schemas first: with restore.enabled true that is done before any data',
-  skip: 'Records with this ID stop the restore: set restore.strategy to preserve, or map the ID by restore.id_mapping_file',
+  lookup: 'Restore the schemas first: set restore.enabled to true, which restores them before any record',
+  skip: 'set restore.strategy to preserve, or map the ID by restore.id_mapping_file',
   preserve:
-    'Records with this ID stop the restore: map the ID by restore.id_mapping_file, set restore.strategy to overwrite, or ' +
-    'restore.subject_mapping to another subject',
+    'map the ID by restore.id_mapping_file, set restore.strategy to overwrite, or restore.subject_mapping to another subject',
   overwrite: 'Map the ID by restore.id_mapping_file',
 } as const
 

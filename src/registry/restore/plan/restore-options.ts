@@ -18,6 +18,8 @@ export interface RegistryRestoreOptions {
   acceptLoss: readonly LossKind[]
   /** Source ID to target ID, by hand; they come first. */
   idOverrides: ReadonlyMap<string, number>
+  /** Records with an ID that the target lacks are restored unchanged; otherwise they stop the restore. */
+  passesUnknownIds?: boolean
   traits: TargetTraits
   /** `subject@version` of the target where the registry calls another text the same schema. */
   sameTexts: ReadonlySet<string>

@@ -185,7 +185,7 @@ describe('lookup', () => {
     assert.deepEqual([...found.knownIds], [['1', 30]])
     assert.match(
       found.conflicts[1]?.message ?? '',
-      /^Schema ID 2 not found in target registry: .*\. Restore the schemas first: with restore\.enabled true/,
+      /^Schema ID 2 not found in target registry: .*\. Restore the schemas first: set restore\.enabled to true/,
     )
     assert.deepEqual([...found.unmappedIds.keys()], [':.eu:1', '2'])
   })
