@@ -18,7 +18,7 @@ export const deleteCommand: CommandSpec = {
     { ...config, description: 'the job file (YAML) of the backup, instead of `--path` and `--backup-id`' },
     set,
     { ...dryRun, description: 'show what would be removed; change nothing' },
-    { name: 'yes', short: 'y', description: 'skip the confirmation; succeed if the backup does not exist' },
+    { name: 'yes', short: 'y', description: 'skip the confirmation; succeed also if the location does not exist' },
   ],
   examples: [
     {

@@ -57,7 +57,8 @@ function assertThere(
 ): void {
   if (typeof requested !== 'number' || there.includes(requested)) return
   const message = `the backup \`${backupId}\` at ${source.location} has no generation ${requested}`
-  const help = `It has ${there.length}, from ${there[0]} to ${there.at(-1)}.`
+  const which = there.length === 1 ? `generation ${there[0]} only` : `generations from ${there[0]} to ${there.at(-1)}`
+  const help = `It has ${which}; correct \`--generation\`.`
   throw new KafkaBackupError('BACKUP_NOT_FOUND', message, { help })
 }
 

@@ -1,4 +1,4 @@
-import { scanManifests } from '../archive/catalog.ts'
+import { backupNotFound, scanManifests } from '../archive/catalog.ts'
 import { manifestCopyKey, prunedMarkKey } from '../archive/layout.ts'
 import { withLease } from '../archive/writer-lease.ts'
 import { KafkaBackupError } from '../errors.ts'
@@ -139,7 +139,10 @@ export async function keepExpired(backupId: string, parts: PruneParts, signal: A
     }
     const { manifests, mark } = await scanManifests(storage, backupId, signal)
     if (mark && manifests.size > 0) return storage.remove(mark.key, signal)
-    const why = mark ? 'its removal has begun' : 'it has not expired'
-    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`)
+    if (!mark && manifests.size === 0) throw await backupNotFound(storage, backupId, signal)
+    const [why, help] = mark
+      ? ['its removal has begun', 'It cannot be restored any more; use another backup, or a copy of it.']
+      : ['it has not expired', 'Nothing has to be done: no prune has marked it as expired.']
+    throw new KafkaBackupError('BACKUP_NOT_FOUND', `backup \`${backupId}\` cannot be kept: ${why}`, { help })
   })
 }

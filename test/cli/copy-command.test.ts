@@ -82,6 +82,15 @@ orders: generations 2 to 3 copied
     )
     assert.equal(code, 3)
     assert.match(out, /^orders: DAMAGED, 1 problem; generation 2 copied$/m)
+    const stuck = { ...report, generations: [], newest_generation: 1 }
+    const other = await run(
+      one,
+      copying(async () => stuck),
+    )
+    assert.match(
+      other.out,
+      /^orders: DAMAGED, 1 problem; no generation copied; the latest at the target is generation 1$/m,
+    )
     assert.match(out, /orders\/kafka\/a\/0\/1\.log {2}at \/backups: its BLAKE3 hash/)
   })
 

@@ -88,6 +88,8 @@ describe('delete', () => {
     assert.match(out, /^nothing to remove: there is no backup orders at \/backups/)
     const asked = await run(at, { answer: 'orders', report: { isFound: false } })
     assert.deepEqual([asked.code, asked.questions], [0, []])
+    const json = await run([...at, '--format', 'json'], { report: { isFound: false } })
+    assert.equal(JSON.parse(json.out).dry_run, false)
   })
 
   test('a location that is not there is one for schedulers alone', async () => {

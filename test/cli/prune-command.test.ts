@@ -104,10 +104,11 @@ describe('prune', () => {
     assert.match(out, /^prune: 4 objects \(4\.0 KiB\) removed/)
   })
 
-  test('asks nobody where there is nothing to remove', async () => {
+  test('does not ask, or call itself a dry run, if there is nothing to remove', async () => {
     const nothing: PruneReport = { ...pruneReport, backups: [{ ...newOutcome('a'), state: 'kept' }] }
-    const { code, questions } = await run(at, { answer: 'y', actions: { pruneAt: async () => nothing } })
+    const { code, questions, out } = await run(at, { answer: 'y', actions: { pruneAt: async () => nothing } })
     assert.deepEqual([code, questions], [0, []])
+    assert.match(out, /^prune: 0 objects \(0 B\) removed$/m)
   })
 
   test('has rules from options; without any it keeps all ids, with a day of grace', async () => {

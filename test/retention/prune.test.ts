@@ -65,6 +65,10 @@ describe('a backup that goes', () => {
     assert.deepEqual(await listBackupIds(world.storage, never), ['a', 'b'])
     assert.deepEqual(await verify(world, 'a'), [])
     await assert.rejects(keepExpired('a', world.partsAt(), never), error => hasCode(error, 'BACKUP_NOT_FOUND'))
+    await assert.rejects(keepExpired('typo', world.partsAt(), never), {
+      code: 'BACKUP_NOT_FOUND',
+      message: /^no backup `typo` at .*; there are: /,
+    })
   })
 
   test('stays while somebody works with it, reader or writer', async () => {

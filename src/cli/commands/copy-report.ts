@@ -23,10 +23,12 @@ function formatRow(row: CopyRow, look: Look): string[] {
   ]
 }
 
-function formatOutcome({ dry_run, generations, newest_generation }: CopyReport, look: Look): string {
+function formatOutcome({ ok, dry_run, generations, newest_generation }: CopyReport, look: Look): string {
   const verb = dry_run ? 'would be copied' : 'copied'
   if (generations.length > 0) return look.good(`${formatGenerations(generations)} ${verb}`)
-  return newest_generation === null ? 'no generation copied' : look.good(`up to date, generation ${newest_generation}`)
+  if (newest_generation === null) return `no generation ${verb}`
+  if (ok) return look.good(`up to date, generation ${newest_generation}`)
+  return `no generation ${verb}; the latest at the target is generation ${newest_generation}`
 }
 
 function formatExtent(report: CopyReport): string[] {

@@ -51,7 +51,14 @@ async function remove(session: Session, place: Place, ids: readonly string[]): P
   if (!yes) {
     const plan: DeleteReport[] = []
     for (const id of ids) plan.push(await act(session, place, id, true))
-    if (dryRun || !plan.some(({ isFound }) => isFound)) return show(session, storage, plan)
+    if (dryRun) return show(session, storage, plan)
+    if (!plan.some(({ isFound }) => isFound)) {
+      return show(
+        session,
+        storage,
+        plan.map(one => ({ ...one, isDryRun: false })),
+      )
+    }
     const [what, text] = match.length === 0 ? ['id', ids[0] ?? ''] : ['pattern', match.join(' ')]
     const ask = () => session.confirmByTyping(`This cannot be undone. Type the ${what} to remove it:`, text)
     const formatted = (look: Look) => plan.flatMap(one => formatDelete(one, look))

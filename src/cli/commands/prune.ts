@@ -44,7 +44,8 @@ async function prune(session: Session, storage: Storage, rules: Rules): Promise<
   refuseDryRunWithYes(session.options)
   if (!yes) {
     const plan = await act(session, storage, rules, true)
-    if (dryRun || isNothing(plan)) return show(session, plan)
+    if (dryRun) return show(session, plan)
+    if (isNothing(plan)) return show(session, { ...plan, isDryRun: false })
     const ask = () => session.confirm(questionOf(plan))
     if (!(await agrees(session, { plan: look => formatPrune(plan, look), ask, nothing: 'nothing was removed' })))
       return 0
