@@ -142,7 +142,7 @@ export const commandTable: readonly CommandSpec[] = [
         meaning: 'list two locations in one table',
       },
     ],
-    exits: '1 also if a location or a backup cannot be read; 3 if a backup is damaged',
+    exits: '1 also if a location or a backup cannot be read, unless only a key is missing; 3 if a backup is damaged',
     ...nothingChanged,
   },
   {

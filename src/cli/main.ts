@@ -1,4 +1,5 @@
-import { reasonOf, toKafkaBackupError } from '../errors.ts'
+import { errorTable } from '../error-table.ts'
+import { KafkaBackupError, reasonOf, toKafkaBackupError } from '../errors.ts'
 import { type LogLevel, openLog } from '../observe/log.ts'
 import { Redactor } from '../observe/redact.ts'
 import { version } from '../version.ts'
@@ -61,9 +62,16 @@ async function runCommand(command: CommandSpec, options: CommandOptions, io: Io,
     const run = await loadCommand(command.name)
     return result.close(await run(new Session({ ...output, actions, signal, outcome: result.outcome })))
   } catch (error) {
-    const failure = toKafkaBackupError(reasonOf(error, signal))
+    const failure = withCommand(toKafkaBackupError(reasonOf(error, signal)), command)
     return result.close(reportFailure(failure, output), failure)
   }
+}
+
+/** A wrong command line leads to the help of this command. */
+function withCommand(error: KafkaBackupError, { name }: CommandSpec): KafkaBackupError {
+  if (error.code !== 'USAGE' || error.help !== errorTable.USAGE.help) return error
+  const { message, cause, details } = error
+  return new KafkaBackupError('USAGE', message, { cause, details, help: `See \`kafka-backup ${name} --help\`.` })
 }
 
 /** The command with its action: `offsets reset`. */

@@ -72,8 +72,8 @@ export class KeyRefusal extends KafkaBackupError {
 
 function noKey(file: KeysFile, { credentials }: GivenKeys, failures: readonly KafkaBackupError[]): KeyRefusal {
   const opening = `is encrypted, and opens with ${file.recipients.map(describeRecipient).join(' or ')}`
-  const given = credentials.map(describeCredential).join(', ')
-  const what = given === '' ? 'no key was given' : `none of that is ${given}`
+  const given = [...new Set(credentials.map(describeCredential))].join(', ')
+  const what = given === '' ? 'no key was given' : `none of these matches: ${given}`
   const [failure] = failures
   const reason = failure ? `${opening}: ${failure.message}` : `${opening}; ${what}`
   const details = { backup_id: file.backup_id }

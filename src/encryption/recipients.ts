@@ -57,7 +57,8 @@ export async function unwrapAll(
 export function describeRecipient(recipient: StoredRecipient): string {
   const name = 'name' in recipient && recipient.name !== undefined ? ` (${recipient.name})` : ''
   const kinds = { key: 'key', passphrase: 'passphrase', aws_kms: 'AWS KMS key' } as const
-  return `${kinds[recipient.kind]} ${recipient.id}${name}`
+  // The ID of a passphrase without a name is the word itself.
+  return recipient.id === 'passphrase' ? 'a passphrase' : `${kinds[recipient.kind]} ${recipient.id}${name}`
 }
 
 /** What a credential is called in a keys file. */

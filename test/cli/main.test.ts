@@ -100,6 +100,12 @@ describe('a bad command line', () => {
 })
 
 describe('a failure', () => {
+  test('of the command line leads to the help of the command that was called', async () => {
+    const { code, err } = await run(['verify', '--path', '/backups'])
+    assert.equal(code, 2)
+    assert.match(err, /help: See `kafka-backup verify --help`\. \(USAGE\)/)
+  })
+
   test('is a message, what to do, and the exit code of the table', async () => {
     const { code, out, err } = await run(list, failing(new KafkaBackupError('ARCHIVE_DAMAGED', 'x.json is not JSON')))
     assert.equal(code, 3)

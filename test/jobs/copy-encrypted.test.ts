@@ -57,7 +57,10 @@ describe('a copy of an encrypted backup', () => {
         const places = { from: from(stage, 'a'), to: { ...stage.place('there', ['b']), keyFiles } }
         assert.deepEqual((await stage.copy(places)).generations, [1, 2])
         await stage.assertDeep('there', ['b'])
-        await assert.rejects(stage.assertDeep('there', ['a']), isCode('ENCRYPTION_KEY', /none of that is the key/))
+        await assert.rejects(
+          stage.assertDeep('there', ['a']),
+          isCode('ENCRYPTION_KEY', /none of these matches: the key/),
+        )
         const { recipients, hideNames: isHidden } = await stage.keys('there')
         assert.deepEqual([recipients.length, isHidden], [1, hideNames])
         assert.notDeepEqual(await dataIds(stage, 'there'), await dataIds(stage, 'here'))
