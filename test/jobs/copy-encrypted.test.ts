@@ -105,7 +105,7 @@ describe('a copy of an encrypted backup', () => {
       assert.equal((await dataIds(stage, 'there')).length, 2)
       assert.deepEqual(await dataIds(stage, 'there'), await dataIds(stage, 'here'))
       await stage.assertDeep('there', ['b'])
-      await assert.rejects(stage.assertDeep('there', ['a']), isCode('ENCRYPTION_KEY', /none of that/))
+      await assert.rejects(stage.assertDeep('there', ['a']), isCode('ENCRYPTION_KEY', /none of these/))
       assert.deepEqual(
         [...(await stage.files('there')).keys()].filter(key => key.includes('/keys/')),
         ['b1/keys/00000002.json'],
