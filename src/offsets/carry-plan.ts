@@ -72,12 +72,14 @@ export function planCarry(options: CarryOptions, source: CarrySource): CarryPlan
     ...findShared(carried),
     ...selected.flatMap(group => unread(group)),
   ]
-  const none = carried.length === 0 && { reason: 'no group of the backup has a position on what is restored' }
+  const none = carried.length === 0 && {
+    reason: 'no group of the backup has a committed offset on the restored partitions',
+  }
   return { groups: carried, findings, ...none }
 }
 
 function planWithout(section: GroupsSection | undefined, generation: number, isAsked: boolean): CarryPlan {
-  const what = `generation ${generation} of the backup has no positions of consumer groups`
+  const what = `generation ${generation} of the backup has no committed offsets of consumer groups`
   const why =
     section?.state === 'failed'
       ? `they could not be listed: ${section.error}`

@@ -43,7 +43,8 @@ export async function checkRestore(
 }
 
 function describePlan({ plan, progress, restoreId, isComplete }: RecordsSurvey): string {
-  const from = `generation ${plan.generation}, ${plan.topics.length} topics`
+  const topics = plan.topics.length === 1 ? '1 topic' : `${plan.topics.length} topics`
+  const from = `generation ${plan.generation}, ${topics}`
   if (isComplete) return `${from}; the restore ${restoreId} is complete`
   return progress ? `${from}; continues the restore ${restoreId}` : from
 }

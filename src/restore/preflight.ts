@@ -150,7 +150,8 @@ function judgeContent(
   const full = listForeign(topic, progress, bounds)
   if (existingTopics === 'append') return judgeReplacement(topic, settings, full.length)
   if (full.length === 0) return []
-  const problem = `it already has records in ${full.length} of its partitions, and not of this restore`
+  const where = full.length === 1 ? '1 partition' : `${full.length} partitions`
+  const problem = `it already contains records that this restore did not write (${where})`
   const remedy = 'delete it, map it to another name (restore.topic_mapping), or set restore.existing_topics: append'
   return [topicError(topic.name, problem, remedy)]
 }

@@ -47,7 +47,7 @@ Ready: the job has everything it needs.
   test('exits 1 and says what to grant, in the words of kafka-acls, and what else to put right', async () => {
     const { code, out } = await run(['check', ...config], { checkJob: async () => denied })
     assert.equal(code, 1)
-    assert.match(out, /^topic orders +Read +MISSING +grant Read on topic orders$/m)
+    assert.match(out, /^topic orders +Read +FAILED +grant Read on topic orders$/m)
     assert.equal(
       out.slice(out.indexOf('Not ready')),
       `Not ready: 5 checks failed.

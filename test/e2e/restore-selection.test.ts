@@ -132,7 +132,7 @@ describe('a restore takes what is selected, and puts it where it is told', () =>
     const [mine = []] = await consume('more-back')
     await withBackup('more', async path => {
       const options = { topic_mapping: { more: 'more-back' } }
-      await assert.rejects(restore(path, options), /already has records/)
+      await assert.rejects(restore(path, options), /already contains records/)
       const { topics } = await restore(path, { ...options, existing_topics: 'append', verify: true })
       assert.equal(topics[0]?.origin, 'existed')
       assertSameRecords([[...mine, ...((await consume('more'))[0] ?? [])]], await consume('more-back'))

@@ -66,7 +66,7 @@ describe('what a refused restore says it has written', () => {
       }
       await assert.rejects(target.run({ strategy: 'overwrite' }), {
         code: 'RESTORE_REFUSED',
-        message: /topic orders: it already has records/,
+        message: /topic orders: it already contains records/,
         help: /^The registry was changed before this was found; this run wrote no records\. To continue: /,
       })
       assert.ok(target.writes.length > 0)

@@ -129,7 +129,7 @@ describe('a restore of records and schemas', () => {
       }
       await assert.rejects(target.run(), {
         code: 'RESTORE_REFUSED',
-        message: /topic orders: it already has records/,
+        message: /topic orders: it already contains records/,
         help: /^2 schema versions were registered before this was found; this run wrote no records\. To continue: /,
       })
     }))

@@ -262,7 +262,7 @@ describe('the dry run of a restore', () => {
       await assert.rejects(prepare({ createTopics: false }), error => {
         assert.ok(error instanceof RestoreRefusal)
         assert.deepEqual(error.findings, findings)
-        assert.match(error.message, /^topic audit: it already has records .*; topic orders-2: it does not exist/)
+        assert.match(error.message, /^topic audit: it already contains records .*; topic orders-2: it does not exist/)
         return true
       })
       assert.equal(asked().has(API.createTopics), false)

@@ -78,7 +78,7 @@ describe('the look at the target', () => {
     ]
     assert.deepEqual(await findingsOf(source, target, { createTopics: false }), [
       'error topic a: it has 1 partitions on the target, and 2 are needed',
-      'error topic a: it already has records in 1 of its partitions, and not of this restore',
+      'error topic a: it already contains records that this restore did not write (1 partition)',
       'error topic b: its message.timestamp.type is LogAppendTime: every record would get the time of the restore',
       'error topic b: it is compacted on the target and was not at the source: compaction would delete older records of a key',
       'warning topic c: it takes batches of 1000 bytes, and the source took 1048588: a larger record would end the restore',

@@ -8,7 +8,7 @@ import { formatTable, formatText } from '../table.ts'
 import { plural, printable } from '../text.ts'
 import { formatWarnings } from './gap-table.ts'
 
-const MISSING = 1
+const CHECK_FAILED = 1
 const MOST_TOPICS = 10
 
 export async function run(session: Session): Promise<number> {
@@ -19,7 +19,7 @@ export async function run(session: Session): Promise<number> {
     () => formatReport(report, session.options.verbose > 0, session.look),
     () => documentOf(report),
   )
-  return report.ok ? 0 : MISSING
+  return report.ok ? 0 : CHECK_FAILED
 }
 
 function documentOf({ ok, clusterId, brokers, checks, warnings }: CheckReport) {
@@ -68,7 +68,7 @@ function formatChecks(checks: readonly Check[], look: Look): string[] {
       { title: 'ACTION', wraps: 18, cell: check => check.action },
       {
         title: 'RESULT',
-        cell: check => (check.allowed ? 'ok' : 'MISSING'),
+        cell: check => (check.allowed ? 'ok' : 'FAILED'),
         paint: (text, check) => (check.allowed ? look.good(text) : look.bad(text)),
       },
       { title: 'DETAIL', wraps: true, dropAs: 1, cell: check => check.detail },
