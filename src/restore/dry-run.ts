@@ -5,6 +5,7 @@ import { type Finding, topicError } from '../observe/finding.ts'
 import type { CarryPlan } from '../offsets/carry-plan.ts'
 import { describeSchemaPlan, type SchemaDryRun } from '../registry/restore/schema-report.ts'
 import type { Storage } from '../storage/storage.ts'
+import { DAMAGE_REMEDY } from './examine-archive.ts'
 import { expectStream } from './expected.ts'
 import type { IdCheck } from './id-counts.ts'
 import { startOf } from './legs.ts'
@@ -217,7 +218,8 @@ export async function countExactly(
   } catch (error) {
     signal.throwIfAborted()
     if (hasCode(error, 'ARCHIVE_DAMAGED', 'BATCH_INVALID', 'BATCH_OLD_FORMAT')) {
-      return { finding: { ...topicError(topic.name, error.message, ANOTHER), code: 'ARCHIVE_DAMAGED' } }
+      const finding = topicError(topic.name, error.message, DAMAGE_REMEDY)
+      return { finding: { ...finding, code: 'ARCHIVE_DAMAGED', details: { ...error.details, ...finding.details } } }
     }
     if (options.rewrite && hasCode(error, 'SCHEMA_ID_UNKNOWN')) {
       return { finding: topicError(topic.name, error.message, unknownRemedy(options.rewrite)) }
@@ -225,5 +227,3 @@ export async function countExactly(
     throw error
   }
 }
-
-const ANOTHER = 'restore another restore.generation, or leave it out; `verify` tells the whole extent'

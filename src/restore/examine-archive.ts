@@ -85,12 +85,15 @@ function startsOf(
   return starts
 }
 
+export const DAMAGE_REMEDY =
+  'restore another generation (restore.generation), or leave the topic out (restore.topics.exclude); `verify` shows the ' +
+  'full extent'
+
 function describeDamage(problems: readonly Problem[]): Finding[] {
-  const remedy = 'restore another restore.generation, or leave it out; `verify` shows the full extent'
-  const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy }
-  const shown = problems
+  const damage = { severity: 'error' as const, code: 'ARCHIVE_DAMAGED' as const, remedy: DAMAGE_REMEDY }
+  const shown: Finding[] = problems
     .slice(0, MOST_PROBLEMS)
-    .map(({ key, problem }) => ({ ...damage, subject: `object ${key}`, problem }))
+    .map(({ key, problem }) => ({ ...damage, subject: `object ${key}`, problem, details: { key, problem } }))
   const more = problems.length - shown.length
   if (more > 0)
     shown.push({ ...damage, subject: 'the backup', problem: `${more} more of its objects are damaged or missing` })

@@ -30,7 +30,13 @@ export async function prepareTopics(
   }
   const foreign = created.flatMap(one => (one.outcome === 'exists' && !one.isMaybeOurs ? [one.name] : []))
   if (foreign.length > 0) {
-    throw new KafkaBackupError('RESTORE_CONFLICT', `another client has just created ${foreign.join(', ')}`)
+    throw new KafkaBackupError(
+      'RESTORE_CONFLICT',
+      `another client has just created topic ${foreign.join(', topic ')}`,
+      {
+        details: { topic: foreign[0] },
+      },
+    )
   }
   const wanted = topics.map(({ name, partitions, streams }) => ({
     name,
@@ -85,6 +91,7 @@ function refuseDenied(refused: readonly RefusedChange[]): void {
     `the records are there, without their settings: ${first.error.message}${more}`,
     {
       help: 'Grant AlterConfigs on the topics of the restore, and run the same command again.',
+      details: { topic: first.topic, resource: `topic ${first.topic}`, operation: 'AlterConfigs' },
     },
   )
 }

@@ -9,10 +9,11 @@ export class RestoreRefusal extends KafkaBackupError {
 
   constructor(findings: readonly Finding[], written?: string) {
     const errors = findings.filter(({ severity }) => severity === 'error')
-    const [first] = errors
+    const code = refusalCode(findings)
+    const first = errors.find(error => error.code === code) ?? errors[0]
     const message = errors.map(describeFinding).join('; ')
     super(
-      refusalCode(findings),
+      code,
       message,
       first && {
         help: `${written ?? 'Nothing was written.'} ${helpFor(errors.length, first)}`,

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { findingsOf } from '../../src/registry/restore/schema-report.ts'
+import { RestoreRefusal } from '../../src/restore/refusal.ts'
 import { encodeBatch } from '../fakes/batches.ts'
 import { fakeTopic } from '../fakes/fake-cluster.ts'
 import { snapshotOf, versionOf } from '../fakes/registry-snapshots.ts'
@@ -85,4 +87,24 @@ describe('what a refused restore says it has written', () => {
       })
       assert.ok(target.writes.length > 0)
     }))
+})
+
+test('a refused restore has details that belong to its code, and findings about schemas name their subject', () => {
+  const conflict = {
+    severity: 'error',
+    subject: 'topic orders',
+    problem: 'p',
+    remedy: '',
+    details: { topic: 'orders' },
+  } as const
+  const damage = { severity: 'error', subject: 'object k', problem: 'q', remedy: '', code: 'ARCHIVE_DAMAGED' } as const
+  const refusal = new RestoreRefusal([conflict, { ...damage, details: { key: 'k' } }])
+  assert.deepEqual([refusal.code, refusal.details], ['ARCHIVE_DAMAGED', { key: 'k' }])
+  const differs = { kind: 'version-differs', subject: 'a', version: 2, message: 'm' } as const
+  const taken = { kind: 'not-empty', subject: null, version: null, message: 'n' } as const
+  const findings = findingsOf({ conflicts: [differs, taken], notes: [] })
+  assert.deepEqual(
+    findings.map(({ details }) => details),
+    [{ subject: 'a', version: 2 }, undefined],
+  )
 })

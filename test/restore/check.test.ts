@@ -17,7 +17,7 @@ import { plainOptions } from './plain-options.ts'
 
 const never = new AbortController().signal
 const off = { state: 'off' } as const
-const positions = [{ topic: 'orders', partition: 0, offset: 3n, leader_epoch: 0, metadata: '' }]
+const positions = [{ topic: 'orders', partition: 0, offset: 3n, leader_epoch: 0, metadata: '', lag: null }]
 const billing: StoredGroup = { group: 'billing', type: 'classic', state: 'Empty', members: 0, error: null, positions }
 const orders = () => fakeTopic('orders', [[encodeRun(0n, 5)]])
 

@@ -324,7 +324,9 @@ describe('the dry run of a restore', () => {
               [first, second].map(key => [`object ${key}`, 'ARCHIVE_DAMAGED']),
             )
             assert.match(findings.map(({ problem }) => problem).join(), /missing,it has 7 bytes instead of \d+/)
-            await assert.rejects(prepare(orders), { code: 'ARCHIVE_DAMAGED', exitCode: 3 })
+            const details = { key: first, problem: 'the object is missing' }
+            assert.deepEqual(findings[0]?.details, details)
+            await assert.rejects(prepare(orders), { code: 'ARCHIVE_DAMAGED', exitCode: 3, details })
             assert.deepEqual((await dryRun({ topics: { include: ['audit'], exclude: [] } })).findings, [])
             const elsewhere = { ...orders, partitions: new Map([['orders', [1]]]) }
             assert.equal((await dryRun(elsewhere)).findings.length, 1, 'only what would be read')

@@ -94,12 +94,14 @@ export function findingsOf({ conflicts, notes }: Pick<RegistryPlan, 'conflicts' 
   return [...conflicts.map(refuse), ...notes.map(warn)]
 }
 
-function refuse({ subject, message }: Conflict): Finding {
-  return { severity: 'error', subject: nameOf(subject), problem: message, remedy: '' }
+function refuse({ subject, version, message }: Conflict): Finding {
+  const details = subject !== null && { details: { subject, ...(version !== null && { version }) } }
+  return { severity: 'error', subject: nameOf(subject), problem: message, remedy: '', ...details }
 }
 
 function warn({ subject, message }: Note): Finding {
-  return { severity: 'warning', subject: nameOf(subject), problem: message, remedy: '' }
+  const details = subject !== null && { details: { subject } }
+  return { severity: 'warning', subject: nameOf(subject), problem: message, remedy: '', ...details }
 }
 
 function nameOf(subject: string | null): string {

@@ -73,7 +73,7 @@ describe('a restore of schemas is refused before any write', () => {
     const messages = plan.conflicts.map(one => one.message)
     assert.equal(messages.length, 2)
     for (const message of messages)
-      assert.match(message, /^Schema ID [56] not found in target registry: .*restore\.enabled true/)
+      assert.match(message, /^Schema ID [56] not found in target registry: .*restore\.enabled to true/)
   })
 
   test('by an ID of the mapping file that the registry does not have', async t => {
